@@ -46,7 +46,7 @@ class Record:
         return self.inside.setdefault(name, Record()) if self.keeps else self
 
     def get_layer(self, layer: int) -> Record:
-        """Return the record for a layer, counted from 0; one that records nothing if another layer is chosen."""
+        """Return the record for a layer (from 0), or one that stores nothing if another layer is being recorded."""
         return self.get_part("layer") if layer == self.layer else SILENT
 
 

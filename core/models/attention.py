@@ -26,7 +26,7 @@ DENSE = 256  # With a window: up to here a masked dense call is faster than the 
 
 
 class AttentionCore(nn.Module):
-    """The attention computed from given queries, keys and values of the heads, up to the head outputs."""
+    """The part of attention that computes the outputs of the heads from given queries, keys and values."""
 
     heads: int
     components: int
@@ -47,7 +47,7 @@ class AttentionCore(nn.Module):
         *,
         trace: bool,
     ) -> tuple[Tensor, LayerTrace]:
-        """Return the head outputs (B, H, L, d/H), with interventions, and a trace of maps and coefficients.
+        """Return the head outputs (B, H, L, d/H) after interventions, and a trace of attention maps and weights.
 
         Coefficients may come from x (B, L, d). `scores` are Q' and K' (B, N, H, L, e') with everything that a score is
         made of, and the values (B, H, L, d/H); `keys` (B, L) bool are those of `reading.keep` that may be read.
@@ -82,7 +82,7 @@ class AttentionCore(nn.Module):
         return out, seen
 
     def get_scalars(self) -> dict[str, float]:
-        """Return the learned scalars of an attention layer by name: temperature tau, lexicon and gate strength."""
+        """Return an attention layer's learned scalars by name: temperature tau, and strengths of lexicon and gate."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
         lexical, gate = self.terms.lexical, self.terms.gate
         strengths = lexical.strength if lexical is not None and isinstance(lexical.strength, nn.Parameter) else None
@@ -114,7 +114,7 @@ class AttentionCore(nn.Module):
         return out, replace(seen, maps=maps, support=support)
 
     def _compute_coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
-        """Return the coefficients of the attention maps, with interventions, and of maps replaced by their mean."""
+        """Return the weights of attention maps after interventions, and the weights of maps replaced by their mean."""
         c: Tensor = self.mixing(x, record)
         if changes is not None:
             c = changes.change_lambdas(c, self.mixing.sign)
@@ -219,7 +219,7 @@ class Attention(AttentionCore):
         return found
 
     def _log_gate(self, x: Tensor, reading: AttentionInputs, changes: Changes | None) -> Tensor | None:
-        """Compute the log of each key's gate (B, L); 0 at a class token and where an intervention closes the gate."""
+        """Return the log of each key's gate (B, L); 0 at a class token and at closed gates, whose keys a mask hides."""
         if self.terms.gate is None:
             return None
         log_gate: Tensor = self.terms.gate(x, reading.polarity, reading.record)

@@ -19,7 +19,7 @@ Constraint = Literal["01", "pm1", "pos", "free"]
 
 
 class LambdaRange(NamedTuple):
-    """An allowed range of λ: notation, the function that keeps λ in it, and the range of starting values."""
+    """An allowed range of the map weight λ: notation, the function that enforces it, and possible starting values."""
 
     interval: str  # In LaTeX
     function: str  # In LaTeX; `core.models.mixing` computes it
@@ -28,12 +28,12 @@ class LambdaRange(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """Return the range of λ as plain text without LaTeX, such as [0,∞)."""
+        """Return the range of the map weight λ as plain text without LaTeX, such as [0,∞)."""
         return self.interval.replace(r"\infty", "∞")
 
     @property
     def words(self) -> str:
-        """Return the range of λ as text for a sentence, with a typographic minus sign."""
+        """Return the range of the map weight λ as text for a sentence, with a typographic minus sign."""
         return self.plain.replace("-", "−")
 
 
@@ -314,7 +314,7 @@ class AttentionConfig:
 
     @property
     def start(self) -> float | None:
-        """Return the starting value of λ as a number; None where the paper determines it."""
+        """Return the starting value of the map weight λ as a number; None if the paper's rule determines it."""
         try:
             value = float(self.lambda_start)
         except ValueError:
@@ -323,7 +323,7 @@ class AttentionConfig:
 
     @property
     def of_token(self) -> bool:
-        """Return whether the attention has a separate λ for each token."""
+        """Return whether the attention computes a separate map weight λ for each token."""
         return self.lambda_input or self.mixing == "differential-v2"
 
     @property
@@ -338,7 +338,7 @@ class AttentionConfig:
 
     @property
     def lambda_sets(self) -> int:
-        """Return how many λ each attention map of a layer has: one, or one per head."""
+        """Return how many weights λ each attention map of a layer has: one, or one per head."""
         return self.heads if self.lambda_per_head else 1
 
     def get_qk_width(self, width: int) -> int:
@@ -347,7 +347,7 @@ class AttentionConfig:
 
 
 def list_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """List the terms of the attention scores and of the window, in the order in which they act."""
+    """List descriptions of what is added to plain attention (rotation, gate, lexicon, window …), in order of effect."""
     return tuple(term for say in TERMS if (term := say(part, width)))
 
 
@@ -427,7 +427,7 @@ def _describe_lexicons(part: AttentionConfig) -> str:
 
 
 def _define_sigma(part: AttentionConfig) -> EquationLine:
-    """Write the equation line that defines the lexical term sigma."""
+    """Return the LaTeX line that defines sigma, the score term that compares the lexicon polarities of two tokens."""
     learned = " The strength s is learned" * part.learn_strength
     known = r",\quad \rho=(\rho^{+},\rho^{0},\rho^{-})"
     if part.lexicons == 1:
@@ -443,7 +443,7 @@ def _define_sigma(part: AttentionConfig) -> EquationLine:
 
 
 def _describe_reach(part: AttentionConfig) -> tuple[str, str]:
-    """Describe which heads and attention maps the lexical term reaches, in words and as a LaTeX condition."""
+    """Return which heads and attention maps use the lexical term of the scores, in words and as a LaTeX condition."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
     heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
     words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one

@@ -1,4 +1,4 @@
-"""Attention over a window and global tokens at linear cost, without L x L matrices.
+"""Attention to nearby and to global tokens only, at a cost linear in the text length, without L x L matrices.
 
 The few global queries see every key and are computed separately; no key is gathered per block of queries.
 
@@ -79,7 +79,7 @@ class Blocks:
         return rows[..., : self.length, :].permute(2, 0, 1, 3, 4)
 
     def build_units(self, x: Tensor) -> Tensor:
-        """Lay out keys (B, N, H, L, e) in units of a block's keys and the global keys: (N, M + 2, C + G, e)."""
+        """Copy keys (B, N, H, L, e) into M + 2 units, each a block's keys and the global ones: (N, M + 2, C + G, e)."""
         B, N, H, L, e = x.shape
         C, full = self.size, L // self.size
         buffer = x.new_zeros(N, H * B * self.per_text + 2, C + self.shared, e)
@@ -92,7 +92,7 @@ class Blocks:
         return buffer
 
     def merge_units(self, units: Tensor) -> Tensor:
-        """Sum the gradients of units (blocks' keys with global keys) back to tokens; masked places contribute 0."""
+        """Return the key gradients of tokens, summed over all units that hold a copy of the key; masked keys add 0."""
         inner = units[:, 1:-1]
         own = self.join_blocks(inner[:, :, : self.size])
         copies = inner[:, :, self.size :].unflatten(1, (self.heads, self.texts, self.per_text)).sum(3)
@@ -100,11 +100,11 @@ class Blocks:
         return own.scatter_add(3, self._locate_globals()[:, None, None].expand_as(shared), shared)
 
     def get_stretches(self, units: Tensor) -> Tensor:
-        """Return for each block a view (e, S) of all keys that it may see, without copying."""
+        """Return for each block of queries a view (e, S) of the S keys that they may see, without copying."""
         return units.flatten(0, 1)[self.size - self.half :].unfold(0, self.stretch, self.size + self.shared)
 
     def add_gradients(self, units: Tensor, part: slice, grad: Tensor) -> None:
-        """Add the gradients (m, S, e) of the keys seen by some blocks to the units that they overlap."""
+        """Add the gradients (m, S, e) of the S keys that each of m blocks sees to the stored gradients of these."""
         before, _, own, behind = grad.split([self.half, self.shared, self.size + self.shared, self.half], 1)
         units[part, self.size - self.half : self.size] += before
         units[part.start + 1 : part.stop + 1] += own

@@ -20,7 +20,7 @@ from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output,
 
 
 class Plain(nn.Module):
-    """A classifier without attention, with the interface of the encoder but no attention heads, maps or λ."""
+    """A classifier without attention, with the interface of the encoder but no attention heads, maps or map weights."""
 
     provides: frozenset[str]
     scale = 1.0  # Of the embedding, where there is one
@@ -28,11 +28,11 @@ class Plain(nn.Module):
     mark: int | None = None  # The id that stands between the texts of a pair; None: it reads single texts
 
     def get_lambdas(self) -> list[Tensor | None]:
-        """Return an empty list, as a model without attention has no λ."""
+        """Return an empty list, as a model without attention has no attention maps to weight by λ."""
         return []
 
     def name_lambda_parameters(self) -> set[str]:
-        """Return an empty set, as a model without attention has no parameters of λ."""
+        """Return an empty set, as a model without attention has no parameters of map weights λ."""
         return set()
 
     def get_scalars(self) -> dict[str, list[float]]:
@@ -40,7 +40,7 @@ class Plain(nn.Module):
         return {}
 
     def check_call(self, *, trace: bool, intervene: Intervene) -> None:
-        """Check a call of a model without attention: it allows no trace in training mode, and no interventions."""
+        """Raise an error if a model without attention is asked for interventions, or for a trace in training mode."""
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
         changes = (intervene,) if isinstance(intervene, Intervention) else intervene or ()
@@ -67,7 +67,7 @@ class ReadsVectors(Plain):
         return None if self.segments is None else MARK
 
     def embed_tokens(self, batch: Batch) -> Tensor:
-        """Return the word embedding (B, L, d) of each token, without the vector of its segment."""
+        """Return the word embedding (B, L, d) of each token, without the vector that marks first and second texts."""
         found: Tensor = self.embedding(batch.ids)
         return found
 
@@ -173,7 +173,7 @@ class LexiconClassifier(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch of texts by their valences; `pooled` is (B, 2), and a trace holds the valences.
+        """Classify a batch of texts by word valences; the text vectors are (B, 2), and a trace holds the valences.
 
         Raises:
             RuntimeError: if the batch carries no polarities, or a trace is asked for in training mode.
@@ -212,7 +212,7 @@ class BagOfNgrams(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch of texts by TF-IDF; nothing can be traced or changed, and `pooled` is the logits."""
+        """Classify a batch of texts by TF-IDF, without trace or interventions; the logits serve as text vectors."""
         self.check_call(trace=trace, intervene=intervene)
         rows, grams, values = self._compute_features(batch)
         starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
@@ -220,11 +220,11 @@ class BagOfNgrams(Plain):
         return Output(logits=logits, pooled=logits)
 
     def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the nonzero TF-IDF features of a batch as text row, weight row and value, each (M,)."""
+        """Return a batch's nonzero TF-IDF features as text number, row of the weight matrix, and value, each (M,)."""
         return self._weigh_ngrams(batch)
 
     def _weigh_ngrams(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the text row, n-gram and TF-IDF value of each distinct n-gram in a batch, each (M,)."""
+        """Return each text's distinct n-grams in a batch as text number, n-gram number and TF-IDF value, each (M,)."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
         keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)

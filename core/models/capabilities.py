@@ -19,7 +19,7 @@ HEAD, EMBEDDING = "head", "embedding"
 
 
 def list_spaces(config: ModelConfig) -> tuple[str, ...]:
-    """List the stages where a model has a vector for a text: head input, embedding, and each layer, if any.
+    """List the names of model parts that yield a vector of a text: head input, embedding, and each layer, if any.
 
     Of `embedding`, `layer 1` … it is the mean over the tokens.
     """

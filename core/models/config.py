@@ -272,7 +272,7 @@ class ModelConfig:
 
     @property
     def has_lambda(self) -> bool:
-        """Return whether the model has several attention maps per head, weighted by a learned λ."""
+        """Return whether the model has several attention maps per head, combined with learned weights λ."""
         return self.family == "encoder" and self.attention.components > 1
 
     @property

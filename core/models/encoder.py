@@ -176,13 +176,13 @@ class EncoderClassifier(nn.Module):
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
     def _select_tokens(self, logits: Tensor) -> Tensor:
-        """Select the logits (B, L, C) of the texts' own tokens from those with class token, (B, L', C)."""
+        """Return the logits (B, L, C) of the texts' own tokens, without that of the class token in (B, L', C)."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
     ) -> Tensor:
-        """Return the embedding (B, L, d) of each token, with its character n-grams except those `off`."""
+        """Return the embedding (B, L, d) of each token, with its character n-grams except those switched `off`."""
         x: Tensor = self.embedding(batch.ids)
         record("E", x)
         if self.ngrams is not None:
@@ -200,15 +200,15 @@ class EncoderClassifier(nn.Module):
         return x[:, self.first :]
 
     def get_lambdas(self) -> list[Tensor | None]:
-        """Return λ per layer, (N-1, S), or None where it depends on the input; empty for a single attention map."""
+        """Return the map weights λ of each layer, (N-1, S); None if they depend on the input, empty for one map."""
         return [attention.mixing.get_lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
     def name_lambda_parameters(self) -> set[str]:
-        """Return the names of the parameters of λ, which have no weight decay (NDT, section on training)."""
+        """Return the names of the parameters of the map weights λ, which have no weight decay (NDT paper, training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}
 
     def get_scalars(self) -> dict[str, list[float]]:
-        """Return learned scalars by name: one per layer (tau, strength), or one per model (alpha)."""
+        """Return the learned scalars by name: one per layer (such as temperature tau), or just one (such as alpha)."""
         found: dict[str, list[float]] = {}
         for attention in self._attentions:
             for name, value in attention.get_scalars().items():
@@ -253,7 +253,7 @@ class EncoderClassifier(nn.Module):
 
     @property
     def lexical(self) -> Lexical:
-        """Return how a lexicon changes the attention scores: none, add or hadamard."""
+        """Return how a lexicon changes the attention scores: `none`, `add`, or `hadamard` (multiply)."""
         lexical = self._attentions[0].terms.lexical
         return "none" if lexical is None else lexical.kind
 
@@ -268,7 +268,7 @@ class EncoderClassifier(nn.Module):
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
     def complete_batch(self, batch: Batch) -> tuple[Batch, Tensor]:
-        """Complete a batch by class token and fixed-length padding, if used; return it and its real tokens (B, L)."""
+        """Add class token and fixed-length padding to a batch, if used; return it and a mask of real tokens (B, L)."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]
             grams = None if batch.grams is None else F.pad(batch.grams, (0, 0, 0, more))
@@ -394,7 +394,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
 
 
 def compute_map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
-    """Return the mean cosine similarity () between equal rows of a layer's attention maps (diversity penalty).
+    """Return the mean cosine similarity, (), of the rows of each layer's attention maps, a penalty in the loss.
 
     Raises:
         InputError: fewer than two components, or a text too long for maps.

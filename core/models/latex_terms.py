@@ -15,7 +15,7 @@ class EquationLine(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """The LaTeX equation of attention: norm(combined V), maps softmax_seen(before q·k / below factor + added)."""
+    """The LaTeX parts of the attention equation: queries, keys, divisor, factors, added terms, mask, and norm."""
 
     q: str
     k: str

@@ -1,4 +1,4 @@
-"""The interventions on one layer as tensors, with one row for all texts of a batch, or one row for each."""
+"""The interventions (changes inside the model) on one layer as tensors, with one row for all texts or one for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.models.trace import Intervention, LayerTrace
 
 
 class LexicalChanges(NamedTuple):
-    """Interventions on the lexical term of a layer: its factor, and where it is off or averaged."""
+    """Interventions on the lexical term of a layer's scores: a factor on it, and where it is off or averaged."""
 
     factor: Tensor  # (R,): on a term that is added
     off: Tensor  # (R,) bool: one that is multiplied is left out
@@ -27,7 +27,7 @@ class Changes:
         self.each, self.layer = each, layer
 
     def change_lambdas(self, c: Tensor, sign: float) -> Tensor:
-        """Apply interventions on λ to map coefficients: scale all, or replace some by sign times the value."""
+        """Return the map coefficients after interventions on λ: all scaled, or some set to sign times a value."""
         if any(each.lambda_scale != 1 for each in self.each):
             factors = [[1.0] + [each.lambda_scale] * (c.shape[1] - 1) for each in self.each]
             c = c * c.new_tensor(factors)[..., None, None, None]
@@ -63,14 +63,14 @@ class Changes:
         return x if taken is None else torch.where(taken[..., None, None], donor[self.layer].head_outputs, x)
 
     def _find_patched(self, named: Sequence[frozenset[tuple[int, int]]], x: Tensor) -> Tensor | None:
-        """Return which tokens (R, L) or heads (R, H) are patched from a donor text; None if none is."""
+        """Return a mask of the tokens (R, L) or heads (R, H) that get a donor text's values; None if there are none."""
         if not any(named):
             return None
         rows = [[(self.layer, place) in each for place in range(x.shape[1])] for each in named]
         return torch.tensor(rows, device=x.device)
 
     def change_gates(self, log_gate: Tensor) -> Tensor:
-        """Apply interventions on the key gates to their logs (B, L); closed gates become 0, as a mask hides them."""
+        """Return the keys' log gates (B, L) after interventions; closed ones become 0, as a mask hides their keys."""
         named = self._select_layer([each.gates for each in self.each])
         log_gate = log_gate.clone() if named else log_gate
         for row, token, value in named:
@@ -78,7 +78,7 @@ class Changes:
         return log_gate
 
     def find_closed_keys(self, keep: Tensor) -> Tensor:
-        """Return which keys a closed gate hides, (R, L) bool; a mask, as log 0 would make the scores NaN."""
+        """Return a mask (R, L) of the keys that a closed gate hides, since log 0 in the scores would make them NaN."""
         closed = torch.zeros(len(self.each), keep.shape[1], dtype=torch.bool, device=keep.device)
         for row, token, value in self._select_layer([each.gates for each in self.each]):
             closed[row, token] = value == 0
@@ -95,7 +95,7 @@ class Changes:
         )
 
     def _select_layer(self, named: Sequence[tuple[tuple[int, int, float], ...]]) -> list[tuple[int, int, float]]:
-        """Return the settings of an intervention that concern this layer, as (row, place, value)."""
+        """Return the changes that concern this layer, as (row of the batch, number of the map or token, new value)."""
         return [(row, i, value) for row, each in enumerate(named) for at, i, value in each if at == self.layer]
 
     def _mark_silent_maps(

@@ -37,7 +37,7 @@ class SingleMap(nn.Module):
         return x.new_ones(1, 1, 1, 1, 1)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return an empty tensor (0, 1), as a single attention map has no λ."""
+        """Return an empty tensor (0, 1), as a single attention map needs no weight λ."""
         return torch.empty(0, 1)
 
 
@@ -61,7 +61,7 @@ class Differential(nn.Module):
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return the λ of the layer, (1, 1), or of each head, (1, H)."""
+        """Return the weight λ of a layer's second attention map, (1, 1), or one λ per head, (1, H)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
 
@@ -85,7 +85,7 @@ class DifferentialV2(nn.Module):
         self.logit = nn.Linear(width, heads, bias=False)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return None, as λ depends on the input; the trace's coefficients show it."""
+        """Return None, as the map weight λ depends on the input; a trace holds its values as coefficients."""
         return None
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
@@ -146,7 +146,7 @@ class Additive(nn.Module):
         self.scale = 1 / (1 + sum(compute_initial_lambda(constraint, layer, j, start) for j in extra))
 
     def get_lambdas(self) -> Tensor | None:
-        """Return λ of the further attention maps, (N-1, S); None if it depends on the input."""
+        """Return the weights λ of all attention maps but the first, (N-1, S); None if they depend on the input."""
         return None if self.from_input else self._compute_lambda(self.lambda_k)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
@@ -158,7 +158,7 @@ class Additive(nn.Module):
         return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
 
     def _compute_lambda(self, k: Tensor, record: Record = SILENT) -> Tensor:
-        """Compute λ (…, N-1, S) from key vectors (…, N-1, S, d/4) and the learned query vectors."""
+        """Compute the map weights λ (…, N-1, S) from key vectors (…, N-1, S, d/4) and the learned query vectors."""
         f = _CONSTRAIN[self.constraint]
         p = (f(self.lambda_q) * f(k)).mean(-1)
         found = p * self.alpha + (1 - p) * self.beta
@@ -178,12 +178,12 @@ def _build_coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
 
 
 def compute_lambda_init(layer: int) -> float:
-    """Return the initial λ of the Differential Transformer for a layer counted from 1: 0.2, 0.3555, … up to 0.8."""
+    """Return the Differential Transformer's initial map weight λ for a layer from 1: 0.2, 0.3555, … up to 0.8."""
     return 0.8 - 0.6 * math.exp(-0.3 * (layer - 1))
 
 
 def compute_lambda_target(layer: int, component: int) -> float:
-    """Return the value around which NDT's λ is initialised for a layer and attention map; at most 0.8.
+    """Return the value around which NDT's map weight λ is initialised, by layer and attention map; at most 0.8.
 
     The paper gives no initial value. This table and the ends of `compute_alpha_beta` were fitted afterwards to the
     lambdas that its Tables II, IV, VI and VIII report after training: ending near those values is no evidence.
@@ -196,7 +196,7 @@ def compute_lambda_target(layer: int, component: int) -> float:
 def compute_alpha_beta(
     constraint: Constraint, layer: int, component: int, start: float | None = None
 ) -> tuple[float, float]:
-    """Return alpha and beta, the two ends that NDT's λ is mixed from; the paper does not specify them.
+    """Return alpha and beta, the two values that NDT's map weight λ is mixed from; its paper does not give them.
 
     Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
     that keep lambda in its range (a distance of 1 where the range has no end).
@@ -216,14 +216,14 @@ def compute_alpha_beta(
 
 
 def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
-    """Return alpha and beta with which NDT's λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
+    """Return alpha and beta for which NDT's map weight λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
 
 
 def compute_initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:
-    """Return NDT's λ before training for a layer and attention map, without its small random spread."""
+    """Return NDT's map weight λ before training, by layer and attention map, without its small random spread."""
     alpha, beta = compute_alpha_beta(constraint, layer, component, start)
     p = 0.25 if constraint == "01" else 0.0
     return p * alpha + (1 - p) * beta

@@ -14,7 +14,7 @@ COMBINED = "Each map weighs the values; lambda weighs the maps."
 
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """List the description terms of how attention maps are combined and normalised, in the order they act."""
+    """List descriptions of how a head combines and normalises its attention maps, in the order of these steps."""
     return tuple(
         term for say in (_describe_mixing, _describe_row_norm, _describe_head_norm) if (term := say(part, width))
     )

@@ -97,7 +97,7 @@ def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterat
 
 
 def list_features(config: ModelConfig) -> tuple[str, ...]:
-    """List the features of a model beyond a plain transformer encoder, in a few words; for a baseline its kind."""
+    """List what a model has beyond a plain transformer encoder, in a few words each; for a baseline, its kind."""
     if not config.layered:
         return _OF_FAMILY[config.family]
     found = list_parts(config, vocabulary=0, classes=2)
@@ -116,7 +116,7 @@ def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 
 
 def _yield_pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
-    """Yield the parts of a pretrained encoder like BERT, with 512 positions; other encoders differ slightly."""
+    """Yield descriptions of the parts of a pretrained encoder like BERT (512 positions); others differ slightly."""
     d, f = config.width, config.ff_width
     line = EquationLine(
         r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", "What enters: the token and its place, both learned."
@@ -152,7 +152,7 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
 
 
 def _describe_ngrams(config: ModelConfig) -> ModelPart:
-    """Describe the model part that adds character n-grams to word embeddings."""
+    """Return the description of the model part that adds character n-grams to word embeddings: size and equation."""
     mean = EquationLine(
         r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
         "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
@@ -165,7 +165,7 @@ def _describe_ngrams(config: ModelConfig) -> ModelPart:
 
 
 def _describe_positions(config: ModelConfig, embedded: str) -> ModelPart:
-    """Describe the polarity-aware positions of a model: sinusoid, recency and part of speech."""
+    """Return the description of a model's polarity-aware positions: sinusoid, recency and part of speech."""
     named = [("sinusoid", "α", r"\alpha\,p^{\sin}_i")]
     if config.recency:
         named.append(("recency", "β", r"\beta\,[\sin\tfrac{\pi i}{T},\cos\tfrac{\pi i}{T}]"))
@@ -263,7 +263,7 @@ def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
-    """Yield the optional dense layer and the classifier; `vector` is their input in LaTeX, explained by `words`."""
+    """Yield descriptions of any dense layer and of the classifier; `words` explain `vector`, their input in LaTeX."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield ModelPart(
@@ -289,7 +289,7 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
 
 
 def _describe_words(config: ModelConfig, vocabulary: int) -> ModelPart:
-    """Describe the word embeddings of a baseline model."""
+    """Return the description of a baseline model's word embeddings: their number, width and parameters."""
     return ModelPart(
         "embedding", "Embedding", f"{_format_count(vocabulary)} tokens × {config.width}", vocabulary * config.width
     )
@@ -338,7 +338,7 @@ def _yield_lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 
 
 def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
-    """Yield the parts of a TF-IDF model: n-gram counts and the linear classifier."""
+    """Yield descriptions of the two parts of a TF-IDF model: n-gram counts, and the linear classifier."""
     counts, solver = (title[0].upper() + title[1:] for title in _OF_FAMILY[config.family])
     weights = EquationLine(
         r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",

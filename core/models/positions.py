@@ -92,7 +92,7 @@ class PolarityAware(nn.Module):
 
 
 class CharacterNGrams(nn.Module):
-    """The embedding of a word's character n-grams: the mean of hashed rows."""
+    """The embedding of a word's character n-grams: the mean of the table rows that their hash values select."""
 
     def __init__(self, *, buckets: int, width: int) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class CharacterNGrams(nn.Module):
 
 
 def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
-    """Set the silenced n-grams (token, n-gram) of texts to 0 in (B, L, K), for all texts or for each."""
+    """Return n-gram buckets (B, L, K) with those switched off, given as (token, n-gram) for each or all texts, as 0."""
     if not any(off):
         return grams
     grams = grams.clone()

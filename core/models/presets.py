@@ -40,7 +40,7 @@ class Preset:
 
 
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
-    """Return the model settings of NDT around an attention: pre-norm RMSNorm and SwiGLU of width 384."""
+    """Return the NDT paper's model settings with a given attention: pre-norm RMSNorm and SwiGLU of width 384."""
     return ModelConfig(attention=attention, norm="rms", feedforward="swiglu", ff_width=384)
 
 

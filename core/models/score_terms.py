@@ -110,12 +110,12 @@ class LexicalTerm(nn.Module):
 
     @property
     def silent(self) -> bool:
-        """Return whether the lexical term adds nothing: strength 0 and not being learned."""
+        """Return whether the lexical term adds nothing: its strength is 0 and is not being learned."""
         learning = torch.is_grad_enabled() and self.strength.requires_grad
         return self.kind == "add" and not learning and not bool(self.strength.any())
 
     def build_columns(self, polarity: Tensor, change: LexicalChanges | None) -> tuple[Tensor, Tensor]:
-        """Return query and key columns that add the lexical term to the attention scores, with interventions."""
+        """Return columns for queries and keys that add the lexical term to the attention scores, with interventions."""
         row = polarity[:, None, None]
         scale = self._weigh_lexicons()[None, :, :, None] * self.scale
         return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
@@ -134,7 +134,7 @@ class LexicalTerm(nn.Module):
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def trace_sigma(self, polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
-        """Return the lexical term of the scores (B, H, L, L) for the trace, as addition or factor."""
+        """Return the lexical term (B, H, L, L), which is added to the attention scores or multiplies them."""
         weights = self._spread_strengths(self.reach.any(1))[:, None]  # (H, 1, 3K)
         polarity = polarity.to(weights.dtype)
         if self.kind == "add":
@@ -145,16 +145,16 @@ class LexicalTerm(nn.Module):
         return torch.where(self._get_reach(change).any(1)[..., None, None], sigma, 1.0)
 
     def _weigh_lexicons(self) -> Tensor:
-        """Return the strength of the lexical term per map and head, (N, H, 3K); 0 where it does not reach."""
+        """Return the strength of the lexical term per map and head, (N, H, 3K); 0 for maps and heads without it."""
         return self._spread_strengths(self.reach)
 
     def _spread_strengths(self, reach: Tensor) -> Tensor:
-        """Map masks (K, ...) of where lexicons reach to their strengths (..., 3K), three entries per lexicon."""
+        """Return the strengths (..., 3K) of K lexicons, three equal entries each; 0 outside their masks (K, ...)."""
         strengths = self.strength.view(-1, *[1] * (reach.dim() - 1)) * reach
         return strengths.movedim(0, -1).repeat_interleave(3, -1)
 
     def _get_reach(self, change: LexicalChanges | None) -> Tensor:
-        """Return where the lexical term multiplies the scores, by text, map and head, (B|1, N, H) bool."""
+        """Return for which texts, maps and heads the lexical term multiplies the scores, (B|1, N, H) bool."""
         reach = self.reach.any(0)[None]
         return reach if change is None else reach & ~change.off[:, None, None]
 
@@ -189,7 +189,7 @@ class Terms:
     def apply_factors(
         self, q: Tensor, k: Tensor, reading: AttentionInputs, change: LexicalChanges | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return queries and keys (B, N, H, L, e) with multiplied score terms applied, which may widen e."""
+        """Return queries and keys (B, N, H, L, e), extended so that a lexicon multiplies their scores, if it should."""
         if self.lexical is None or self.lexical.kind != "hadamard":
             return q, k
         return self.lexical.multiply_scores(q, k, _get_polarity(reading), reading.keep, change)
@@ -197,7 +197,7 @@ class Terms:
     def build_columns(
         self, reading: AttentionInputs, log_gate: Tensor | None, change: LexicalChanges | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return the added score terms by name, each as columns of the queries and of the keys.
+        """Return the terms added to the attention scores, by name, each as extra columns of queries and keys.
 
         Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
         """

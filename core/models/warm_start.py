@@ -15,7 +15,7 @@ WORDS = "embedding.weight"
 
 @dataclass(frozen=True)
 class CopyResult:
-    """Which weights a model received from another one: counts, and names of fresh and partly copied tensors."""
+    """Which weights a model received from another one: counts, and names of tensors not copied or copied in part."""
 
     numbers: int  # How many of its numbers were copied
     of: int  # How many it has
@@ -63,7 +63,7 @@ def copy_weights(
 
 
 def _copy_whole(target: Tensor, known: Tensor) -> int:
-    """Copy a whole weight tensor if the shapes agree; return how many numbers were copied."""
+    """Copy a whole weight tensor if the shapes agree; return how many of its numbers were copied."""
     if target.shape != known.shape:
         return 0
     target.copy_(known)
@@ -71,7 +71,7 @@ def _copy_whole(target: Tensor, known: Tensor) -> int:
 
 
 def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]]) -> int:
-    """Copy known word embeddings, and for each new word the mean of its pieces; return the count of numbers."""
+    """Copy known word embeddings, and for new words the mean of their word pieces; return how many numbers were set."""
     if target.shape[1] != known.shape[1]:
         return 0
     target[: len(known)].copy_(known)
@@ -84,7 +84,7 @@ def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]])
 
 
 def _copy_components(target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier) -> int:
-    """Copy the weights of the attention maps that both models have; return the count of numbers."""
+    """Copy the weights of the attention maps that both models have; return how many numbers were copied."""
     ours, theirs = model.components, source.components
     if target[: len(target) // ours].shape != known[: len(known) // theirs].shape:
         return 0

@@ -136,7 +136,7 @@ class _MetricComparison:
         return self._is_defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a note for each column with values where the metric is undefined; InputError if that is all values."""
+        """Yield a note for each column on some of whose values the metric is undefined; InputError: on all values."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
@@ -196,7 +196,7 @@ class _MetricComparison:
                 yield self._judge_pairs(first, second, parts, about)
 
     def _group_rows(self, side: ModelPredictions, run: Run, column: str) -> dict[str, np.ndarray]:
-        """Return the row positions for each value of a column, or for each saved slice; slices may overlap."""
+        """Return row positions for each value of a column, or for each saved slice (subset of rows, may overlap)."""
         if column != SLICE or not self.sides.slices:
             return _group_by_value(side.answers[run], column)
         found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
@@ -222,7 +222,7 @@ class _MetricComparison:
             )
 
     def summarize_model(self, side: ModelPredictions) -> dict[str, Any]:
-        """Return a model's mean metric over its runs, standard deviation over seeds and interval; None: undefined."""
+        """Return a model's metric: mean over runs, standard deviation over seeds, and interval; None if undefined."""
         scores = self.scores[side.name]
         values = {run: self._measure(each) for run, each in scores.items()}
         known = {run: self._compute_interval(each) for run, each in scores.items()}
@@ -260,7 +260,7 @@ def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple
 
 
 def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:
-    """Merge the rare values of a data column (in too few rows) into one value; labels and slices stay unchanged."""
+    """Merge all rare values of a data column (in too few rows) into one group; labels and slices are not merged."""
     if column in ("label", SLICE):
         return places
     folds = {fold: found for (_, fold), found in places.items()}

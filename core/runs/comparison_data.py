@@ -38,7 +38,7 @@ class ModelPredictions:
 
     @property
     def steady(self) -> bool:
-        """Return whether training had no randomness; then the one run is paired with each seed of another model."""
+        """Return whether training has no randomness, so that the one run is paired with every seed of another model."""
         return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
 
 
@@ -61,7 +61,7 @@ class ComparisonData:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Return the columns by which rows can be grouped: data columns with few values, and single labels."""
+        """Return names of columns that can group rows: those with few distinct values, and `label` if single-label."""
         first = next(iter(self.sides[0].answers.values()))
         few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
         return few + ["label"] * (first.labels.ndim == 1)
@@ -142,7 +142,7 @@ def _format_folds(folds: set[int]) -> str:
 
 
 def match_runs(first: ModelPredictions, second: ModelPredictions) -> Iterator[tuple[Run, Run, Run]]:
-    """Yield the pairs of runs that compare two models, as a key for the pair and the key of each run.
+    """Yield the pairs of runs by which two models are compared, as a key for the pair and both runs' (seed, fold).
 
     The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
     common, in order: a seed means nothing but itself to another architecture.

@@ -337,7 +337,7 @@ def _count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts 
 
 
 def count_uncut_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:
-    """Return the number of training texts without a row limit, if counted, built in or known from a run; else None."""
+    """Return how many training texts a data set has without a row limit; None if not counted or otherwise known."""
     if counts:
         return counts.rows
     data = config.data

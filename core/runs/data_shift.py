@@ -36,7 +36,7 @@ SAMPLED = 2000
 
 
 def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
-    """Compare a split of a run's data with its training split, once for each data set; None for the training split.
+    """Return how a split of a run's data differs from its training split, cached; None for the training split itself.
 
     Without `dataset` it is read where nobody has compared it before. NotAvailable: it is not here.
     """

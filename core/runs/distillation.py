@@ -143,7 +143,7 @@ def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[Tex
 
 
 def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Number the texts, (n,), so that texts with equal normalised forms, also through others, share a number."""
+    """Number the texts, (n,); texts that are equal after normalisation, even via a third text, share a number."""
     rows, links = np.arange(len(texts)), len(texts)
     pairs = []
     for config in configs:

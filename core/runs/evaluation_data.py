@@ -115,7 +115,7 @@ def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str])
 
 
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
-    """Read the requested rows for evaluating a run, even a single one, with labels as the run's class numbers.
+    """Read the requested rows (one is enough) for evaluating a run, with labels as the run's class numbers.
 
     Raises InputError for no such data or split, for labels that are no class of the run
     (`core.data.label_mapping.UnmatchedLabels`), or for several labels a row if the run gives each text one.

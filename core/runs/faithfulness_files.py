@@ -89,7 +89,7 @@ class BeliefFiles(Analysis[Belief]):
         return "believe", self.run, f"--limit={self.limit}", *(f"--method={method}" for method in self.methods)
 
     def find(self, tell: Tell) -> Belief:
-        """Measure faithfulness on validation sentences; InputError: no data, no long sentences, or no such method."""
+        """Measure faithfulness on validation sentences; InputError: no data, sentences too short, or no such method."""
         tell("reading the sentences", None)
         from core.runs.evaluation_data import DataRequest, read_evaluation_data
         from core.runs.load import load_run
@@ -122,7 +122,7 @@ class BeliefFiles(Analysis[Belief]):
 
 
 def read_stored(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
-    """Return the stored faithfulness of all explanation methods, or of those measured singly; None if there is none."""
+    """Return the stored faithfulness of all explanation methods, else of those measured one by one; None if none."""
     if (every := BeliefFiles.from_run(store, run, limit=limit).read()) is not None:
         return every
     found = [each for method in methods if (each := BeliefFiles.from_run(store, run, method, limit).read()) is not None]

@@ -49,7 +49,7 @@ class Answers:
         return len(self.texts)
 
     def to_scores(self, metric: str) -> Scores:
-        """Return labels and predictions for a metric; multi-label predictions are cut at 0.5 or at tuned thresholds."""
+        """Return the labels and predictions that a metric reads; multi-label: cut at 0.5 or at tuned thresholds."""
         chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
         limits = [chosen.get(name, HALF) for name in self.record.classes]
         return build_scores(
@@ -58,7 +58,7 @@ class Answers:
 
 
 def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
-    """Combine the scores of two runs on the same rows, and mark the rows where the runs differ for a metric."""
+    """Pair the scores of two runs on the same rows, with a mask of the rows whose values for a metric differ."""
     if get_metric(metric).whole_rows:
         return ScorePair(first, second, first.correct != second.correct)
     if get_metric(metric).reads in ("probabilities", "ranking"):
@@ -68,7 +68,7 @@ def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
 
 
 def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
-    """Read a run's stored predictions on a split of its own data; RunDamaged: unreadable, or other classes."""
+    """Read a run's stored predictions on a split of its own data; RunDamaged: unreadable, or not of its classes."""
     path = store.get_path(record.run) / EVALUATION / split / PREDICTIONS
     return parse_answers(read_predictions(path), record)
 

@@ -143,7 +143,7 @@ class LoadedRun:
         self.tell("", before + part * share)
 
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
-        """Return all inner values of the model for one text; with `unmixed`, without the TF-IDF model."""
+        """Return all inner values of the model for one text; with `unmixed`, no TF-IDF model is mixed in."""
         record = self.record
         return inspect_text(
             self.model,
@@ -187,7 +187,7 @@ class LoadedRun:
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Patches:
-        """Return a class's log-odds when activations of a text are replaced by a donor text's, one place at a time.
+        """Return a class's log-odds when one layer, token or head at a time gets the activations of a donor text.
 
         Raises InputError also for texts of different lengths.
         """
@@ -202,7 +202,7 @@ class LoadedRun:
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
     ) -> LambdaCurves:
-        """Return the log-odds of a class as each λ varies over its range, with the intervention `change` applied."""
+        """Return the log-odds of a class as each map weight λ varies over its range; `change` is applied as well."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
@@ -241,7 +241,7 @@ class LoadedRun:
         return search_flip(self.make_reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def predict_template(self, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
-        """Predict template sentences with more and more words filled in (`core.interpret.negation_templates`)."""
+        """Return predictions for template sentences with more and more words filled in (see negation_templates)."""
         return predict_template(self.make_reader(), asked, target)
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:

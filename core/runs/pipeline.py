@@ -91,7 +91,7 @@ class Experiment(Events):
         self.unchanged: frozenset[str] = frozenset()
 
     def perform(self) -> None:
-        """Run a training from data to baseline; Cancelled: the user stopped it, and finished steps are kept."""
+        """Run a training from data to TF-IDF baseline; Cancelled: the user stopped it, finished steps are kept."""
         device = self._configure_device()
         dataset = self._load_data()
         fit = self._train_by_steps if self.config.model.by_steps else self._fit_baseline
@@ -147,7 +147,7 @@ class Experiment(Events):
         return dataset
 
     def _apply_lineage(self) -> tuple[str, ...]:
-        """Remove the parents' training texts from validation and test; return parents whose texts are unknown."""
+        """Keep training texts of parent runs out of validation and test; return the parents whose texts are unknown."""
         if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
         found = collect_lineage(self.store, self.config, self.folder)
@@ -506,7 +506,7 @@ def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
 
 
 def _tune_thresholds(evaluated: Sequence[EvaluatedSplit]) -> dict[str, Any]:
-    """Return each label's threshold, tuned on validation, and the resulting metrics; empty for single labels."""
+    """Return each label's threshold, tuned on validation, and the resulting metrics; empty for single-label runs."""
     thresholds = evaluated[0].thresholds
     if thresholds is None:
         return {}
@@ -525,7 +525,7 @@ def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSpl
 
 
 def _collect_learned(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return learned numbers such as λ and gates; for numbers that depend on the text, the mean over validation."""
+    """Return learned numbers such as map weights and gates; those that depend on the text as mean over validation."""
     probe = _build_probe(dataset, VALIDATION, PROBE, model, tokenizer)
     return {**read_learned_numbers(model, probe), **read_gates(model, probe)}
 

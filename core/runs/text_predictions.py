@@ -125,7 +125,7 @@ def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[str, Any]]:
-    """Predict each text with changes inside the model, at token positions that all texts have."""
+    """Predict each text with changes inside the model; token positions in them must exist in every text."""
     from core.models.trace import Intervention  # torch
 
     edits = [loaded.parse_edits(text, edit) for text in texts]

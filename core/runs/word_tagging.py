@@ -98,7 +98,7 @@ def compute_metrics(scores: SpanScores) -> dict[str, float]:
 
 
 def compute_intervals(scores: SpanScores) -> dict[str, list[float]]:
-    """Return the 95 % bootstrap interval over sentences of each metric; none where all resamples agree."""
+    """Return each metric's 95 % bootstrap interval over sentences; without metrics on which all resamples agree."""
     drawn = list(draw_resamples(len(scores), 0)) if len(scores) else []
     ends = {
         name: compute_percentiles(np.concatenate([metric.measure(scores, weights) for weights in drawn]))
