@@ -65,7 +65,7 @@ class Levers:
     mean: bool  # a silent part says its mean, in place of nothing
 
     def get_effect(self, part: PartEffect) -> float:
-        """Return how far the log-odds fall when a model part is ablated (to zero or to its mean, as chosen)."""
+        """Return how far a class's log-odds fall when a model part is set to zero, or to its mean if chosen."""
         return part.mean if self.mean else part.zero
 
 
@@ -95,7 +95,7 @@ STEP = 0.01  # of a slider
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
-    """Return the slider of one λ as plain data for the browser, which draws it above the λ's attention map."""
+    """Return the slider of one λ (weight of an attention map) as plain data: label, range, learned, current value."""
     own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
@@ -113,7 +113,7 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
 
 
 def describe_factors(shown: Levers) -> Iterator[Cells]:
-    """Yield two sliders as plain data: one scales every λ not set by hand, the other the lexicon term in attention."""
+    """Yield two sliders as plain data: a factor on all λ (map weights) not set by hand, and one on lexicon effects."""
     if shown.curves:
         about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
         yield {
@@ -142,7 +142,7 @@ def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
 
 
 def describe_gate(shown: Levers, token: int, word: str) -> Cells:
-    """Return the slider of one token's gate in the chosen layer, as plain data for the browser."""
+    """Return the slider of one token's gate (0 to 1) in the chosen layer, as plain data for the browser."""
     at = shown.layer
     own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
     assert own is not None and now is not None
@@ -223,7 +223,7 @@ class _Painter:
 
 
 def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
-    """Return how a model part is ablated: `off`, at its mean, or an empty text if it is not ablated."""
+    """Return in words how a model part is ablated: `off`, at its mean, or an empty text if it is not ablated."""
     return "off" if place in off else MEAN if place in level else ""
 
 
@@ -338,7 +338,7 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
 
 
 def build_part_table(shown: Levers) -> pd.DataFrame:
-    """Return a row for each model part with its ablation effect; maps count from 0, layers, heads and tokens from 1."""
+    """Return a table of model parts with their ablation effects; maps count from 0, layers, heads and tokens from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
         {

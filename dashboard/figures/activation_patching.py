@@ -42,7 +42,7 @@ class Patching:
 
 
 def patch_text(source: Source) -> Patching:
-    """Patch a donor text's activations into a text; NotAvailable: no attention or donor, InputError: lengths differ."""
+    """Compute the effects of a donor text's activations; NotAvailable: no attention or donor, InputError: its size."""
     read_attention(source)
     donor = str(source.get_choice(DONOR))
     if not donor.strip():
@@ -88,7 +88,7 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
 
 
 def build_patch_table(shown: Patching) -> pd.DataFrame:
-    """Return a row for each patched activation: layer, token, head (from 1), patched log-odds and their change."""
+    """Return a table of patched activations: layer, token, head (from 1), log-odds after patching and their change."""
     found = shown.patches
     rows = []
     for each in found.patches:

@@ -65,7 +65,7 @@ SCALES = {
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:
-    """Convert attention weights to a display scale: absolute, relative to each row, or to uniform attention.
+    """Convert attention weights to a display scale: unchanged, relative to the row's strongest, or to an even spread.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
     whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that represents
@@ -117,7 +117,7 @@ def find_top_weight(rows: Sequence[MapRow]) -> float:
 
 
 def name_coefficients(components: int, subtracts: bool) -> list[str]:
-    """Return the names of the coefficients in the sum of attention maps: `λ₁`, `λ₂` …; `−λ₁` if subtracted."""
+    """Return the names of the coefficients that attention maps are multiplied by: `λ₁`, `λ₂` …; `−λ₁` if subtracted."""
     return [f"{'−' if subtracts else ''}λ{format_subscript(i)}" for i in range(1, components)]
 
 
@@ -227,7 +227,7 @@ def _place_panel(index: int, count: int) -> list[float]:
 
 
 def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
-    """Return the labels of one head's attention maps: its number on the first map, `off` if the head is ablated."""
+    """Return one head's chart labels: its number above its first attention map, and `off` on a map that is ablated."""
     panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
     font = {"color": look.tokens.ink, "size": look.scale_size(15)}
     said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
@@ -258,7 +258,7 @@ def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str
 
 
 def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
-    """Draw the coefficients of all attention maps but the first in a sentence: a dot for each head and token.
+    """Draw the coefficients (λ) of all attention maps but the first in a sentence: a dot for each head and token.
 
     What adds attention is solid, what takes it away dashed and hollow.
     """

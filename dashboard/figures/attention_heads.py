@@ -118,7 +118,7 @@ class HeadMaps:
 
     @property
     def sign(self) -> str:
-        """Explain the pattern that marks negative attention weights; empty if no weight is negative."""
+        """Return a sentence on the pattern that marks negative attention weights; empty if no weight is negative."""
         if not any((row.weights < 0).any() for row in self.rows):
             return ""
         return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
@@ -130,7 +130,7 @@ class HeadMaps:
 
     @property
     def cancelled(self) -> Floats | None:
-        """Return each head's share of attention weight that cancels out when its maps are summed; None: no share."""
+        """Return each head's share of attention weight that cancels out when its maps are summed; None: almost none."""
         taken = self.view.measure_cancellation(self.layer)
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 
@@ -266,7 +266,7 @@ class Lines:
 
     @property
     def window(self) -> str:
-        """Say which tokens of a long text are drawn as lines; empty if all are drawn."""
+        """Return a sentence on which tokens of a long text are drawn as lines; empty if all are drawn."""
         length = len(self.shown.view.tokens)
         if length <= WINDOW:
             return ""

@@ -209,7 +209,7 @@ class FailingCases:
 
     @property
     def single(self) -> bool:
-        """Tell whether every failing case is a single text with an expected answer, so one probability describes it."""
+        """Tell whether every failing case is one text with an expected answer, so that its probability can be shown."""
         return all(test.kind == "minimum" for test, _ in self.cases)
 
 

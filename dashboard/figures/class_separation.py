@@ -137,7 +137,7 @@ SILHOUETTES = Figure(
 
 @dataclass(frozen=True)
 class Depths:
-    """Class separation of a split after each part of a model: embedding, layers and classification head."""
+    """Class separation of sentence vectors after each part of a model: embedding, layers, classification head."""
 
     layers: Layers
     chosen: str = HEAD  # the stage of the map
@@ -153,7 +153,7 @@ def read_depths(source: Source) -> Depths:
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
-    """Draw neighbour purity and silhouette from the embedding through the layers to the head, with chance purity."""
+    """Draw neighbour purity and silhouette of the classes after each part of a model, with the purity due to chance."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
     figure = go.Figure(layout={"template": build_template(look)})

@@ -109,12 +109,12 @@ class AgreementMatrix:
 
     @property
     def about_right(self) -> bool:
-        """Tell whether the agreement matrix counts right and wrong predictions rather than predicted classes."""
+        """Tell whether the agreement matrix counts right and wrong predictions; else it counts predicted classes."""
         return self.kinds == RIGHTS
 
     @property
     def has_known_answers(self) -> bool:
-        """Tell whether a matrix cell and the true label determine both models' predictions."""
+        """Tell whether a sentence's matrix cell and its true label suffice to know what both models predicted."""
         return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
     @property

@@ -39,7 +39,7 @@ def read_sentence(source: Source) -> SentenceView:
 
 
 def describe_difference(now: Source, other: Source, name: str = "") -> str:
-    """Describe how two predictions (of two texts, two runs or both) differ in the class that attributions explain."""
+    """Describe how the probability and log-odds of the explained class differ between two predictions."""
     about, mine, theirs = get_target_class(now), read_sentence(now), read_sentence(other)
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."
@@ -79,7 +79,7 @@ def align_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
 
 
 def match_class(now: Source, other: Source) -> Source:
-    """Return the second prediction, explained for the same class; NotAvailable: no known word, or no such class."""
+    """Return the second prediction's data source with the first's class to explain; NotAvailable: no word or class."""
     about = get_target_class(now)
     if about not in other.record.classes:
         raise NotAvailable(f"run '{other.record.run}' has no class '{about}'")
@@ -102,7 +102,7 @@ def align_readings(now: Source, other: Source) -> Contrast:
 
 
 def read_other(source: Source) -> Source:
-    """Return the second prediction to compare with (other text, other run or both); NotAvailable: none is chosen."""
+    """Return the data source to compare with (other text, other run or both); NotAvailable: none is chosen."""
     if not source.text:
         raise NotAvailable("it is of a text: name one with --text")
     text = str(source.get_choice(OTHER_TEXT))

@@ -178,7 +178,7 @@ def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.
 
 
 def build_phenomena_scores(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
-    """Return accuracy by linguistic phenomenon with a column for each model, sorted by the first model (ascending)."""
+    """Return a table of accuracies, linguistic phenomena × models, in ascending order of the first model's accuracy."""
     models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
     table = pd.DataFrame({name: found for name, found in models.items() if found})
     return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()

@@ -61,7 +61,7 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
 
 
 def compute_confidence(probabilities: Floats, *, multi: bool) -> Floats:
-    """Return the probability of each prediction: of its top class, or for several labels of the predicted set."""
+    """Return the predicted probability of each text's top class; for several labels, of the whole predicted set."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
@@ -103,7 +103,7 @@ ANSWER = "top answer"
 
 @dataclass(frozen=True)
 class Decision:
-    """Predictions at a decision threshold, without the rows for which the threshold gives no prediction."""
+    """Predictions of a split at a decision threshold, without texts whose probability is too low for a prediction."""
 
     classes: tuple[str, ...]
     """The answers: those of the model, or "not X" and X if one class is compared with the rest."""
@@ -228,7 +228,7 @@ def write_sample_size(decision: Decision) -> str:
 
 
 def name_small_samples(sizes: Mapping[str, int]) -> str:
-    """Name the parts of a figure that have too few sentences, with their sizes; empty if all have enough."""
+    """Return the parts of a figure with fewer than 30 sentences as text, such as `A on 12`; empty if there are none."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
 

@@ -221,7 +221,7 @@ class Outcomes:
 
     @property
     def picked(self) -> str:
-        """Return the ID of the word-cloud word whose filter rules equal the current ones; empty: no word's rules do."""
+        """Return the ID of the word-cloud word that the current filter rules select; empty if they select none."""
         rules = {str(clause) for clause in self.analysis.clauses}
         each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
         return next((self.make_id(*one) for one in each if set(self.list_rules(*one)) == rules), "")

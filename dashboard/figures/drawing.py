@@ -162,7 +162,7 @@ class Component:
 
     @property
     def root(self) -> str:
-        """Return the empty HTML element that a browser component's script fills."""
+        """Return the empty HTML element, as text, that a browser component's script fills."""
         return f'<div class="{self.name}"></div>'
 
     def to_html(self, place: str) -> str:

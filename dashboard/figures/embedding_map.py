@@ -114,7 +114,7 @@ def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Token
 
 
 def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[PointGroup]:
-    """Group map points by one label: missed and found ones in front; wrongly predicted ones and all others behind."""
+    """Group map points by one label: found, missed, wrongly predicted, others; found and missed are drawn in front."""
     has = points[f"{LABEL}{label}"].to_numpy() != 0
     found = points[f"{PREDICTED}{label}"].to_numpy(bool)
     return [
@@ -281,7 +281,7 @@ def _format_name(name: str, n: int, look: Look) -> str:
 
 
 def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
-    """Draw density contours of an embedding map, which enclose equal shares of its points."""
+    """Draw density contours of an embedding map, which enclose 10, 30, 50, 70 and 90 % of its points."""
     t, (start, end, step) = look.tokens, HELD
     figure.add_contour(
         x=density.x,

@@ -43,7 +43,7 @@ class NearestSentences:
 
 
 def find_nearest(source: Source) -> NearestSentences:
-    """Find the sentences nearest to a typed text; without one, to the chosen row or to the selected rows.
+    """Find the sentences nearest to a typed text in embedding space; without a text, to the chosen or selected rows.
 
     NotAvailable: no sentence, no space, or unread layers; InputError: an unknown key, or a wrong selection.
     """
@@ -65,7 +65,7 @@ def find_nearest(source: Source) -> NearestSentences:
 
 
 def find_shared_nearest(source: Source, places: np.ndarray | Sequence[int], said: str) -> NearestSentences:
-    """Find sentences that are near to most of several given ones; NotAvailable: fewer than two have a vector."""
+    """Find the sentences nearest to a group of sentences by embedding; NotAvailable: fewer than two have a vector."""
     files = source.reader.get_map_files(source.record.run, source.split, read_map_config(source))
     space = source.reader.read_space(source.record, files)
     n = int(np.isin(space.rows, places).sum())

@@ -101,7 +101,7 @@ class SentenceList:
 
     @property
     def shown(self) -> np.ndarray:
-        """Return the row numbers of the sentences sent to the browser, by default including the open one."""
+        """Return the row numbers of the sentences sent to the browser: a section of the selected rows."""
         return self.analysis.places[self.start : self.start + SENT]
 
 
@@ -237,7 +237,7 @@ def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
 
 
 def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
-    """Return the filter rules without `wrong`, and their row masks, if rows match them; else nothing."""
+    """Return the filter rules except `wrong` with their row masks, as rule → mask; empty if they match no rows."""
     if not any(str(clause) == WRONG for clause in shown.clauses):
         return {}
     others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
@@ -391,7 +391,7 @@ def _find_peer_author(
 
 
 def describe_coding(shape: CodesShape) -> str:
-    """Describe the progress of annotation, and how far two annotators agree (κ)."""
+    """Return a sentence on the progress of annotation, and on the agreement of two annotators (Cohen's κ)."""
     said = [str(shape.found["said"]).removesuffix(".")]
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]

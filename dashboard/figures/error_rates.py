@@ -55,7 +55,7 @@ def count_errors(of: RowSelection) -> ErrorRates:
 
 
 def _is_consequence(row: Mapping[str, Any]) -> bool:
-    """Tell whether an error tag is not a cause of errors, but a consequence of errors or true by definition."""
+    """Tell whether an error tag follows from errors or is an error by definition, and so cannot explain errors."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
@@ -194,7 +194,7 @@ def find_slices(of: RowSelection) -> SplitSlices:
 
 
 def _to_risk_row(one: FoundSlice) -> dict[str, Any]:
-    """Convert a slice to a row of risk ratios as `core.error_analysis.risk_ratio.build_risk_table` has them."""
+    """Convert a slice to a row of the error table: risk ratio, its interval and corrected p-value."""
     ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
     return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 

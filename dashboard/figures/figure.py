@@ -77,7 +77,7 @@ class Figure(Generic[Shape]):
         return True
 
     def get_choices(self, source: Source) -> tuple[str, ...]:
-        """Return the option values that apply to a run's figure, as a part of the cache key of its drawing."""
+        """Return the cache key parts of a figure's option values, for the options that apply to a run."""
         return tuple(option.make_cache_key(source) for option in self.options if option.has_choices(source))
 
     def build_tables(self, shape: Shape) -> dict[str, pd.DataFrame]:
@@ -85,7 +85,7 @@ class Figure(Generic[Shape]):
         return dict(self.tables(shape)) if self.tables else {}
 
     def resolve_text(self, words: Words[Shape], shape: Shape) -> str:
-        """Return a text of a figure (such as title or note), which may be fixed or depend on the data drawn."""
+        """Return a text of a figure (such as title or note): a fixed one, or one computed from the data drawn."""
         return words(shape) if callable(words) else words
 
     def write_alt_text(self, shape: Shape, note: str, reading: str) -> str:

@@ -77,7 +77,7 @@ _ANY = {
 
 
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
-    """Return the parts of the filter sentence by name, each with the groups of filter rules that it offers."""
+    """Return the menus of the filter sentence as (name, groups of filter rules that the menu offers)."""
     fixed = [facet for facet in facets if facet.name in (OUTCOME, "true", "predicted", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
@@ -86,7 +86,7 @@ def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
 
 
 def find_word(facets: Sequence[Facet], rule: str) -> str:
-    """Return the part of the filter sentence that offers a filter rule, or else its last part for further rules."""
+    """Return the name of the filter sentence's menu that offers a filter rule; if none does, of its last menu."""
     for name, ours in group_facets(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
@@ -96,7 +96,7 @@ def find_word(facets: Sequence[Facet], rule: str) -> str:
 def update_clauses(
     clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the filter rules after the user has chosen an option in one part of the filter sentence.
+    """Return the filter rules after the user has chosen an option in one menu of the filter sentence.
 
     Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
     """

@@ -88,7 +88,7 @@ class StageView:
 
     @property
     def place(self) -> str:
-        """Describe in words which layer, head and attention map the forward pass shows."""
+        """Return in words which layer, head and attention map of the forward pass are shown."""
         steps = self.steps
         if not steps.layers:
             return "no attention"
@@ -97,7 +97,7 @@ class StageView:
 
     @property
     def left_out(self) -> str:
-        """Say that only the first tokens of a long text are drawn; empty if all tokens are drawn."""
+        """Return a sentence that only the first tokens of a long text are drawn; empty if all tokens are drawn."""
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
@@ -121,7 +121,7 @@ def _draw_stages(shown: StageView, look: Look) -> Component:
 
 
 def _describe_stage(stage: ForwardStage) -> dict[str, Any]:
-    """Return one step of the forward pass as plain data for the browser; all its weights share one colour scale."""
+    """Return a step of the forward pass as plain data for the browser; its attention maps share one colour scale."""
     drawn = [_describe_matrix(matrix) for matrix in stage.matrices]
     if stage.key in ("softmax", "combine"):
         maps = [each for each, matrix in zip(drawn, stage.matrices, strict=True) if matrix.name != r"\lambda"]
@@ -164,7 +164,7 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
 
 
 def build_step_table(steps: ForwardStages) -> pd.DataFrame:
-    """Return a row for each number in each matrix of a forward pass, with no token or dimension left out."""
+    """Return every number of a forward pass as a table: a row for each number in each matrix, for all tokens."""
     frames = [_list_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
     return pd.concat(frames, ignore_index=True)
 

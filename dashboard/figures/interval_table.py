@@ -219,7 +219,7 @@ def _get_value(entry: Any, value: Value) -> Any:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """Declaration of a table column: how the column is drawn, and which CSV columns it becomes."""
+    """Declaration of a table column: how it is drawn, and which columns it has in the CSV file."""
 
     csv: Mapping[str, Value]
     column: IntervalColumn | None = None
@@ -279,7 +279,7 @@ class IntervalTable:
 
     @property
     def marks(self) -> Marks:
-        """Return a table with intervals in its final form, with all cells and axes computed."""
+        """Return a table with intervals as the drawing code needs it: all cells written and all axes computed."""
         entries, columns = self.rows if self.shown is None else self.shown, []
         drawn = [(each, each.column) for each in self.columns if each.column]
         cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}

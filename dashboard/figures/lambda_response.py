@@ -1,4 +1,4 @@
-"""Effect of each λ on the prediction for one sentence: probability and log-odds over the whole range of λ."""
+"""Effect of each λ (weight of an attention map) on one sentence's prediction: probability and log-odds by λ."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = "all λ ×"
 
 @dataclass(frozen=True)
 class LambdaBench:
-    """Response curves of a text's prediction to each λ, together with the user's other edits of the model."""
+    """Response curves of a text's prediction to each λ (attention map weight), with the user's edits of the model."""
 
     found: LambdaCurves
     half: bool  # of two classes the answer is another above P = 0.5
@@ -36,7 +36,7 @@ class LambdaBench:
 
 
 def read_response(source: Source) -> LambdaBench:
-    """Read how a text's prediction responds to each λ; NotAvailable: no λ or attention maps, or too long a text."""
+    """Compute how a prediction changes with each λ (map weight); NotAvailable: no λ or attention maps, or long text."""
     view, record = read_attention(source), source.record
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")
@@ -45,7 +45,7 @@ def read_response(source: Source) -> LambdaBench:
 
 
 def _name_values(curve: LambdaCurve) -> dict[str, float]:
-    """Return the marked values on a λ's response curve: zero, start, learned, and `now` if the user changed λ."""
+    """Return the marked values of a λ's response curve by name: zero, start, learned, and `now` if a user changed λ."""
     now = None if curve.now == curve.learned else curve.now
     named = {"zero": 0.0, "start": curve.start, "learned": curve.learned, "now": now}
     return {name: value for name, value in named.items() if value is not None}
@@ -116,7 +116,7 @@ def _explain_curves(shown: LambdaBench) -> str:
 
 
 def build_curve_table(shown: LambdaBench) -> pd.DataFrame:
-    """Return a row for each tested value of λ; in rows without a layer, the value is a factor on every λ."""
+    """Return the prediction at each tested value of λ as a table; without a layer, the value is a factor on all λ."""
     rows = [
         (curve.layer, curve.component, value, _join_names(curve, value), shown.found.target, chance, odds)
         for curve in shown.found.curves

@@ -1,4 +1,4 @@
-"""Course of λ in several training runs at once, with the validation loss below on the same axis."""
+"""Course of the learned weights λ of attention maps in several training runs, above their validation losses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ At = Mapping[str, int]  # row and column of a panel, as Plotly names them
 
 @dataclass(frozen=True)
 class Track:
-    """One training run in a figure of λ over epochs, with its curves."""
+    """One of the training runs whose λ (attention map weights) are drawn over epochs, with its curves."""
 
     run: str
     seed: int
@@ -48,7 +48,7 @@ def has_lambda(record: RunRecord) -> bool:
 
 
 def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Return the runs that differ from a given run only in the seed; of several with one seed, the first."""
+    """Return the names of the runs that differ from a run only in the seed; of runs with one seed, only the first."""
 
     def get_settings(one: RunRecord) -> tuple[str, RunConfig]:
         """Return a run's preset and settings without seed, threads and device, to compare runs by."""
@@ -62,13 +62,13 @@ def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str
 
 
 def read_final_lambdas(record: RunRecord, track: Track) -> dict[Place, float]:
-    """Return a run's final λ values: from the saved weights, or the last logged ones while the run is training."""
+    """Return a run's final λ (attention map weights): saved ones, or while it is training the last logged ones."""
     last = {place: line[-1] for place, line in track.curves.lambdas.items() if line}
     return _map_places(record.results.get("lambda") or ()) or last
 
 
 def map_reported(found: Counterpart | None) -> dict[Place, float]:
-    """Return the λ values that a paper reports, by layer (from 0) and attention map (from 1)."""
+    """Return the λ (attention map weights) that a paper reports, as (layer from 0, map from 1) → value."""
     return _map_places(found.lambdas if found else ())
 
 
@@ -79,7 +79,7 @@ def _map_places(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
 def build_final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
-    """Return a row for each λ (by layer and map): start, learned value, range over seeds, paper's value, difference."""
+    """Return a table of λ (map weights) by layer: start, learned value, range over seeds, paper's value, difference."""
     focus, *others = tracks
     own, rows = read_final_lambdas(records[focus.run], focus), []
     seeds = [own, *(read_final_lambdas(records[track.run], track) for track in others if track.sibling)]
@@ -107,7 +107,7 @@ HARDLY = 0.01
 
 
 def describe_change(track: Track) -> str:
-    """Describe in a sentence the largest change of any λ of a run since its first value."""
+    """Return a sentence on the largest change of any λ (attention map weight) of a run since its first value."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
@@ -117,7 +117,7 @@ def describe_change(track: Track) -> str:
 
 
 def describe_start(record: RunRecord) -> str:
-    """Describe how the start value of λ was chosen, and what follows for comparing the final value with the paper's."""
+    """Return a sentence on how λ's start value was chosen, and whether the final value is evidence for the paper's."""
     part = record.config.model.attention
     if part.mixing != "additive":
         return ""
@@ -157,13 +157,13 @@ FAINT = 0.18  # opacity of a range over seeds
 
 
 def scale_line(line: Sequence[float], scale: Scale) -> Line:
-    """Return the values of a λ curve, either as they are or as changes from the first value."""
+    """Return the values of a λ curve, unchanged or as differences from the first value."""
     start = line[0] if scale == "change" and line else 0.0
     return tuple(value - start for value in line)
 
 
 def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
-    """Return epochs, and min, mean and max (3, T) of one λ over runs with different seeds; None: fewer than two.
+    """Return the epochs, and min, mean and max (3, T) of one λ over seeds; None if only one run has this λ.
 
     The others are read at the epochs of the focus, as far as all of them have come.
     """
@@ -183,7 +183,7 @@ def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tupl
 def draw_course(
     tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
 ) -> go.Figure:
-    """Draw λ over epochs: columns are layers, rows are attention maps, and the last row is the validation loss."""
+    """Draw map weights λ over epochs, a panel for each layer (column) and map (row), with validation loss below."""
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})
@@ -223,7 +223,7 @@ def _format_axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Sca
 
 
 def _choose_limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
-    """Return axis limits of equal span for every λ panel, so that movements look equally large everywhere."""
+    """Return axis limits for each λ panel, all of equal length so that equal changes of λ look equally large."""
     ends = {}
     for place in tracks[0].curves.lambdas:
         lines = [track.curves.lambdas[place] for track in tracks if track.curves.lambdas.get(place)]
@@ -309,7 +309,7 @@ def _make_transparent(colour: str) -> str:
 
 @dataclass(frozen=True)
 class Course:
-    """Course of λ in several training runs, with the values that a paper reports."""
+    """Course of λ (attention map weights) in several training runs, with the values that a paper reports."""
 
     tracks: tuple[Track, ...]  # the run in focus first
     scale: Scale

@@ -172,7 +172,7 @@ def read_metric(record: RunRecord, metric: str, split: str = TEST) -> float | No
 
 
 def _find_metric(results: Any, metric: str, kind: str, split: str = TEST) -> Any:
-    """Return a recorded metric of a split, at tuned thresholds if its name says so."""
+    """Return a run's recorded metric on a split by name; the prefix `tuned.` asks for the score at tuned thresholds."""
     name = metric.removeprefix(TUNED)
     return get_nested(get_nested(results, "tuned") if name != metric else results, kind, split, name)
 
@@ -182,7 +182,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
-    """Return the metrics that can sort a leaderboard, as title → name; the default comes first, with an empty name."""
+    """Return the metrics that can sort a leaderboard, as title → name; first the default, whose name is empty."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}
@@ -194,7 +194,7 @@ def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
 
 
 def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
-    """Describe a leaderboard's order in a sentence; `groups`: models without a clear difference (None: not tested)."""
+    """Return a sentence on a leaderboard's order; `groups`: models without a clear difference (None: not tested)."""
     measured = board.measured
     if not measured:
         return ""
@@ -240,7 +240,7 @@ def find_largest_change(series: Sequence[Sequence[float]]) -> float:
 
 
 def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
-    """Draw a sparkline of curves as an SVG node, each relative to its first value; None if all are constant."""
+    """Draw a small chart of λ curves as an SVG node, each relative to its first value; None if all are constant."""
     if not find_largest_change(series):
         return None
     count = max(layers) + 1

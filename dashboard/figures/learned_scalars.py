@@ -1,4 +1,4 @@
-"""Learned scalars of a model besides λ: their final values, and their course in training."""
+"""Learned single numbers of a model besides λ (map weights), such as a temperature: final values and course."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEUTRAL_TOKENS = "neutral tokens"
 
 
 def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
-    """Return a row for each learned scalar of a model: symbol, meaning, and value (one for each layer if several)."""
+    """Return a table of a model's learned single numbers: symbol, meaning, and value (one per layer if several)."""
     rows = [
         (*NUMBERS[name], ", ".join(number(value, 3) for value in values))
         for name, values in scalars.items()
@@ -42,7 +42,7 @@ def read_view_scalars(view: SentenceView) -> dict[str, list[float]]:
 
 
 def read_run_numbers(record: RunRecord) -> pd.DataFrame:
-    """Return a table of a run's learned scalars and its lexicon's coverage; empty if its model has neither."""
+    """Return a table of a run's learned scalars and the share of tokens that its lexicon lacks; empty without both."""
     table = build_number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
     shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
     if shares:

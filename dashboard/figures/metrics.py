@@ -225,7 +225,7 @@ def list_stats(measured: Evaluated) -> list[results.Stat]:
 
 
 def build_metric_table(measured: Evaluated) -> pd.DataFrame:
-    """Return every metric of an evaluation with its interval, the value on unseen rows alone, and TF-IDF's value."""
+    """Return a table of an evaluation's metrics: value, interval, value on rows not seen in training, and TF-IDF's."""
     at, unseen = measured.get("tuned") or measured, measured["unseen"]
     tuned = "tuned" if measured.get("tuned") else ""
     others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}
@@ -241,7 +241,7 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
-    """Return accuracy or macro F1 for each value of a data column by which an evaluation is divided."""
+    """Return a table of accuracy or macro F1 for each value of the data column that splits the evaluated rows."""
     by, name, rows = measured["by"], get_first_metric(measured), []
     for each in by["values"]:
         rows.append((each["value"], each["n"], *results.find_metric(each, name)))

@@ -62,12 +62,12 @@ class Comparison:
 
     @property
     def summary(self) -> str:
-        """Summarise the comparisons of all model pairs in a sentence."""
+        """Return a sentence that sums up which of several compared models are better than others."""
         return summarize_pairs(self.pairs)
 
     @property
     def closest(self) -> str:
-        """Describe the first pair of models without a clear winner, and how many rows would decide; empty: none."""
+        """Return a sentence on the first model pair without a clear winner and how many rows would decide; or empty."""
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
@@ -283,7 +283,7 @@ def can_choose_column(source: Source) -> bool:
 
 
 def _pick_column(source: Source) -> str:
-    """Return the data column with the fewest values, among columns with enough rows for each value; else the label."""
+    """Return the data column with the fewest distinct values if each value has enough rows; else the label."""
     names = _list_columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}

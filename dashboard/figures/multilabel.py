@@ -57,13 +57,13 @@ def list_choices(record: RunRecord) -> list[str]:
 
 
 def pick_thresholds(record: RunRecord, choice: str) -> Floats:
-    """Return one decision threshold for each label, for the user's choice: tuned, or 0.5 for all."""
+    """Return an array with one decision threshold for each label: the tuned ones if chosen, else 0.5."""
     found = read_thresholds(record) if choice == TUNED else None
     return np.full(len(record.classes), HALF) if found is None else found
 
 
 def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats) -> SplitPredictions:
-    """Return multi-label predictions at given thresholds, with the probability of one label's decision."""
+    """Return multi-label predictions at given thresholds, with the probability of the decision on one chosen label."""
     predicted = report.probabilities > used
     names = join_class_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
@@ -72,7 +72,7 @@ def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats)
 
 @dataclass(frozen=True)
 class Labels:
-    """Scores of each label as a table; `tuned`: the run has tuned thresholds."""
+    """Table with the scores of each label in a multi-label run, and whether the run has tuned decision thresholds."""
 
     table: pd.DataFrame
     tuned: bool

@@ -60,7 +60,7 @@ class Distance:
 
 
 class TemplateQuery(NamedTuple):
-    """Runs, a filled negation template, and the class whose probability is measured."""
+    """Runs, the sentences filled into a negation template, and the class whose probability the runs predict."""
 
     runs: list[RunRecord]
     steps: tuple[FilledTemplate, ...]
@@ -68,7 +68,7 @@ class TemplateQuery(NamedTuple):
 
 
 def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
-    """Fill the chosen negation template; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
+    """Fill a negation template step by step; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
     filled, target = fill_template(source.text, insert), str(source.get_choice(OF))

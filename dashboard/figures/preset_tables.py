@@ -28,7 +28,7 @@ _READS: dict[Family, str] = {
 
 
 def describe_baseline(family: Family, lacks: str) -> str:
-    """Describe how a baseline model represents a text, and what the page needs that it does not have."""
+    """Return a sentence on how a baseline model represents a text, and on what it lacks (such as attention)."""
     return f"{_READS[family]}, without {lacks}."
 
 
@@ -37,7 +37,7 @@ LINKED = 6  # runs of a preset that are named; the others are on Overview
 
 
 class Sizes(NamedTuple):
-    """Vocabulary size and number of classes, from which a model's parameters are counted, and their origin."""
+    """Vocabulary size and number of classes for counting a model's parameters, and from which run they come."""
 
     vocabulary: int
     classes: int

@@ -41,7 +41,7 @@ class SplitFacts:
         self._beside: dict[str, SplitFacts] = {}
 
     def add_peer_run(self, run: str) -> SplitFacts:
-        """Add an error tag for rows that another run predicts differently; InputError: that run has different rows."""
+        """Return cached split data with an error tag for differences to another run; InputError: its rows differ."""
         if not run or not self.whole:
             return self
         if run not in self._beside:
@@ -86,7 +86,7 @@ class SplitFacts:
 
     @property
     def groups(self) -> dict[str, RowGroups]:
-        """Return the rows of a split grouped by value, for each data column."""
+        """Return the rows of a split grouped by value, as data column → groups of rows."""
         return self.compute_once("groups", lambda: group_columns(self.table))
 
     def find_tags(self, prepare: Callable[[], None] = lambda: None) -> None:

@@ -33,12 +33,12 @@ class SavedSlices:
 
     @property
     def first(self) -> str:
-        """Return the name by which a slice report calls the share of correctly predicted sentences."""
+        """Return the name of the slice reports' first metric, the share of correctly predicted sentences."""
         return next(iter(self.whole["metrics"]))
 
     @property
     def second(self) -> str:
-        """Return the name by which a slice report calls macro F1."""
+        """Return the name of the slice reports' macro F1 metric (it depends on the task)."""
         return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
 
 

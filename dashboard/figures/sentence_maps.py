@@ -57,7 +57,7 @@ def build_combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGE
 
 
 def sum_received(row: MapRow) -> list[float]:
-    """Return the total attention that each token receives in an attention map."""
+    """Return the mean attention that each token receives in one layer's map, over heads and attending tokens."""
     return average_attention(row.weights, row.places).tolist()
 
 
@@ -68,7 +68,7 @@ def choose_watched_class(view: SentenceView) -> str:
 
 
 def describe_special(view: SentenceView, layer: int) -> str:
-    """Describe the special tokens and padding in the attention maps of one layer (from 0)."""
+    """Return a sentence on the special tokens and padding in the attention maps of one layer (from 0)."""
     if view.filled:
         weight = number(float(view.average_padding_weight(layer).mean()), 2)
         places = f"{count(view.filled)} padding tokens, weight {weight} (mean over tokens and heads)"
@@ -84,7 +84,7 @@ def describe_special(view: SentenceView, layer: int) -> str:
 
 
 def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
-    """Describe how two models' tokens of one text differ, as a heading and a sentence."""
+    """Return a heading and a sentence on how two models' tokens of one text differ; no heading if they are the same."""
     if bool(first.layers) != bool(second.layers):
         return "Only one of the two models has attention", "The other reads the words without it."
     a, b = _read_words(first), _read_words(second)
@@ -122,7 +122,7 @@ def _list_unknown(view: SentenceView) -> str:
 
 
 def describe_difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
-    """Describe the prediction after edits: `P(positive) 0.828, +0.087 against …`, and the label if it changed."""
+    """Describe the prediction after edits: `P(positive) 0.828, +0.087 compared with …`, and the label if changed."""
     name = choose_watched_class(before)
     p = now.probabilities[name]
     said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} compared with the trained model"
@@ -138,7 +138,7 @@ def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.Dat
 def build_attention_table(
     view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
 ) -> pd.DataFrame:
-    """Return a row for each attention weight of a text: layer, head, the two tokens, and a column per attention map.
+    """Return a table of a text's attention weights: layer, head, both tokens, and a column for each map of the head.
 
     With `edits`, one column describes them and another has the combined map `untouched` by them.
     """

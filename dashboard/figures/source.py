@@ -149,7 +149,7 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """Return the changes that the user made inside the model for the forward pass of the text."""
+        """Return the user's edits inside the model (such as heads switched off) for the forward pass of the text."""
         self.used.add(EDIT)
         return self._edits
 
@@ -167,7 +167,7 @@ class Source:
         return other
 
     def read_once(self, read: Callable[[Source], Found]) -> Found:
-        """Return the result of a function of a data source, computed once and shared by several figures."""
+        """Return what a function reads from a data source, cached so that several figures share the result."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]

@@ -40,7 +40,7 @@ WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
 
 
 def describe_counts(found: SweepState) -> str:
-    """Describe how many runs of a sweep are in each state: `3 done, 2 training, 7 not begun`."""
+    """Describe how many runs of a sweep are in each state: `3 done, 2 training, 7 not started`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
     return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 

@@ -149,7 +149,7 @@ def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
 
 
 def make_diverging_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return Plotly's colour scale for signed attributions; set zmin = -zmax, so that zero is the background colour."""
+    """Return Plotly's colour scale for signed attributions; with zmin = -zmax, zero has the background colour."""
     return _make_stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 
@@ -173,7 +173,7 @@ def color_layer(tokens: Tokens, layer: int, layers: int) -> str:
 
 
 def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
-    """Return a colour for each class: by order, or by sign if named positive or negative, else from a palette."""
+    """Return a colour per class: by order if ordered, by sign if named positive or negative, else from a palette."""
     if ordered:
         return _color_ordered(tokens, len(classes))
     names = [name.lower() for name in classes]

@@ -52,7 +52,7 @@ def get_class_scores(report: SplitPredictions, name: str) -> tuple[NDArray[np.bo
 
 
 def _find_cheapest(source: Source) -> float:
-    """Return the threshold with the lowest cost on the validation split; NotAvailable: this was not evaluated."""
+    """Return the threshold whose errors cost least on validation data; NotAvailable: that split was not evaluated."""
     if VALIDATION not in source.splits:
         raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
     report = source.reader.make_report(source.record, VALIDATION)
@@ -60,7 +60,7 @@ def _find_cheapest(source: Source) -> float:
 
 
 def _get_label_threshold(source: Source) -> float:
-    """Return the threshold of the chosen label: the one with the lowest cost, or the tuned or fixed one."""
+    """Return the chosen label's decision threshold: the cheapest one if a cost ratio is set, else tuned or 0.5."""
     if source.get_choice(COST):
         return source.read_once(_find_cheapest)
     label, choice = str(source.get_choice(RULE)), str(source.get_choice(LIMITS))

@@ -1,4 +1,4 @@
-"""Values of tokens and token pairs other than attention: gates, λ, polarity, lexicons, attention masks."""
+"""Values of tokens and token pairs besides attention: gates, map weights λ, polarity, lexicons, attention masks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def build_gate_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
-    """Return each token's coefficients of all attention maps but the first, averaged over heads, by layer and map."""
+    """Return each token's weight λ of each attention map but the first, mean over heads, as rows by layer and map."""
     return [
         TokenRow(f"layer {place}, {name}", values)
         for place, layer in enumerate(view.layers, start=1)
@@ -77,7 +77,7 @@ def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
 
 
 def build_polarity_rows(view: SentenceView) -> list[TokenRow]:
-    """Return how positive, neutral and negative each token is in each lexicon, as rows."""
+    """Return how positive, neutral and negative each token is in each lexicon, a row for each of the three."""
     if view.polarity is None:
         return []
     names = name_triples(view.polarity.shape[1] // 3)
@@ -90,7 +90,7 @@ def build_branch_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def read_head_attention(view: SentenceView) -> list[TokenRow]:
-    """Return the attention that each token receives in the classification head, averaged over queries and heads."""
+    """Return the mean attention that each token receives in the classification head, as a list of one row or none."""
     if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]

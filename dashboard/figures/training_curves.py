@@ -1,4 +1,4 @@
-"""Training curves of a run: losses, validation metric and λ."""
+"""Training curves of a run: losses, validation metric and the learned weights λ of attention maps."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
 
 
 def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
-    """Draw a row for each attention map after the first: its λ over epochs, and the change since the start enlarged."""
+    """Draw λ (attention map weights) over epochs, a row for each map after the first: value and change since start."""
     components = sorted({component for _, component in curves.lambdas})
     titles = [[f"λ{format_subscript(i)}", f"λ{format_subscript(i)}, change since the start"] for i in components]
     space = {"horizontal_spacing": 0.1, "vertical_spacing": 0.2 / len(titles)}

@@ -91,7 +91,7 @@ LOGGED_STEPS = 200
 
 
 def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
-    """Return the number of training steps per epoch, from the planned `steps` or (if 0) from the history."""
+    """Return the number of training steps per epoch: planned `steps` / epochs, or if 0 as seen in the history."""
     if steps:
         return steps / epochs
     if ends := history.select_kind("epoch"):
@@ -118,7 +118,7 @@ Line = tuple[float, ...]
 
 
 def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
-    """Return the λ curves of each head if heads have separate λ, as (layer, map) → one curve for each head."""
+    """Return separate λ (map weight) curves for each head as (layer, map) → curves; empty if heads share λ."""
     rows = [row["lambda_heads"] for row in history.rows if _is_finite(row.get("lambda_heads"))]
     return {
         (layer, component + 1): tuple(zip(*(row[layer][component] for row in rows), strict=True))
@@ -129,7 +129,7 @@ def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
 
 @dataclass(frozen=True)
 class NumberLine:
-    """Values of one learned scalar over a training run; x is in epochs."""
+    """Curve of one learned single number (such as a temperature) over a training run; x is in epochs."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]

@@ -221,7 +221,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
 def _list_items(
     shown: WordView, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the words with the largest attributions in text order, and the number of words hidden between them."""
+    """Yield a text's words with the largest attributions as plain data, in text order, with counts of omitted words."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0
