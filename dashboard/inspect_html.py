@@ -1,4 +1,4 @@
-"""Export of one text's reading by a model as an HTML file: prediction, tokens and all attention maps of all layers.
+"""Export of a model's prediction for one text as an HTML file, with tokens and all attention maps of all layers.
 
 `sentiscope inspect --html` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """
@@ -40,7 +40,7 @@ def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -
 
 
 def build_page(view: SentenceView, *, run: str, model: str, minus: bool = False, answer: str = "") -> str:
-    """Return a text's prediction, tokens and the attention maps of every layer, component and head as HTML.
+    """Return a text's prediction, tokens and the attention maps of every layer and head as an HTML document.
 
     `minus` says that the model takes its second map away; `answer` is all labels of a multi-label run.
     """

@@ -1,4 +1,4 @@
-"""The selection of sentences that all dashboard pages share, its current sentence, and functions that set both.
+"""The selection of sentences that all dashboard pages share, with its current sentence, and functions to set them.
 
 It is in the link, so that it survives a reload and can be shared. It is set in a callback, before the page is drawn, so
 that bar and page show it at once.

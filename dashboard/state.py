@@ -219,7 +219,7 @@ def set_option(key: str, options: Sequence[str], first: str) -> None:
 
 
 def get_optional(key: str, options: Sequence[str]) -> str:
-    """Return the value of an optional URL-bound widget before it is drawn, and write the value back to the URL."""
+    """Return the value of a URL-bound widget that may be empty, before it is drawn; write the value back to the URL."""
     held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
     if held and (value != st.session_state.get(key, "") or key not in st.query_params):
@@ -301,7 +301,7 @@ def keep_valid(key: str, options: Sequence[str]) -> None:
 
 
 def reset_on_change(key: str, of: str, value: Any) -> None:
-    """Reset a URL-bound widget to `value` when what it depends on (`of`) changes; keep a value that the URL has."""
+    """Reset a URL-bound widget to `value` when `of`, on which it depends, changes; keep a value that the URL has."""
     set_initial(key, value)
     if st.session_state.get(f"{key}-of", of) != of:
         st.session_state[key] = value  # a bound widget writes its own URL
@@ -309,7 +309,7 @@ def reset_on_change(key: str, of: str, value: Any) -> None:
 
 
 def has_followed(key: str) -> bool:
-    """Return whether a URL-bound widget's value has ever depended on another value (see `reset_on_change`)."""
+    """Return whether a URL-bound widget's value depends on another value, by which `reset_on_change` resets it."""
     return bool(st.session_state.get(f"{key}-of"))
 
 
@@ -412,7 +412,7 @@ def get_clicked_rows(key: str) -> list[int]:
 
 
 def get_clicked_bar(key: str, most: int) -> tuple[int, int] | None:
-    """Return the (row, column) of the clicked matrix bar, both below `most`; None without a valid click."""
+    """Return the clicked cell of a matrix figure as (row, column), both below `most`; None without a valid click."""
     points = get_clicked_points(key)
     if not points:
         return None

@@ -29,7 +29,7 @@ AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class DataCard(Analysis[dict[str, Any]]):
-    """A background analysis that computes the data card of a data set, without its baseline scores."""
+    """A background analysis that counts the contents of a data set for its data card, without baseline scores."""
 
     data: Dataset = field(repr=False)
     text: TextConfig

@@ -45,7 +45,7 @@ class DatasetReader(RunReader):
 
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:
-        """Compare the texts and labels of validation and test with training (`core.evaluation.split_differences`)."""
+        """Compare texts and labels of the validation and test splits with training; return a summary for each split."""
         return evaluation.split_differences.compare_dataset(data)
 
     def _make_data_key(self, record: RunRecord, split: str) -> Key:
@@ -66,7 +66,7 @@ class DatasetReader(RunReader):
 
     @cache_result(64, _make_lineage_key, spinner="Counting rows seen in training", copied=True)
     def describe_removed_rows(self, config: RunConfig) -> tuple[str, ...]:
-        """Describe validation and test rows that must be left out because a parent run was trained on them."""
+        """Return notes on validation and test rows that are left out because a parent run was trained on them."""
         return runs.lineage.describe_removed(self.store(), config)
 
     @cache_result(8, lambda self, data, text: (data.fingerprint, text))

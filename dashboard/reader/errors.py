@@ -188,7 +188,7 @@ class ErrorReader(ModelReader):
         return error_analysis.slices.report_slice(self.store(), there.table, there.tagged, one, seen)
 
     def add_slices(self, sides: ComparisonData, author: str | None = None) -> ComparisonData:
-        """Add the rows of each saved slice to a comparison of runs; InputError if no slice can be compared."""
+        """Add each saved slice (named selection of rows) to a comparison of runs; InputError: none can be compared."""
         record = sides.sides[0].model.records[0]
         kept = self.list_slices(record)
         return error_analysis.slices.add_slices(

@@ -1,4 +1,4 @@
-"""Cached use of loaded models: predictions, attributions, ablations, λ curves and counterfactuals of texts."""
+"""Cached use of loaded models: predictions, attributions, ablations, effects of λ and counterfactuals of texts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ModelRequest:
     steps: Callable[[OnProgress], Iterator[Any]]
 
     def wait(self, patience: float | None = None) -> BackgroundThread[Any]:
-        """Start the requested model computations if needed and wait up to `patience` seconds; None: until they end."""
+        """Start model computations if needed and wait for at most `patience` seconds; None: wait until they end."""
         self.known.start_and_wait(self.steps, patience)
         return self.known
 
@@ -90,14 +90,14 @@ class ModelReader(RunReader):
 
     @cache_result(24, RunReader.make_model_key)
     def predict_passages(self, run: str, text: str, words: int) -> PassagePredictions:
-        """Predict each passage of a long text (at most `words` words), and the text as the mean over passages."""
+        """Predict each passage of a long text (at most `words` words each), and the whole text as their mean."""
         return self.load_model(run).predict_by_passage([text], words)
 
     @cache_result(24, RunReader.make_model_key)
     def trace_steps(
         self, run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
     ) -> ForwardStages:
-        """Return the forward pass of a text step by step; layer, head from 1, map from 0; NotAvailable: no token."""
+        """Return a forward pass in steps, for a layer and head (from 1) and map (from 0); NotAvailable: no token."""
         loaded = self.load_model(run)
         return loaded.trace_steps(text, layer, head, component, edits.to_intervention(), unmixed=edits.unmixed)
 
@@ -132,7 +132,7 @@ class ModelReader(RunReader):
     def lambdas(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> LambdaCurves:
-        """Return the log-odds of a class as a function of each λ, for the trained or the edited model."""
+        """Return the log-odds of a class as a curve over each learned map weight λ, for the trained or edited model."""
         return (
             self.load_model(run)
             .copy_with_progress(tell)
@@ -143,7 +143,7 @@ class ModelReader(RunReader):
     def patches(
         self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = ignore_progress
     ) -> Patches:
-        """Return the effect of replacing each activation of a text by that of a donor text of equal length."""
+        """Return a class's log-odds if activations of a text are replaced, one at a time, by an equally long text's."""
         loaded = self.load_model(run).copy_with_progress(tell)
         return loaded.patch(text, donor, target, edits.to_intervention(), unmixed=edits.unmixed)
 
@@ -165,7 +165,7 @@ class ModelReader(RunReader):
     def reach(
         self, run: str, steps: Sequence[FilledTemplate], target: str, tell: OnProgress = ignore_progress
     ) -> TemplatePredictions:
-        """Predict a sentence template repeatedly, while more and more words are inserted."""
+        """Return predictions for a sentence template while more and more words are inserted into it."""
         return self.load_model(run).copy_with_progress(tell).predict_template(tuple(steps), target)
 
     def request_all(self, *wanted: Wanted) -> ModelRequest:
@@ -215,7 +215,7 @@ class ModelReader(RunReader):
 
     @cache_result(32, _make_suite_key)
     def make_suite_job(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteAnswers:
-        """Return the job that predicts a test suite with a run; `sides` maps the run's classes to polarities."""
+        """Return the job that predicts a test suite with a run; `sides`: class → polarity, such as positive."""
         return SuiteAnswers.from_suite(self.store(), run, asked, dict(sides))
 
     @cache_result(32, _make_suite_key, spinner="Running the model")
@@ -281,7 +281,7 @@ class ModelReader(RunReader):
 
     @cache_result(4, _make_map_key)
     def read_space(self, record: RunRecord, files: MapFiles) -> Space:
-        """Return the sentence vectors that an embedding map is made from; NotAvailable: layers were not computed."""
+        """Return the sentence vectors that an embedding map shows; NotAvailable: the vectors are not computed."""
         return files.read_space(record.classes)
 
     @cache_result(64, lambda self, run, split: self.make_key(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)

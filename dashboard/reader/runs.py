@@ -125,7 +125,7 @@ class RunReader:
 
     @cache_result(64, _make_history_key)
     def read_learned_scalars(self, record: RunRecord) -> dict[str, list[NumberLine]]:
-        """Return the logged values of every learned scalar except λ, as symbol → curves over epochs."""
+        """Return the curves of a run's learned numbers, except map weights λ, over epochs, as symbol → curves."""
         history, steps = self._read_history(record), int(record.progress.get("steps") or 0)
         return lines.build_number_lines(
             history, lines.compute_epoch_steps(history, record.config.training.epochs, steps)
@@ -133,7 +133,7 @@ class RunReader:
 
     @cache_result(64, _make_history_key)
     def read_head_lambdas(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
-        """Return the λ of each attention head over training; only for models whose heads have separate λ."""
+        """Return the map weight λ of each attention head over training; only for models with a separate λ per head."""
         return lines.build_head_lines(self._read_history(record))
 
     def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:

@@ -258,7 +258,7 @@ class _Parts(ABC):
         """Yield the sections of a report in order."""
 
     def build_cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
-        """Return two report sections about a run: the run card, and all settings."""
+        """Return two report sections on a run: the run card (model, training, how to repeat it), and all settings."""
         told = replace(record, config=remove_paths(record.config)) if self.no_paths else record
         return write_run_card(told, self.reading.store(), name), write_settings(told)
 
@@ -295,7 +295,7 @@ class _Parts(ABC):
         return BuiltReport(made, about)
 
     def list_predictions(self, columns: list[dict[str, Any]], kept: report_table.KeptRows) -> Section:
-        """Return the report section with the table of predictions, and store the columns for the report's script."""
+        """Return the report section of the prediction table, and store the table's columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
         words = "Search, filter and sort; the CSV has the filtered rows, in this order."

@@ -233,7 +233,7 @@ def strip_markdown(markdown: str) -> str:
 
 
 def compute_difference(first: Any, second: Any) -> dict[str, Any] | None:
-    """Return the difference of two nested values as JSON: `{"=": new value}`, or `{"in": {key: difference}}`.
+    """Return how two nested values differ, as JSON: `{"=": new value}`, or `{"in": {key: difference}}`.
 
     None: nothing differs. The script of a report reads it.
     """

@@ -66,7 +66,7 @@ class ReportReader(Reader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that match the filter in a link, with all error tags; `against`: a second run."""
+        """Return the split rows that match a link's filter, with all error tags; `against`: a run to compare with."""
         name = record.run, split, select, against
         if name not in self._chosen:
             known = self.read_tagged_rows(record, split).add_peer_run(against)

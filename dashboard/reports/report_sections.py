@@ -256,7 +256,7 @@ def _write_authors(found: Session) -> str:
 
 
 def _write_kappa(found: Session) -> str:
-    """Write an HTML table of Cohen's κ for each pair of annotators who coded some of the same sentences."""
+    """Write an HTML table of Cohen's κ (agreement) for each two annotators who coded some of the same sentences."""
     rows = []
     for first, second in combinations(found.coded.authors, 2):
         pair = compare_authors(found.coded, first, second, found.keys)

@@ -22,7 +22,7 @@ MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows of a prediction table that fit into a report, by row number."""
+    """The numbers of the rows of a prediction table that fit into a report."""
 
     places: np.ndarray  # (m,) of the table, rising
     of: int  # rows of the table

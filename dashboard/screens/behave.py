@@ -202,7 +202,7 @@ def _get_failing_run(behaved: figures.BehaviorResults) -> str:
 
 
 def _ask_polarities(record: RunRecord) -> dict[str, str] | None:
-    """Ask the user for the polarity of classes whose names do not show it; return None until all are answered."""
+    """Ask for the polarity of classes (such as negative); return class → answer, None until all are given."""
     if record.task == "multi" or not (unknown := list_unclear_classes(record)):
         return {}
     show_caption("Is each class negative or positive? The names do not show it.")
@@ -239,12 +239,12 @@ tests:
 
 
 def list_unclear_classes(record: RunRecord) -> list[str]:
-    """Return the classes of a run for which neither their name nor their order shows a polarity."""
+    """Return the classes of a run for which no name or order shows a polarity, such as negative or positive."""
     return [] if record.ordered else [name for name in record.classes if infer_polarity(name) is None]
 
 
 def can_be_asked(record: RunRecord) -> bool:
-    """Return whether behavioural tests fit a run: one label per text, and classes of at least two known polarities."""
+    """Return whether behavioural tests fit a run: one label per text, and classes of at least two polarities."""
     several = record.ordered or len(set(map(infer_polarity, record.classes))) > 1
     return record.task == "single" and not list_unclear_classes(record) and several
 

@@ -135,7 +135,7 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
 
 
 def _list_default_runs(done: dict[str, RunRecord]) -> list[str]:
-    """Return names of the chosen run and of the best other runs on the same data, from at most four models."""
+    """Return the names of runs compared by default: the chosen one and the best on its data, up to four models."""
     chosen = done.get(state.get_run()) or next(iter(done.values()))
     same = [each for each in done.values() if each.data_fingerprint == chosen.data_fingerprint and each is not chosen]
     best = sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))

@@ -126,7 +126,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
 
 
 def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> None:
-    """Read a user's file with one reading setting changed, as a new data set; if that fails, keep the old reading."""
+    """Read a user's file again with one setting changed, such as the delimiter; if that fails, keep the old setting."""
     option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
     with state.store_refusal(state.PROBLEM):
         config = access.make_config(option).data

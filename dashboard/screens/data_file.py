@@ -190,7 +190,7 @@ def show_decisions(
     use: Callable[[str, str, str], None],
     changed: Collection[str] = (),
 ) -> None:
-    """Show how a data file was read, guesses first, each with a button for every alternative reading.
+    """Show how a data file was read, guesses first, each with buttons for the alternatives (such as other delimiters).
 
     Args:
         decisions: Those of its reading.
@@ -215,7 +215,7 @@ def show_decisions(
 
 
 def _list_alternatives(decision: ReadingDecision, task: Task) -> dict[str, str]:
-    """Return the alternatives to one file-reading decision that the page can offer, as menu word → setting value."""
+    """Return the other values of a file-reading setting that the page can offer, as menu word → setting value."""
     if decision.setting not in SETTINGS or (decision.what == "labels" and task == "single"):
         return {}
     known = CHOICES.get(decision.setting)

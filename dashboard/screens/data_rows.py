@@ -161,7 +161,7 @@ def select_matches(name: str) -> None:
 
 
 def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
-    """Return why filters of a data set select nothing in the chosen run; empty if they do or no filter is set."""
+    """Return why the Data page's filters select nothing in the chosen run; empty text if nothing prevents it."""
     why = ""
     if _make_rules(filters):
         if record.config.data.name != name:
@@ -174,7 +174,7 @@ def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
 
 
 def explain_split(record: RunRecord, filters: Filters) -> str:
-    """Explain that other pages select matches of only one split; return "" if the user has chosen a split."""
+    """Return a sentence that other pages select matches of only one split; empty if the user has chosen a split."""
     usual = selection.get_default_split(data.list_splits(record.run))
     if filters.split or not usual or not _make_rules(filters):
         return ""

@@ -92,7 +92,7 @@ def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> No
 
 
 def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[PlacedSentence | None, str]:
-    """Place a user's sentence on the embedding map; return the placed sentence and an explanation of the method."""
+    """Place a user's sentence on the embedding map; return the placed sentence and a text on how it was placed."""
     if not text:
         return None, ""
     if not data.hash_weights(record.run):
@@ -108,7 +108,7 @@ def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[Place
 
 
 def show_groups(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
-    """Show groups of sentences on the embedding map, and the selection if a group was picked; return the tables."""
+    """Show groups of sentences on the embedding map, and the sentences of a picked group; return the tables."""
     try:
         shown = MAP_GROUPS.read_data(source)
     except NotAvailable as reason:
@@ -132,7 +132,7 @@ def _select_group(source: Source, shown: EmbeddingClusters, key: str) -> None:
 
 
 def show_layers(source: Source) -> dict[str, pd.DataFrame]:
-    """Show how separable the classes are in each layer, or offer to compute it; return the tables for the export."""
+    """Show how well each layer's vectors separate the classes, or a button to compute it; return the tables."""
     try:
         known = data.read_separability(source.record, source.split)
     except NotAvailable as reason:

@@ -37,7 +37,7 @@ MANY = 75  # rows of a draw that is offered
 
 
 def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
-    """Show the panel of annotation codes for the selected sentences of the Errors page."""
+    """Show the panel of annotation codes (an annotator's marks on sentences) for the Errors page's selection."""
     codes = data.open_codebook(shown.table.record)
     keys = _list_keys(shown)
     known = list_draws(codes)
@@ -74,7 +74,7 @@ def _change_author() -> None:
 
 
 def list_sessions(shown: RowSelection) -> dict[str, Any]:
-    """Return the coding sessions that a report can show (`sessions`: name → words) and the selected one (`now`)."""
+    """Return the coding sessions for a report (`sessions`: name → description) and the selected one (`now`)."""
     codes, author = data.open_codebook(shown.table.record), state.get_author()
     try:
         coded, known = data.read_annotations(shown.table.record, author), list_draws(codes)
@@ -100,7 +100,7 @@ def _list_keys(shown: RowSelection) -> list[str]:
 
 
 def _drop_code_rules(shown: RowSelection) -> RowSelection:
-    """Return the selected rows without filter rules on annotation codes, which would make a code's share 100 %."""
+    """Return the rows selected without filter rules on annotation codes, with which a code's share would be 100 %."""
     others = _set_code_rule("")
     return (
         shown
@@ -195,7 +195,7 @@ def _select_disagreed(shown: RowSelection, pair: dict[str, Any]) -> None:
 
 
 def _is_by_codes() -> bool:
-    """Return whether annotation codes or notes decided which sentences are selected, which biases code shares."""
+    """Return whether sentences were selected by their annotation codes or notes, which biases the shares of codes."""
     now = _get_selection()
     return (bool(now.digest) and CODED[0] in now.rules) or any(rule in NOTED for rule in now.rules)
 
@@ -319,7 +319,7 @@ LAST = 12  # changes, and draws, that are listed
 
 
 def show_history(codes: Codes, shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
-    """List the last changes of annotation codes; others' codes stay hidden on sentences that one has not coded."""
+    """List the last changes of annotation codes, without others' changes on sentences that the user has not coded."""
     with st.popover("History", type="tertiary", key="codes-history", on_change="rerun") as folded:
         if not folded.open:
             return
@@ -398,12 +398,12 @@ Step = tuple[int, Callable[[], None]]
 
 
 def get_last_report() -> int:
-    """Return the number of the last annotation message from the browser that was stored."""
+    """Return the number of the last message with annotations from the browser that the server has stored."""
     return int(state.get_value(state.HANDLED, 0))
 
 
 def get_last_undo() -> int:
-    """Return the number of the browser message whose undo last moved the reader to another sentence; 0: none did."""
+    """Return the number of the last browser message whose undo moved the user to another sentence, or 0."""
     return int(state.get_value(state.UNDONE, 0))
 
 
@@ -461,7 +461,7 @@ def _iterate_reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
-    """Yield each code added or removed and each note in a browser message, as change number and storing function."""
+    """Yield each change in a browser message (a code or a note) as its number and a function that stores it."""
     codes, run, known = data.open_codebook(shown.table.record), shown.table.record.run, set(shown.known.keys)
     for key, each in rows.items():
         if key not in known:
@@ -490,7 +490,7 @@ def _undo_last(shown: RowSelection, number: int) -> None:
 
 
 def describe_undone(shown: RowSelection, said: str) -> str:
-    """Describe a change of annotation codes, quoting the beginning of the sentence instead of its key."""
+    """Return the description of an annotation change with the beginning of the sentence instead of its key."""
     what, row, key = said.rpartition("row ")
     if not row or key not in shown.known.keys:
         return said

@@ -1,4 +1,4 @@
-"""The list of selected sentences on Errors, the sentence read, and its codes; these parts rerun without the page."""
+"""The list of selected sentences on Errors, the open sentence and its codes, as parts that rerun without the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READER, CODES = "reader", "codes-part"
 
 
 def show_reader(shown: RowSelection) -> None:
-    """Show the list of selected sentences, the sentence that is read, and its details, as a part that reruns alone."""
+    """Show the list of selected sentences and the open sentence with details, as a part that reruns alone."""
     state.get_param(state.AT)  # once: while keys are pressed the link is behind what the session knows
     st.fragment(_show_texts, key=READER)(shown)
 
@@ -113,7 +113,7 @@ def _show_texts(shown: RowSelection) -> None:
 
 
 def _read_annotations(record: RunRecord) -> Coding | None:
-    """Return the annotations that the author may see; if they cannot be read, show the error and return None."""
+    """Return the annotations that the current user may see; if they cannot be read, show the error and return None."""
     try:
         if move_annotations(data.open_codebook(record), data.read_annotations(record)):
             state.set_value(state.REDRAW, True)
@@ -146,7 +146,7 @@ def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Det
 
 
 def _carry_place(key: str) -> None:
-    """Store which row of the sentence list the user reads, or send the browser more rows (widget callback).
+    """Store which sentence of the list the user has opened, or send the browser more sentences (widget callback).
 
     A report that left before the reader heard of a change taken back does not lead away from the row of that change.
     """
@@ -164,7 +164,7 @@ def _change_order(key: str) -> None:
 
 
 def _select_nearly_wrong(shown: RowSelection) -> None:
-    """Drop the filter rule `wrong` that no sentence matches, and sort sentences by margin (widget callback)."""
+    """Remove the filter rule `wrong`, which matches no sentence, and sort sentences by margin (widget callback)."""
     state.set_param(state.ORDER, "margin")
     select_rules(shown, [*find_other_rules(shown)])
     state.set_value(state.REDRAW, True)

@@ -73,7 +73,7 @@ PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SH
 
 
 def show_statistics(source: Source, shown: RowSelection, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
-    """Show all error statistics of the selected rows, tags and words next to the codes; return their tables."""
+    """Show the error statistics of selected rows, with error tags and words next to the codes; return their tables."""
     tables: dict[str, pd.DataFrame] = {}
     found, words, parts = count_errors(shown), compare_words(shown), find_slices(shown)
     left, right = beside
@@ -95,7 +95,7 @@ def show_statistics(source: Source, shown: RowSelection, beside: Sequence[DeltaG
 
 
 def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
-    """Show a figure as a table with clickable rows, or only its caption if the table is empty; return the numbers."""
+    """Show a figure as a table with clickable rows, or only its caption if empty; return its numbers as tables."""
     numbers = figure.build_tables(shape)
     if all(table.empty for table in numbers.values()):
         show_figure_heading(figure, shape)
@@ -125,7 +125,7 @@ UNSURE = "unsure under dropout"
 
 
 def get_other_run(record: RunRecord, split: str) -> str:
-    """Return the run that is chosen for comparison below the error tags; empty if none is or it cannot be compared."""
+    """Return the run chosen to compare predictions with; empty if none is chosen or it cannot be compared."""
     run = state.get_optional(state.DISAGREE, data.list_other_models(record, split))
     try:
         return run if run and len(data.read_tagged_rows(record, split).tagged.match_tag(f"{WITH}{run}")) else ""
@@ -155,7 +155,7 @@ def pick_other_run(shown: RowSelection) -> None:
 
 
 def explain_absent(shown: RowSelection, lone: str) -> str:
-    """Explain which error tags are missing and why; the dropout tag only if it cannot be computed."""
+    """Return which error tags are missing and why, as text; the MC-dropout tag counts only if it cannot be computed."""
     reasons: dict[str, list[str]] = {}
     own = {MODELS: lone, UNSURE: data.check_dropout(shown.table.record, shown.table.split).why}
     for name, why in shown.known.tagged.absent.items():
@@ -309,7 +309,7 @@ def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
 
 
 def offer_dropout(source: Source) -> None:
-    """Show the job that computes the dropout error tag, or its start button; nothing if done or impossible."""
+    """Show the job that computes the MC-dropout error tag, or its start button; nothing if done or impossible."""
     files = data.check_dropout(source.record, source.split).files
     if files is not None and background_jobs.read_job(files).status != "done":
         offer_analysis(files, "find-unsure", about=True)

@@ -1,4 +1,4 @@
-"""Page Lambdas: the weight λ of each further attention map during training, and its final value in the paper."""
+"""Page Lambdas: each learned map weight λ of a run during training, and its final value next to the paper's."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HEADS = "Each head has its own λ: thin lines, named on hover. The thick line is
 
 
 def show_page() -> None:
-    """Draw the Lambdas page: the λ curves of the chosen run in front, those of other runs behind them."""
+    """Draw the Lambdas page: curves of the learned map weights λ, the chosen run in front of other runs."""
     record = require_run("Lambdas", QUESTION, purpose="Curves of λ appear here")
     if record is None:
         return

@@ -59,7 +59,7 @@ def select_cell(source: Source, decision: Decision, by: str) -> None:
 
 
 def get_selected_cell(decision: Decision, chosen: SelectedTexts | None) -> tuple[int, int] | None:
-    """Return the (true, predicted) confusion-matrix cell whose sentences are selected; None if it is not one cell."""
+    """Return the (true, predicted) confusion-matrix cell whose sentences are selected; None if there is none."""
     if chosen is None or chosen.places.max(initial=-1) >= decision.total:
         return None
     true, predicted = np.full((2, decision.total), -1)
@@ -107,7 +107,7 @@ def show_if_clicked(source: Source, now: SelectedTexts | None, clicked: str) -> 
 
 
 def offer_outcomes(source: Source, decision: Decision) -> None:
-    """Show buttons that select the wrong predictions at the threshold, and the texts without a prediction there."""
+    """Show buttons that select wrong predictions at the threshold, and texts that get no prediction at it."""
     wrong = decision.rows[~decision.correct]
     silent = np.setdiff1d(np.arange(decision.total), decision.rows)
     take = partial(selection.choose_rows, source.record, source.split)
@@ -123,7 +123,7 @@ def offer_outcomes(source: Source, decision: Decision) -> None:
 
 
 def _make_rule(source: Source, decision: Decision, column: str, place: int) -> str:
-    """Return the filter rule for a true or predicted class; a one-vs-rest decision compares with the positive class."""
+    """Return the filter rule for a true or predicted class, such as `true=good`; `true!=good` for all others."""
     if decision.classes == source.record.classes:
         return f"{column}={decision.classes[place]}"
     return f"{column}{'=' if place else '!='}{decision.classes[1]}"

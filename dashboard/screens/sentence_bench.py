@@ -1,4 +1,4 @@
-"""Upper part of the Sentence page: word attributions, attention maps, ablation levers and λ curves."""
+"""Upper part of the Sentence page: word attributions, attention maps, switches for model parts, and λ curves."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NOTE = "A head may attend to a word that does not change the prediction. Switch 
 
 
 def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
-    """Show word attributions and attention between words; return their tables and the column for ablation levers."""
+    """Show word attributions and attention between words; return their tables and the page column for part switches."""
     words = st.container()
     with st.container(key="pair-bench"):
         left, right = st.columns([1.22, 1], gap="medium")
@@ -73,7 +73,7 @@ def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]
 
 
 def show_more_maps(source: Source) -> None:
-    """Show all attention heads side by side, and the weights with which the components are combined."""
+    """Show all attention heads side by side, and the weights with which each head combines its attention maps."""
     view = source.view
     if view.truncated:
         show_finding(
@@ -105,7 +105,7 @@ def _show_head_view(source: Source) -> Lines:
 
 
 def choose_target(source: Source) -> None:
-    """Show the menu of the class that attributions are computed for; preset: the predicted class."""
+    """Show the menu of the class that attributions explain, which is the predicted class at first."""
     if TOWARDS.has_choices(source):
         first = str(TOWARDS.get_default(source))
         state.reset_on_change(TOWARDS.name, first, first)
@@ -124,7 +124,7 @@ STOPPED = "The prediction is above. Some effects are missing; a shorter text is 
 
 
 def compute_bench(source: Source, *, deep: bool) -> bool:
-    """Return whether the attributions of a text are computed; `deep` includes the ablation of model parts and λ."""
+    """Return whether a text's attributions are computed; `deep`: also the effects of ablating parts and changing λ."""
     if len(source.text) <= SHORT:
         return True
     wanted = _list_requests(source, "pushed")
@@ -154,7 +154,7 @@ RESET = "reset"
 
 
 def show_levers(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
-    """Show the effect of ablating each model part, with a lever that ablates the part; return the table."""
+    """Show the effect of ablating each model part, with a switch that ablates the part; return the table."""
     key = state.get_figure_key(LEVERS.name)
     if state.get_param(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
@@ -162,7 +162,7 @@ def show_levers(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
 
 
 def show_lambdas(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the predictions as a curve over each λ of the model; return the tables, or nothing without λ."""
+    """Show the prediction as a curve over each learned map weight λ; return the tables, or nothing without λ."""
     return show_figures(source, LAMBDA_BENCH) if "lambda" in list_capabilities(source.record.config.model) else {}
 
 
@@ -176,7 +176,7 @@ def _move_levers(key: str, parts: Editable) -> None:
 
 
 def show_unknown_words(edits: Edits, trained: SentenceView) -> None:
-    """Show the subword pieces of each unknown word as switches; a piece that is switched off is ablated."""
+    """Show the subword pieces of each unknown word as switches, with which a piece is left out of the word's vector."""
     if trained.pieces is None or not any(trained.unknown):
         return
     there = [place for place, missing in enumerate(trained.unknown) if missing]

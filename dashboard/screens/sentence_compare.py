@@ -1,4 +1,4 @@
-"""Comparison of a model's reading of a text with another run's or a pinned one: predictions, words and maps."""
+"""Comparison of a model's predictions, words and maps for a text with another run's, or with a pinned text's."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def list_other_runs(record: RunRecord) -> dict[str, RunRecord]:
 
 @dataclass
 class ReadingComparison:
-    """The prediction views and tables that come from comparing a run's reading of a text with another reading."""
+    """The results of comparing two runs or texts: predictions by name, and tables for the export."""
 
     views: dict[str, SentenceView] = field(default_factory=dict)
     """By what it is called in the table of answers."""
@@ -60,7 +60,7 @@ class ReadingComparison:
 
 
 def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingComparison:
-    """Show a menu of runs and compare the chosen run's reading of the text with the current one's; return views."""
+    """Show a menu of runs and compare the chosen run with the current one on a text; return predictions and tables."""
     asked = state.read_link(state.BESIDE)
     show_heading("Two models", "beside", note="the same text in another model")
     if asked and asked not in others:
@@ -85,13 +85,13 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
 
 
 def get_shared_target(source: Source, record: RunRecord) -> dict[str, str]:
-    """Return the option that sets the class attributions are computed for, empty if the other run lacks the class."""
+    """Return the class to explain as an option for a second run; empty if that run does not have the class."""
     chosen = str(source.choices.get(TOWARDS.name, ""))
     return {TOWARDS.name: chosen} if chosen in record.classes else {}
 
 
 def show_readings(first: Source, second: Source, place: str, called: str) -> ReadingComparison:
-    """Show predictions, words and attention maps of two runs or texts side by side; return the views and tables."""
+    """Show predictions, words and attention maps of two runs or texts side by side; return predictions and tables."""
     found = ReadingComparison({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
         title, said = compare_views(*map(read_sentence, (first, second)))
@@ -156,7 +156,7 @@ def get_pinned() -> tuple[str, str, str] | None:
 
 
 def show_pin_button(source: Source) -> None:
-    """Show the button that pins the current reading (run, text and edits) for comparison, or unpins the pinned one."""
+    """Show the button that pins the current run, text and model edits for comparison, or unpins the pinned ones."""
     word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode_line())
     about = "Keep this result for comparison, then change the sentence, run or parts"
     if get_pinned() is not None:
@@ -180,7 +180,7 @@ def _make_source(source: Source, others: Mapping[str, RunRecord]) -> Source | No
 
 
 def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    """Show the text pinned for comparison and how its prediction differs; return its run and text as a source."""
+    """Show the text pinned for comparison and how its prediction differs; return its run and text."""
     pin = _make_source(source, others)
     if pin is None:
         return None
@@ -199,7 +199,7 @@ def _is_same(source: Source, pin: Source) -> bool:
 
 
 def compare_pinned(source: Source, pin: Source | None) -> ReadingComparison:
-    """Compare the current text and run with the pinned ones, in a section of the page; return the views and tables."""
+    """Compare the current text and run with the pinned ones, in a page section; return predictions and tables."""
     asked = get_pinned()
     if asked is None:
         return ReadingComparison()

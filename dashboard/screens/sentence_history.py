@@ -56,7 +56,7 @@ class EditHistory:
     touched: float = -math.inf
 
     def add_state(self, now: TriedSentence, seconds: float) -> EditHistory:
-        """Return the undo history with the current sentence, run and edits added; `seconds` is a monotonic time."""
+        """Return the undo history with the current sentence, run and edits added; `seconds`: time of a steady clock."""
         if self.steps and now == self.steps[self.at]:
             return self
         last, tried = self.at + 1, self.tried

@@ -1,4 +1,4 @@
-"""Lower sections of the Sentence page: passages, mixture, model parts, attribution methods and their tests, links."""
+"""Lower sections of the Sentence page: passages, mixture with TF-IDF, model parts, attribution methods, links."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ PLACED: tuple[Figure[Any], ...] = (
 
 
 def show_other_parts(source: Source) -> dict[str, pd.DataFrame]:
-    """Show learned numbers and figures of model parts other than attention maps and λ, for a text with a token."""
+    """Show a text's learned numbers and figures of model parts other than attention maps and their weights λ."""
     table = build_number_table(read_view_scalars(source.view))
     if len(table):
         show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
@@ -237,7 +237,7 @@ ROOMY = 0.55
 
 
 def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
-    """Show the network's and the TF-IDF prediction that a run mixes side by side; nothing for a run without mixture."""
+    """Show side by side the network's and the TF-IDF prediction that a run mixes; nothing for a run without TF-IDF."""
     if trained.mix is None or view.mix is None:
         return
     about = MIXTURE.format(number(record.temperature, 2))
@@ -424,7 +424,7 @@ def show_faithfulness(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _show_fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
-    """Show a figure of a background job's result files without caching the drawing; return its tables."""
+    """Show a figure of a background job's result files, drawn again each time; return its tables."""
     shape = figure.read_data(source)
     show(figure, shape)
     return figure.build_tables(shape)
@@ -451,7 +451,7 @@ OFFER = "Replace one word: which layer, word and head carries the difference?"
 
 
 def show_patching(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the effect of patching activations from a second sentence into a text; return the table."""
+    """Show how predictions change if activations of a text are replaced by a second sentence's; return the table."""
     with st.container(key="patching"):
         place = st.container()
         label, example = "Second sentence", "A second sentence with as many tokens"

@@ -98,7 +98,7 @@ def _pick_options(source: Source) -> None:
 
 
 def _reset_stage() -> None:
-    """Store the URL's stage of the forward pass as the one that the next drawing of the Steps page starts at."""
+    """Store the URL's stage (such as the embedding) as the one at which the Steps page begins when it is next drawn."""
     state.set_value(state.BEGUN_AT, state.get_param(state.STAGE))
 
 

@@ -1,4 +1,4 @@
-"""A finished example sweep, stored in `assets/`, for a Sweeps page without sweeps.
+"""A finished example sweep, stored in `assets/`, that the Sweeps page shows to users without a sweep.
 
 It is made by the command that is in it, and then `python -m dashboard.screens.sweeps_example NAME`.
 """

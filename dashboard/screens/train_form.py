@@ -50,7 +50,7 @@ RECIPE_MORE = "Its settings are listed below. Fields that you fill override it."
 
 @dataclass(frozen=True)
 class Draft:
-    """A training as chosen in the form of the Train page, with its complete config."""
+    """A training as chosen in the form of the Train page, with the complete config of its run."""
 
     model: str
     source: str
@@ -235,7 +235,7 @@ def show_fields(
     empty: str = AUTOMATIC,
     model: ModelConfig | None = None,
 ) -> None:
-    """Show a field for each of a group of settings; `empty` marks no value, `model` shows which have no effect."""
+    """Show a field for each setting of a group; `empty` is shown for no value; `model` shows which have no effect."""
     st.html(f'<p class="s-label s-group">{title}</p>')
     for start in range(0, len(listed), COLUMNS):
         columns = st.columns(COLUMNS, vertical_alignment="bottom")

@@ -100,7 +100,7 @@ def _show_class_bar(
 
 
 def show_stats(items: Sequence[Stat]) -> None:
-    """Show metrics as large numbers in a row, each with its interval, sample size and place on a scale."""
+    """Show metrics as large numbers in a row, each with confidence interval, sample size and position on a scale."""
     st.html(f'<dl class="s-stats">{"".join(_format_stat(item) for item in items)}</dl>')
 
 

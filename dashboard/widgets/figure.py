@@ -42,7 +42,7 @@ def show_heading(title: str, name: str, *, note: str = "", about: str = "") -> N
 
 
 def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:
-    """Show a figure's heading without the drawing; `shape` is the figure's data, None if there are none."""
+    """Show a figure's heading without the drawing; `shape` is the figure's data, None if the figure has none yet."""
     note = "" if shape is None else figure.resolve_text(figure.note, shape)
     show_heading(
         figure.resolve_text(figure.title, shape), figure.name, note=note, about=str(figure.how) if about else ""
@@ -55,7 +55,7 @@ def show_caption(text: str) -> None:
 
 
 def show_figure(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
-    """Show a figure of a run, cached for all visitors; options as of `show`. NotAvailable: the run lacks the figure."""
+    """Show a figure of a run, cached for all visitors; return its data. Options as of `show`. NotAvailable: no data."""
     shape, drawing = data.draw_figure(figure, source, get_look())
     show(figure, shape, drawing=drawing, **options)
     return shape
@@ -83,7 +83,7 @@ def show_others(
     placed: Sequence[Figure[Any]],
     absent: Callable[[Figure[Any]], None] = lambda figure: None,
 ) -> dict[str, pd.DataFrame]:
-    """Show a page's remaining registered figures, which are not in `placed`, at its end; return their tables.
+    """Show a page's registered figures other than those in `placed`, at the page's end; return their tables.
 
     `absent` is told of those that this run does not have.
     """
@@ -157,7 +157,7 @@ def wrap_script(script: str) -> str:
 
 
 def _make_exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
-    """Return sync numbers for a component's data: the last confirmed user change and a rising drawing number.
+    """Return two numbers that keep a component in sync: of the last confirmed user change, and of the drawing.
 
     The turn is a time in microseconds, so that a later session has later turns.
     """

@@ -15,7 +15,7 @@ _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 
 
 def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
-    """Show a figure option as a row of buttons (for one value only if `single`), and store the choice in the source.
+    """Show a figure option as buttons (also a lone one if `single`), store the choice in the source and return it.
 
     A `plain` one has its label for screen readers only: what is beside it says what is chosen.
     """
@@ -41,7 +41,7 @@ def choose_option(option: Option, source: Source, *, single: bool = False, plain
 
 
 def pick_option(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
-    """Show a figure option as a dropdown menu, for any number of values, and store the choice in the source."""
+    """Show a figure option as a dropdown menu, and store the choice in the figure's source; return the choice."""
     values, first = _list_values(option, source), str(option.get_default(source))
     state.drop_stale(option.name, values)
     if option.usual is not None:  # it depends on the run, and a copied link is to say which
@@ -63,7 +63,7 @@ def choose_split(splits: Sequence[str], *, about: str = "") -> str:
 
 
 def read_option(option: Option, source: Source) -> str:
-    """Return a figure option's value from the URL or session before its widget is drawn, and store it in the source."""
+    """Return a figure option's value before its widget is drawn, and store it in the figure's source."""
     value = state.get_bound(option.name)
     if value in _list_values(option, source):
         source.choices[option.name] = value

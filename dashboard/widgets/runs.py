@@ -162,7 +162,7 @@ def _remove_run(run: str) -> None:
 
 
 def is_refused(record: RunRecord | None, page: str) -> bool:
-    """Show a message and return True if a page has nothing to show because the run tags words; else return False."""
+    """Return whether a page has nothing to show because the run tags words, after a message that says so."""
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     show_header(PAGES[page].title, "", list_facts(record))

@@ -101,7 +101,7 @@ def _format_current(record: RunRecord, now: SelectedTexts) -> str:
 
 
 def _format_accuracy(now: SelectedTexts) -> str:
-    """Format the accuracy of the selected and of the other rows as HTML; empty if the selection determines it."""
+    """Format the accuracy of selected and of other rows as HTML; empty if rows were selected by right or wrong."""
     if now.table is None or now.selected is None or has_fixed_outcome(now.selected, now.table):
         return ""
     found = compare_with_rest(now.table.wrong, now.places)
@@ -201,7 +201,7 @@ def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str])
 
 
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
-    """Draw a frame around the selected cell of a matrix figure with `size` rows, by CSS, so that a reload keeps it.
+    """Draw a frame by CSS around the selected cell of a matrix figure with `size` rows, so that a reload keeps it.
 
     A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
     """

@@ -95,7 +95,7 @@ def _join_pair() -> None:
 
 
 def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
-    """Return the model edits of the URL, all possible edits, and the model's reading of the text with its edits."""
+    """Return the model edits in the URL, the edits that are possible, and the edited model's view of the text."""
     edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
     if left_out and parts.layers:
         many = "One change" if left_out == 1 else f"{left_out} changes"
@@ -104,7 +104,7 @@ def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tupl
 
 
 def parse_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
-    """Parse model edits from a URL; return the edits, all possible edits, and how many edits do not fit the model."""
+    """Parse model edits from a URL; return the edits, the possible edits, and how many edits do not fit the model."""
     parts = get_text_editable(record.config.model, trained)
     edits, left_out = parts.read_link(said)
     return edits, parts, left_out
