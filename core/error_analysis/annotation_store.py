@@ -278,7 +278,7 @@ def _join_last(connection: sqlite3.Connection, about: str, author: str, said: st
 
 
 def _move_last(connection: sqlite3.Connection, entry: int) -> None:
-    """Give an entry of the undo history the highest number, so that the cache keys of annotations change."""
+    """Move an entry to the end of the undo history, so that the cache keys of annotations change."""
     connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
 
 

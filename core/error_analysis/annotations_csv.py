@@ -226,7 +226,7 @@ def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Pat
 
 
 def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a CSV file, without apostrophes that guard against formulas; DataError if it is invalid."""
+    """Return a CSV file's rows as column → value, without apostrophes added against formulas; DataError if invalid."""
     header, lines = _read_csv(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"

@@ -111,7 +111,7 @@ def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], l
 
 
 def _select_distinct(words: Sequence[Keyword]) -> tuple[Keyword, ...]:
-    """Return the first keywords for a cluster's name, skipping phrases that share a word with an earlier one."""
+    """Return the first keywords to name a cluster by, skipping phrases that share a word with an earlier one."""
     found: list[Keyword] = []
     for each in words:
         parts = set(each.words.split())
@@ -145,7 +145,7 @@ def report_clusters(table: PredictionTable, found: FoundGroups) -> dict[str, Any
 
 
 def build_table(table: PredictionTable, found: FoundGroups) -> pd.DataFrame:
-    """Return the prediction table of the clustered sentences, with the name of each one's cluster."""
+    """Return the prediction-table rows of the clustered sentences, with a column for the name of each one's cluster."""
     group = pd.Series(NONE, index=range(len(table)), dtype=object)
     for each in found.groups:
         group.iloc[each.places] = each.name

@@ -247,7 +247,7 @@ class Codes:
         return {**row, "text": "\n".join(texts)}
 
     def _move_codings(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
-        """Replace one annotation code by another in some sentences, or in all; return the keys of those changed."""
+        """Replace one annotation code by another in some sentences, or in all; return the keys of changed sentences."""
         found = change.read_rows("codings", data=self.data, code=name)
         moved = [row for row in found if keys is None or row["key"] in keys]
         for row in moved:
@@ -266,7 +266,7 @@ class Codes:
 
 
 def get_data_name(record: RunRecord) -> str:
-    """Return the name under which annotations are stored: of the run's data set or, for a file, the file name.
+    """Return the name under which annotations are stored: that of the run's data set or, without one, of its data file.
 
     Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
     """

@@ -48,7 +48,7 @@ class DateSpan(NamedTuple):
 
 
 def parse_dates(column: pd.Series) -> pd.Series | None:
-    """Parse a table column into times in UTC, NaT where a value is no date; None: the column holds no dates.
+    """Parse a table column into times in UTC, NaT for values that are no dates; None if the column holds no dates.
 
     Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
     """
@@ -110,7 +110,7 @@ def is_between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
 
 
 def compare_times(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times satisfy a comparison with a date's time span; `sign` is <, <=, > or >=."""
+    """Return (n,) bool: which times are before or after a date's time span; `sign` is <, <=, > or >=."""
     found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
     return found.to_numpy(bool)
 
@@ -151,6 +151,6 @@ def _parse_values(kinds: pd.Series) -> pd.Series:
 
 
 def _find_largest(kinds: pd.Series) -> tuple[int, int]:
-    """Return the largest first and second number among dates such as 31-03-2026, to tell day from month."""
+    """Return the largest first and second number in dates such as 31-03-2026: one above 12 must be the day."""
     found = [match for each in kinds if (match := _NUMBERED.search(each))]
     return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)

@@ -54,7 +54,7 @@ class Facet:
 
 
 class Facets:
-    """The facets of a prediction table, except the facet of error tags."""
+    """The facets by which a prediction table can be filtered; error tags are added as a facet on request."""
 
     def __init__(self, table: PredictionTable) -> None:
         own = {name: _list_options(table, name) for name in table.own if table.frame[name].nunique() > 1}
@@ -84,7 +84,7 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
 
 
 def count_options(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
-    """Count, for each option of each facet, its rows that match all filter rules of the other facets.
+    """Count, for each option of each facet, the rows that it would select with the filter rules of the other facets.
 
     `masks` are (n,) bool: where each of the `clauses` holds.
     """

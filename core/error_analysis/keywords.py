@@ -32,7 +32,7 @@ MOST = 30  # phrases listed
 
 
 class Keyword(NamedTuple):
-    """A word or phrase that is more frequent in the selected texts than in the others, with log-odds and z."""
+    """A word or phrase that is more frequent in the selected texts than in the others, with log-odds and z-score."""
 
     words: str
     selected: int  # texts of the selection that have it
@@ -42,7 +42,7 @@ class Keyword(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval of a keyword's log-odds δ, ± 1.96 standard errors δ / z."""
+        """Return the 95 % interval of a keyword's log-odds difference: δ ± 1.96 standard errors, each δ / z."""
         half = WITHIN_95 * self.log_odds / self.z
         return self.log_odds - half, self.log_odds + half
 
@@ -56,7 +56,7 @@ class Phrases:
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return, for phrases of 1, 2 and 3 words, the distinct phrases and each (text row, phrase) pair once."""
+        """Return, for phrases of 1, 2 and 3 words, the distinct phrases, and which text contains which phrase."""
         found = []
         for length in range(1, LONGEST + 1):
             at, phrases, which = _index_length(self._ids, len(self._words), length)
@@ -120,7 +120,7 @@ class Phrases:
 
 
 def compute_log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
-    """Compute the log-odds δ and z of phrase counts in selected and other texts, with a Dirichlet prior from both."""
+    """Compute log-odds differences δ of phrases in selected against other texts, and z-scores; Dirichlet prior."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     first = np.log((y + prior) / (n + PRIOR - y - prior))
     delta = first - np.log((y_rest + prior) / (n_rest + PRIOR - y_rest - prior))

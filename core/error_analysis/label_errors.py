@@ -93,7 +93,7 @@ def _score_multi(has: np.ndarray, chances: np.ndarray) -> Suspects:
 
 
 def _average_values(values: np.ndarray) -> float:
-    """Return the mean of values as a confidence threshold; infinity, which is never reached, if there are no values."""
+    """Return the mean of some probabilities as a confidence threshold; without any, infinity, which none exceeds."""
     return float(values.mean()) if len(values) else np.inf
 
 
@@ -206,7 +206,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
         return found
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Find likely label errors in a split and in training."""
+        """Find likely label errors in a split and in training; return them as JSON-like data."""
         table = read_table(self.store, self.run, self.split)
         return find_label_errors(table, runs.train_overlap.load_trained_data(table.record), tell)
 

@@ -96,7 +96,7 @@ _SIGN = {"negative": -1, "positive": 1}
 
 
 def find_disagreement(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-    """Return (n,) bool: which texts have lexicon valences that contradict the true class; or why this is unknown.
+    """Return (n,) bool: texts whose words, by the lexicon, contradict the true class; or why this cannot be computed.
 
     The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
     count. `words` are the different ones of each text, in lower case.

@@ -47,7 +47,7 @@ def find_uncertain(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute MC-dropout uncertainty from repeated predictions: `flips` and `spread`, (n,) each.
+    """Compute each text's share of changed predictions (`flips`) and probability `spread` under MC dropout, (n,) each.
 
     Args:
         said: (n, C) bool: what the run predicts.
@@ -71,7 +71,7 @@ def explain_unavailable(store: RunStore, record: RunRecord) -> str:
 
 @dataclass(frozen=True)
 class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
-    """The cached analysis that computes MC-dropout `flips` and `spread` of each text of a split, to four places."""
+    """The cached MC-dropout analysis: share of changed predictions and probability spread per text, to four places."""
 
     name = "unsure"
     VERSION = 1

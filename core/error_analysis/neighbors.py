@@ -140,7 +140,7 @@ def find_neighbors(
 
 
 def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
-    """Return the unselected rows that are near most of the selected rows, with votes and mean distance.
+    """Return the unselected rows that lie near many selected rows, with the number of such rows and mean distance.
 
     Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
     `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.

@@ -214,7 +214,7 @@ def _match_clause(
 
 
 def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
-    """Return (n,) bool: rows that match a rule on a column; for != and !~ those that the rule excludes."""
+    """Return (n,) bool: rows that match a rule on a column; for a negated rule (!= or !~), the rows to exclude."""
     name, sign, value = clause.name, clause.sign, clause.value
     if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
         return _match_times(clause, times)
@@ -263,7 +263,7 @@ def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
 
 
 def _is_time(clause: Clause) -> bool:
-    """Return whether a rule on a date column compares times, and not text such as the mark of a missing date."""
+    """Return whether a rule on a date column compares times, rather than text such as the mark of a missing date."""
     return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
 
 
@@ -273,7 +273,7 @@ def _match_times(clause: Clause, times: pd.Series) -> np.ndarray:
 
 
 def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
-    """Return both ends of the date range in a filter rule; a single date is both ends."""
+    """Return the first and last date of a filter rule's date range; a single date is both."""
     low, dots, high = clause.value.partition(RANGE)
     first, last = parse_span(low), parse_span(high if dots else low)
     if first is None or last is None or (dots and clause.sign not in _EQUAL):
@@ -292,7 +292,7 @@ def _is_range(clause: Clause) -> bool:
 
 
 def _parse_range(clause: Clause) -> tuple[float, float]:
-    """Return both ends of the number range in a filter rule; a single number is both ends."""
+    """Return the smallest and largest number of a filter rule's range; a single number is both."""
     low, dots, high = clause.value.partition(RANGE)
     ends = _parse_number(low), _parse_number(high if dots else low)
     if ends[0] is None or ends[1] is None or (dots and clause.sign not in _EQUAL):

@@ -21,7 +21,7 @@ from core.formatting import count
 def report_errors(
     table: PredictionTable, clauses: Sequence[Clause], chosen: np.ndarray, tags: TableTags | None
 ) -> dict[str, Any]:
-    """Return statistics and rows of a selection as a dict; with `tags` also rates per tag. See `core.api.errors`."""
+    """Return statistics and rows of a selection as a dict; `tags` adds error rates per tag. See `core.api.errors`."""
     wrong = table.wrong
     found = {
         "run": table.record.run,
@@ -53,7 +53,7 @@ def report_errors(
 
 
 def list_clause_names(clauses: Sequence[Clause]) -> set[str]:
-    """Return the columns and tags that the selection's filter rules name, which cannot explain the selection."""
+    """Return the columns and tags that a selection's filter rules use, and that thus cannot explain the selection."""
     named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
     return named | (BY_DEFINITION if "wrong" in named else set())
 

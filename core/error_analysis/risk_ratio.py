@@ -67,7 +67,7 @@ class Risk:
 
     @property
     def excess(self) -> float:
-        """Return how many more errors tagged rows have than at the error rate of untagged rows; 0 if all are tagged."""
+        """Return how many more errors tagged rows have than expected from untagged rows; 0 if all rows are tagged."""
         return self.wrong - self.n * self.rest_rate if self.rest_n else 0.0
 
     @property

@@ -78,7 +78,7 @@ class Annotations:
         return np.array([key in self.notes for key in keys], bool)
 
     def count_hidden(self, seen: Annotations, keys: Iterable[str]) -> int:
-        """Count the rows with codes or notes by authors who are not in `seen`, the annotations that a user may see."""
+        """Count the rows with annotations that are hidden from a user, who may see only those in `seen`."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))

@@ -45,7 +45,7 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class PickedRows:
-    """Sentences that were picked one by one, in reading order, as a click or a drawn region selects them."""
+    """Sentences picked one by one, by clicks or by a region drawn in a plot, in reading order."""
 
     keys: tuple[str, ...]  # as of `core.error_analysis.predictions_table`
     about: str = ""  # what they were chosen by, in words: `drawn on the map`
@@ -191,7 +191,7 @@ def parse_selection(text: str) -> Selection:
 
 @dataclass(frozen=True, eq=False)
 class SelectedRows:
-    """The rows of a prediction table that a selection contains, with the filter rules it used."""
+    """The rows of a prediction table that a selection contains, with the filter rules that selected them."""
 
     clauses: tuple[Clause, ...]
     places: np.ndarray

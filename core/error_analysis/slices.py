@@ -140,7 +140,7 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
 
 
 def _drop_outcomes(selection: Selection) -> Selection:
-    """Remove the rules `wrong`, `right` and `all` from a selection, if other rules remain."""
+    """Return a selection without its rules `wrong`, `right` and `all`, if other rules remain."""
     left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
     return dataclasses.replace(selection, rules=left or selection.rules)
 
@@ -222,7 +222,7 @@ def _select_keys(
 
 
 def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
-    """Return a slice's row indices by fold; None if two runs of the same fold select different rows."""
+    """Return fold → row indices of a slice; None if two runs of one cross-validation fold select different rows."""
     found: dict[int, np.ndarray] = {}
     of_fold: dict[int, frozenset[str]] = {}
     for side in sides.sides:
@@ -246,7 +246,7 @@ _OF = {"precision": "said", "recall": "true"}
 
 
 def list_metrics(table: PredictionTable) -> tuple[str, ...]:
-    """Return metric names for a slice, prefixed by `tuned.` if the run tuned a threshold for each label."""
+    """Return the names of metrics shown for a slice; the prefix `tuned.` means scores at thresholds tuned per label."""
     tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
     return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
 

@@ -54,7 +54,7 @@ def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> 
     sign = 1 if metric.better == "lower" else -1
 
     def get_sort_value(each: RunRecord) -> float:
-        """Return a run's metric on the split as a sort value, negated if higher is better; infinite without one."""
+        """Return a run's metric on the split, negated if higher is better, to sort best first; infinite if missing."""
         value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
         return float("inf") if value is None else sign * value
 
@@ -248,7 +248,7 @@ class TableTags:
 
     @cached_property
     def _dropout(self) -> Found:
-        """Return the MC-dropout error tag if it was computed on request: it takes longer than all others together."""
+        """Return the MC-dropout error tag if computed on request, as it takes longer than all other tags together."""
         store, record = self._store, self._table.record
         (name,) = _GROUPS["_dropout"]
         try:
@@ -263,7 +263,7 @@ class TableTags:
         return {name: asked if found is None else found}
 
     def compare_with_run(self, run: str) -> TableTags:
-        """Return a copy of the error tags that compares the predictions with another run instead."""
+        """Return a copy of the error tags in which disagreement means that the given run predicts something else."""
         other = copy.copy(self)  # with all that was found already
         other._against = (run,)
         for name in ("available", "_models"):

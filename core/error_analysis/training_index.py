@@ -75,7 +75,7 @@ def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
 
 
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """Return a text's rarest words: so many that every near-duplicate contains at least one."""
+    """Return a text's rarest words, just enough for every near-duplicate to contain at least one."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 

@@ -111,7 +111,7 @@ def _write_note(reader: ExplainContext, text: str, encoding: Encoding) -> str:
 def _iterate_silencings(
     model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
 ) -> Iterator[tuple[PartEffect, Intervention, Intervention]]:
-    """Yield each model part with its zero and mean ablations, both added to the given interventions."""
+    """Yield each model part with two interventions, its output zero and at its mean, both added to the given ones."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
     gates = _average_gates(model, batch, tokens, change)
 

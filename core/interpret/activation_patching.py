@@ -57,7 +57,7 @@ class Patches:
 
 
 def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
-    """Compute a class's log-odds when one layer, token or head takes the activations that it has for a donor text.
+    """Compute a class's log-odds when a layer, token or head gets its activations from a donor text, one at a time.
 
     The donor has as many tokens; the reader's change applies to both. Empty target: the text's most probable class.
 
@@ -117,7 +117,7 @@ def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
 def _iterate_places(
     model: EncoderClassifier, length: int, tokens: range, change: Intervention
 ) -> Iterator[tuple[Patch, Intervention]]:
-    """Yield each layer, token and head with its patching intervention, added to the given interventions."""
+    """Yield each layer, token and head with the intervention that patches it, added to the given interventions."""
     for at in range(len(model.layers)):
         yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
         for token in tokens:

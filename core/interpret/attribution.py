@@ -79,7 +79,7 @@ class Methods:
 
     @property
     def most(self) -> TopWords | None:
-        """Return the most attended word and that with the largest deletion effect; None if attributions are missing."""
+        """Return the indices of the most attended word and that of largest deletion effect; None if not computed."""
         if "attention" not in self.by or "deletion" not in self.by:
             return None
         return find_top_words(self.by["attention"].pushes, self.by["deletion"].pushes)
@@ -101,7 +101,7 @@ def explain_text(reader: ExplainContext, text: str, method: str = "deletion", ta
 def explain_by_methods(
     reader: ExplainContext, text: str, target: str = "", named: Sequence[str] = ()
 ) -> Iterator[Methods]:
-    """Yield word attributions of a text by all suitable or given methods, with one method more at each step.
+    """Yield a text's word attributions by more and more methods: each step adds one of the suitable or given ones.
 
     The other arguments are those of `explain_text`; the reader is told which method is at work.
 

@@ -156,5 +156,5 @@ def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
 
 @cache
 def _list_orders() -> np.ndarray:
-    """Return all permutations of 8 word indices, (40 320, 8)."""
+    """Return all orders of 8 words as permutations of their indices, (40 320, 8)."""
     return np.array(list(permutations(range(LEAST_TESTED))), np.int8)

@@ -43,7 +43,7 @@ def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Seque
 
 
 def iterate_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[ExplainedText]:
-    """Yield each text with the model's predictions for the text without each single word."""
+    """Yield each text, ready for deletion attribution: with the model's predictions without each single word."""
     wanted = iter(targets or [""] * len(texts))
     for part in _split_batches(texts):
         gone = [list_deletions(select_words(text)) for text in part]

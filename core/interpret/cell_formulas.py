@@ -178,7 +178,7 @@ def to_float64(weight: Tensor | None) -> Array:
 
 
 def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
-    """Return the cell formula x W^T + b of a linear module, for all outputs or a part of the outputs."""
+    """Return the cell formula x W^T + b of a linear layer, for all or some of its outputs."""
     bias = None if module.bias is None else to_float64(module.bias)[part]
     return Dot(x, to_float64(module.weight).T[:, part], bias)
 

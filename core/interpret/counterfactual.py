@@ -165,7 +165,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class AllowedMoves:
-    """The word edits that a counterfactual search may make, so that its proof can be repeated."""
+    """The word edits that a counterfactual search may make, to repeat its proof that no smaller set suffices."""
 
     words: int  # The first so many may be deleted or replaced
     readings: int  # At most
@@ -292,7 +292,7 @@ class _FlipSearch:
         return self.change[apply_moves(self.text, (move,))]
 
     def _read_sets(self, sets: Sets, keep: int = 0) -> Generator[Search, None, Sets | None]:
-        """Predict sets of word edits until stopped or only `keep` predictions are left; return the sets not tried."""
+        """Predict the text with each set of word edits until stopped or near the limit; return the sets not tried."""
         unread: Sets | None = sets
         while unread is not None and not self.stopped():
             texts, unread = self._take_unread(unread, max(0, min(self.at_once, self.left - keep)))

@@ -60,7 +60,7 @@ def to_float64_batch(batch: Batch) -> Batch:
 def pass_backbone(
     model: PretrainedClassifier, x: Array, read: Batch, changes: Sequence[Intervention], record: Record
 ) -> None:
-    """Run a pretrained backbone on x (L, d) layer by layer in float64, as a whole copy would not fit into memory."""
+    """Run a pretrained encoder on embeddings x (L, d) in float64, by layers, as a full copy would not fit memory."""
     vectors = torch.from_numpy(x)[None]
     for index in range(len(model.layers)):
         reading = AttentionInputs(read.keep, read.polarity, class_token=False, record=record.get_layer(index))

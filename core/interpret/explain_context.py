@@ -75,12 +75,12 @@ class ExplainContext:
         return [remove_words(text, merge_spans([*words, *unread]) if unread and words else words) for words in gone]
 
     def read_part(self, text: str) -> str:
-        """Return a text without the parts that the network truncates."""
+        """Return the part of a text that the network reads, without what truncation cuts off."""
         return remove_words(text, self.tokenizer.find_truncated(text))
 
     @property
     def at_tokens(self) -> bool:
-        """Return whether the intervention concerns single tokens, whose indices differ in another text."""
+        """Return whether the intervention changes single tokens, whose indices differ in another text."""
         return bool(self.change.gates or self.change.pieces_off)
 
     @property
@@ -107,7 +107,7 @@ class ExplainContext:
         return found
 
     def iterate_portions(self, what: str, many: int, at_once: int) -> Iterator[slice]:
-        """Yield slices over `many` items, at most `at_once` long, and report the progress before each."""
+        """Yield slices that cover `many` items, at most `at_once` each, and report the progress before each."""
         for start in range(0, many, at_once):
             self.tell(what, start / many)
             yield slice(start, start + at_once)
@@ -148,7 +148,7 @@ class ExplainContext:
 
 
 def _match_tokens(before: Sequence[str], places: Sequence[int], now: Sequence[str]) -> dict[int, int]:
-    """Return old → new token indices after words were deleted, matched from the front, then from the back."""
+    """Return old → new token indices after words were deleted: equal tokens at the front, then at the back."""
     found: dict[int, int] = {}
     for at, (old, new) in enumerate(zip(before, now, strict=False)):
         if old != new:

@@ -132,7 +132,7 @@ class ExplainedText:
 
     @property
     def note(self) -> str:
-        """Return a note on unknown words, truncation, and words too far in the text to be explained."""
+        """Return a note on a text's unknown words, truncation, and words beyond the number that is explained."""
         notes, every = self.reader.write_notes(self.text, self.encoding), find_word_spans(self.text)
         if len(every) > len(self.words):
             notes.append(f"Explained are the first {count(len(self.words))} of {count(len(every))} words.")
@@ -168,7 +168,7 @@ class ExplainedText:
         reader, target = self.reader, self.reader.get_target(self.target, self.said)
 
         def report_target(logits: Tensor) -> Tensor:
-            """Report progress and return the log-odds of the explained class from logits."""
+            """Return the log-odds of the explained class from logits, after a progress report."""
             self.reader.tell(method, None)
             return target(logits)
 

@@ -139,7 +139,7 @@ def judge_method(method: str, found: Mapping[str, Number | None]) -> Verdict:
 
 
 def decide_outcome(threshold: Threshold, number: Number | None) -> Outcome:
-    """Return whether a measured interval passes or fails a faithfulness test, lies between, or was not measured."""
+    """Return whether a faithfulness test, by its 95 % interval, is passed, failed, undecided or not measured."""
     if number is None or number.n < FEW:
         return "not measured"
     sign, worst = (-1, number.high) if threshold.small else (1, number.low)

@@ -191,7 +191,7 @@ def _yield_pair(
 
 
 def _align_ngrams(every: Array, grams: Array, values: Array) -> Array:
-    """Return the weights of one text's n-grams as a column, ordered like all n-grams of a text pair; 0 if absent."""
+    """Return a text's n-gram weights as a column with a row for each n-gram of the text pair, 0 if absent."""
     found = np.zeros((len(every), 1))
     found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
     return found

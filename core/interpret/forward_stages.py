@@ -40,7 +40,7 @@ class StageMatrix:
     words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
 
     def format_cell(self, row: int, column: int) -> str:
-        """Write a matrix cell's formula with its numbers: `0.42·1.10 + … = 2.31`; without a rule, only the number."""
+        """Write a matrix cell's formula with its numbers, `0.42·1.10 + … = 2.31`; without a formula only the number."""
         value = self.values[row, column]
         said = str(int(value)) if self.kind == "count" else format_number(value)
         return said if self.rule is None else f"{self.rule.format_cell(row, column)} = {said}"

@@ -117,7 +117,7 @@ def _build_function(
 
 
 def _embed_text(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
-    """Return the token embeddings (1, L, d) of a text, without the n-grams that are silenced."""
+    """Return the token embeddings (1, L, d) of a text, leaving out silenced character n-grams."""
     if not off or not isinstance(model, EncoderClassifier):
         return model.embed_tokens(batch)
     return model.embed_tokens(batch, [frozenset((token - model.first, piece) for token, piece in off)])

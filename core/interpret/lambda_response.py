@@ -36,14 +36,14 @@ class LambdaCurve:
     probabilities: tuple[float, ...] = ()
 
     def get_point(self, value: float) -> tuple[float, float]:
-        """Return the log-odds and probability of the class at one of the λ values of the curve."""
+        """Return the log-odds and probability of a class at one value of the attention-map weight λ on the curve."""
         place = self.values.index(value)
         return self.log_odds[place], self.probabilities[place]
 
 
 @dataclass(frozen=True)
 class LambdaCurves:
-    """The log-odds curves of every λ of a model for one text."""
+    """The log-odds curves of every attention-map weight λ of a model for one text."""
 
     text: str
     target: str
@@ -63,7 +63,7 @@ def compute_lambda_curves(
     change: Intervention = UNCHANGED,
     unmixed: bool = False,
 ) -> LambdaCurves:
-    """Compute a class's log-odds as each λ of each layer varies, one at a time, and as a factor on all λ varies.
+    """Compute a class's log-odds as each attention-map weight λ varies alone, and as all λ are scaled together.
 
     `attention` says how far λ are moved, and `starts` (by layer and component; empty: unknown) where they were before
     training. An empty target is the class with the highest probability as trained. A curve replaces what `change` says
@@ -111,7 +111,7 @@ def _prepare_curve(
     starts: Sequence[Sequence[float]],
     change: Intervention,
 ) -> LambdaCurve:
-    """Return a curve with the values to try for one λ, or for a factor on all λ, still without log-odds."""
+    """Return a curve without log-odds: the values to try for one attention-map weight λ, or for a factor on all λ."""
     if place is None:
         return LambdaCurve(
             None, None, 1.0, None, change.lambda_scale, _spread_values(FACTORS, 1.0, change.lambda_scale)

@@ -71,7 +71,7 @@ class ShownHead:
 
     @property
     def at(self) -> str:
-        """Return the LaTeX superscript for the queries and keys of an attention map; empty if a head has one map."""
+        """Return the LaTeX superscript that distinguishes a head's attention maps; empty if a head has one map."""
         return rf"^{{({self.component})}}" if self.many else ""
 
     @property
@@ -97,7 +97,7 @@ class ShownHead:
         return self.record.values[name].formula
 
     def find_term(self, name: str) -> Term | None:
-        """Return the configured description of an attention-score term, such as rotary positions; None if absent."""
+        """Return the description of a term added to attention scores, such as rotary positions; None if absent."""
         return next((term for term in self.layer.attention.terms.said if name in term.name), None)
 
     def make_vectors(self, name: str, values: Array, rule: Rule | None = None) -> StageMatrix:
@@ -248,7 +248,7 @@ Found = tuple[float, Array] | None
 
 
 def _describe_sigma(chosen: ShownHead, matrices: list[StageMatrix], lines: list[str]) -> tuple[str, Found]:
-    """Describe in a sentence what a lexicon does to attention scores; also return the factor and its matrix."""
+    """Describe how σ, the product of lexicon polarities, changes attention scores; also return factor and matrix."""
     attention, polarity, change = chosen.layer.attention, chosen.polarity, chosen.change
     lexical, at = attention.terms.lexical, attention.index
     if lexical is None or polarity is None:
@@ -290,7 +290,7 @@ def _describe_sigma(chosen: ShownHead, matrices: list[StageMatrix], lines: list[
 
 
 def _describe_gate(chosen: ShownHead, matrices: list[StageMatrix], lines: list[str]) -> str:
-    """Describe the effect of gates on the attention scores in a sentence, adding their matrix and formulas."""
+    """Describe in a sentence how token gates change the attention scores; add the gates' matrix and formulas."""
     first, recorded, by_hand = int(chosen.class_token), chosen.record.values["g"], chosen.closed
     words = len(chosen.tokens) - first
 
@@ -368,7 +368,7 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
         )
 
     def to_column(value: Tensor) -> Array:
-        """Return the λ of the shown head as a matrix, with a row for each token or one for all."""
+        """Return the attention-map weights λ of the shown head as a matrix, with a row per token or one for all."""
         return to_float64(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], to_column(chosen.record.values["lambda"].value[..., 0])
@@ -392,7 +392,7 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
 
 
 def _describe_weights(chosen: ShownHead) -> tuple[list[str], str]:
-    """Describe how a head's attention maps are added up with λ, as formulas and in words."""
+    """Describe how a head adds up its attention maps with weights λ, as formulas and in words."""
     attention = chosen.layer.attention
     sign = "-" if attention.mixing.sign < 0 else "+"
     line = "P = A_0" + "".join(rf" {sign} \lambda_{n} A_{n}" for n in range(1, attention.components))

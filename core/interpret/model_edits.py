@@ -75,7 +75,7 @@ class Edits:
         return replace(self, unmixed=False) != Edits()
 
     def get_lambda(self, layer: int, component: int) -> float | None:
-        """Return the edited λ of an attention component; None if it is the learned one."""
+        """Return the edited weight λ of an attention map in a layer; None if it has its learned value."""
         return next((value for *place, value in self.lambdas if place == [layer, component]), None)
 
     def get_gate(self, layer: int, token: int) -> float | None:
@@ -83,18 +83,18 @@ class Edits:
         return next((value for *place, value in self.gates if place == [layer, token]), None)
 
     def set_value(self, kind: Literal["lambdas", "gates"], place: tuple[int, int], value: float) -> Edits:
-        """Return model edits with one more λ (layer, component) or gate (layer, token) set to a value."""
+        """Return model edits that also set a map weight λ (layer, component) or a gate (layer, token) to a value."""
         others = [part for part in getattr(self, kind) if part[:2] != place]
         changed: dict[str, Any] = {kind: tuple(sorted([*others, (*place, round(value, 4))]))}
         return replace(self, **changed)
 
     def set_pieces(self, token: int, off: Iterable[int]) -> Edits:
-        """Return model edits with exactly these character n-grams (pieces) of a token silenced."""
+        """Return model edits that silence exactly the given character n-grams of a token, and no others of it."""
         others = [place for place in self.pieces_off if place[0] != token]
         return replace(self, pieces_off=tuple(sorted([*others, *((token, piece) for piece in set(off))])))
 
     def add_piece(self, token: int, piece: int) -> Edits:
-        """Return model edits with one more character n-gram (piece) of a token silenced."""
+        """Return model edits that also silence one more character n-gram of a token."""
         return replace(self, pieces_off=tuple(sorted({*self.pieces_off, (token, piece)})))
 
     def add_silenced(
@@ -184,7 +184,7 @@ class Edits:
         }
 
     def _list_silenced(self, kind: str) -> list[tuple[Any, str]]:
-        """Return the silenced parts of a kind, such as heads, and the parts fixed at their mean, with link suffixes."""
+        """Return the silenced parts of a kind, such as heads, and those fixed at their mean, with link suffixes."""
         both = (("", getattr(self, f"{kind}_off")), (MEAN, getattr(self, f"{kind}_mean")))
         return [(place, how) for how, places in both for place in places]
 
@@ -206,7 +206,7 @@ _PIECE = re.compile(r"n(\d{1,4})\.(\d{1,3})", re.ASCII)
 
 @dataclass(frozen=True)
 class Editable:
-    """The parts of a model that can be edited for a text, and the range in which λ can be set."""
+    """The parts of a model that can be edited for a text, and the range in which attention-map weights λ can be set."""
 
     layers: int
     heads: int
@@ -273,7 +273,7 @@ class Editable:
         return found
 
     def _silence_piece(self, edits: Edits, part: str) -> Edits | None:
-        """Add the edit that silences a character n-gram wherever a word occurs; None: the model has no n-grams."""
+        """Add an edit that silences a character n-gram wherever a word occurs; None if the model has no n-grams."""
         word, _, piece = (each.strip() for each in part.partition("="))
         if not any(self.pieces):
             return None

@@ -133,7 +133,7 @@ def interpolate_curve(values: np.ndarray, words: int) -> np.ndarray:
 
 
 def compute_beaten_share(own: float, others: np.ndarray) -> float:
-    """Return the fraction of random orders' areas that are smaller than an attribution's; equal ones count half."""
+    """Return the share of random word orders with a smaller area than an attribution's order; ties count half."""
     return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
 
 
@@ -176,7 +176,7 @@ class StepProgress:
 
 
 class OrderResults(NamedTuple):
-    """Insertion and deletion results of one attribution method on n sentences: scores, areas and curves."""
+    """Results of inserting and deleting words in the order of one attribution method: areas, scores and curves."""
 
     tests: Values  # `insertion` and `deletion`: share of random orders that are slower
     areas: Values  # Of `insertion`, `deletion` and `random`
@@ -257,7 +257,7 @@ class Trials:
     def measure_stability(
         self, method: str, pushes: Sequence[np.ndarray], edited: Sequence[tuple[int, Paraphrase]]
     ) -> np.ndarray:
-        """Return (n,) rank correlations of shared words' attributions before and after paraphrasing, averaged."""
+        """Return (n,) mean rank correlations of word attributions in a sentence with those in its paraphrases."""
         cases = [PerturbationCase.from_text(each.text, self.cases[number].target) for number, each in edited]
         found: list[list[float]] = [[] for _ in self.cases]
         after = self.compute_attributions(method, cases, f"{method}, said otherwise")

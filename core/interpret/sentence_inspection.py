@@ -29,7 +29,7 @@ PADDING = "[PAD]"
 
 
 def name_padding(places: int) -> str:
-    """Return the name of the token that represents all padding of a text, last in its attention maps."""
+    """Return the display name of the last token in attention maps, which represents all padding of a text."""
     return f"{PADDING} × {places}"
 
 
@@ -69,7 +69,7 @@ class LayerView:
 
 @dataclass(frozen=True)
 class MixView:
-    """The probabilities of network, TF-IDF and their mixture for one text, by class name, before the temperature."""
+    """The class probabilities of network, TF-IDF and their mixture for one text, before temperature scaling."""
 
     weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
     network: dict[str, float]
@@ -277,7 +277,7 @@ def _build_layer_view(layer: LayerTrace, fold: Fold) -> LayerView:
 
 
 def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
-    """Return the contents of a model trace, except its layers, as fields of `SentenceView`."""
+    """Return a model's recorded values, except those of its layers, as fields of `SentenceView`."""
     if trace is None:
         return {}
     head = trace.head
@@ -294,7 +294,7 @@ def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
 
 
 def to_json_data(view: SentenceView) -> dict[str, Any]:
-    """Return the model's internal values as JSON-like data; null or empty if the model has no such part.
+    """Return a model's internal values for a text as JSON-like data, null or empty for parts that the model lacks.
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all

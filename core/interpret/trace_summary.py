@@ -1,4 +1,4 @@
-"""Summaries of a model trace: attention received, learned λ, share of unknown words. Imports no torch."""
+"""Summaries of a model trace: attention received, learned map weights λ, unknown words. Imports no torch."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ROUNDING = 0.001  # Below this a difference between two λ is not shown
 
 @dataclass(frozen=True)
 class LearnedLambdas:
-    """The λ (weights of further attention maps) of a model as trained, by layer and component."""
+    """The learned weights λ by which a model adds further attention maps to the first, per layer and map."""
 
     values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
     varies: bool  # Whether any differs among heads or tokens
 
 
 def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
-    """Return the λ of an unedited model: each further map's coefficient divided by the first map's."""
+    """Return a model's learned map weights λ: each further attention map's coefficient divided by the first map's."""
     sign = -1.0 if subtracts else 1.0
     ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
     values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
@@ -45,7 +45,7 @@ def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
 
 
 def get_lambda_range(attention: AttentionConfig, learned: LearnedLambdas) -> tuple[float, float]:
-    """Return the range in which a user may edit λ: the default range, widened to contain all learned values."""
+    """Return the range in which a user may edit attention-map weights λ: a default, widened to all learned values."""
     if attention.mixing == "additive":
         low, high = LAMBDA_RANGES[attention.constraint].slider
     else:

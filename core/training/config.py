@@ -38,7 +38,7 @@ def resolve_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
 
 
 def count_added_texts(rows: int, share: float) -> int:
-    """Return how many texts a share of the training rows adds; at least one if the share is above 0."""
+    """Return how many texts augmentation adds for a share of the training rows; at least one for a share above 0."""
     return max(1, round(share * rows)) if share else 0
 
 

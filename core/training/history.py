@@ -152,7 +152,7 @@ def _parse_row(line: bytes) -> Row | None:
 
 
 def _keep_same_shape(rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield history rows whose learned numbers have the same layers, components and heads as in earlier rows."""
+    """Yield history rows, without those whose learned numbers have other layers, components or heads than before."""
     known: dict[str, Any] = {}
     for row in rows:
         forms = {

@@ -245,7 +245,7 @@ def fit_linear(
 
 
 def _count_ngrams(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
-    """Count the n-grams of texts as a matrix (n, size), in parts to save memory; pairs give two matrices."""
+    """Count the n-grams of texts as a list of one matrix (n, size), or for text pairs of two, one for each side."""
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
     found = []
     for part in parts:
@@ -261,7 +261,7 @@ def _split_pair(ids: list[int]) -> tuple[list[int], list[int]]:
 
 
 def build_features(rows: Sequence[csr_array]) -> csr_array:
-    """Return the TF-IDF features of texts unchanged; for pairs of rows a, b join a, b, |a − b| and a · b."""
+    """Return TF-IDF features of texts as they are; for text pairs with features a, b, join a, b, |a − b| and a · b."""
     if len(rows) == 1:
         return rows[0]
     a, b = rows

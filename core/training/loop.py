@@ -136,7 +136,7 @@ class Training(TrainingStage):
         return float(self.loss.compute_divisor(self.targets[rows]))
 
     def _count_tokens(self, rows: np.ndarray) -> int:
-        """Count the tokens of some training texts, to weight the map-similarity penalty; 0 without this penalty."""
+        """Count the tokens of texts, to weight the loss penalty on similar attention maps; 0 without this penalty."""
         return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
 
     def _compute_loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
@@ -204,7 +204,7 @@ AT_ONCE = 8
 
 
 def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return a model's learned numbers for the history: `lambda`, `lambda_heads` and `scalars`, if it has them.
+    """Return a model's learned numbers for the history: attention-map weights λ and `scalars`, if it has them.
 
     `scalars`: by name (tau, strength, lexicon_gate, alpha, beta, gamma) a number per layer, or one for the whole model.
     """
@@ -213,7 +213,7 @@ def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return the mean and standard deviation of each layer's key gates on probe texts; empty without gates."""
+    """Return each layer's mean and standard deviation of attention gates on probe texts; empty without gates."""
     if "gates" not in model.provides:
         return {}
     training = model.training
@@ -230,7 +230,7 @@ def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return a model's λ per layer and attention map; those that depend on the input are averaged over probe texts.
+    """Return a model's weights λ per layer and attention map, averaged over probe texts if they depend on the input.
 
     `lambda`: per layer, per added component, a number; if it differs between heads also `lambda_heads`: per layer,
     component and head, `lambda` being the mean. Empty for a model without lambda.

@@ -52,7 +52,7 @@ class Loss:
         return loss / self.compute_divisor(targets)
 
     def compute_divisor(self, targets: Tensor) -> Tensor:
-        """Return the number that the summed loss is divided by: rows, tags, or their total class weight."""
+        """Return what a summed loss is divided by to get the mean: number of texts or tags, or their class weight."""
         if self.task == "tokens":
             return self._count_tagged(targets)
         if self.task == "multi" or (self.weights is None and targets.ndim == 1):
@@ -63,7 +63,7 @@ class Loss:
         return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
     def _count_tagged(self, targets: Tensor) -> Tensor:
-        """Return the number of tokens with a tag, or their total class weight; always above 0."""
+        """Return the number of tokens with a tag, or their total class weight; above 0, so that it can divide."""
         tagged = targets[targets != UNTAGGED]
         weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
         return weights.sum().clamp(min=1e-9)

@@ -74,7 +74,7 @@ def _compute_svd(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np
 
 
 def place_vectors(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
-    """Copy known word vectors into a model's embedding, scaled to the length of its random rows."""
+    """Copy word vectors into a model's embedding for the known words, scaled to the length of its random rows."""
     weight = model.get_parameter("embedding.weight")
     long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)
     with torch.no_grad():

@@ -83,7 +83,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
 
 
 def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
-    """Return a run's probabilities (n, C) without temperature scaling, computed back from the scaled ones."""
+    """Return a run's probabilities (n, C) as they were before temperature scaling, recomputed from the scaled ones."""
     given, temperature = np.asarray(probabilities, np.float64), scaling.temperature
     if temperature == 1:
         return given

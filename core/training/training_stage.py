@@ -80,7 +80,7 @@ Tensors = dict[str, Tensor]
 
 
 class Events:
-    """Callbacks that a training run calls; the methods of this base class do nothing."""
+    """Callbacks that a training run calls; in this base class they do nothing."""
 
     def is_stop_requested(self) -> bool:
         """Return whether training should save a checkpoint and stop; called before each update."""
@@ -97,7 +97,7 @@ class Events:
 
 
 class TrainingStage(ABC):
-    """A training stage of AdamW epochs, reproducible to the bit even if it is killed and resumed.
+    """The base class of training stages: epochs with AdamW, reproducible to the bit even if killed and resumed.
 
     The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
     """
@@ -129,7 +129,7 @@ class TrainingStage(ABC):
 
     @abstractmethod
     def _end_epoch(self, epoch: int) -> None:
-        """Finish an epoch after its last batch: log it, and validate where the stage does so."""
+        """Finish an epoch after its last batch: log it, and measure on validation if the stage does so."""
 
     @abstractmethod
     def _collect_state(self) -> dict[str, Tensors]:

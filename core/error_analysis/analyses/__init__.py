@@ -16,7 +16,7 @@ NAMES = tuple(sorted(each.name for each in iter_modules(__path__)))
 
 
 def load(name: str) -> type[SplitAnalysis[dict[str, Any]]]:
-    """Return the class of a split analysis by the name of the analysis, such as `shift`."""
+    """Return the class that implements a split analysis, by the analysis's name, such as `shift`."""
     module = import_module(f"{__name__}.{name}")
     own = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
     return next(each for each in own if isinstance(each, type) and issubclass(each, SplitAnalysis))
