@@ -147,9 +147,10 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
     if record.task == "multi":
         ours["missed"] = join_class_names(scores.true & ~scores.predicted, record.classes)
         ours["invented"] = join_class_names(scores.predicted & ~scores.true, record.classes)
-    own = {
-        f"data:{name}" if name in RESERVED else str(name): column.to_numpy() for name, column in answers.columns.items()
-    }
+    own: dict[str, np.ndarray] = {}
+    for name, column in answers.columns.items():
+        label = f"data:{name}" if name in RESERVED else str(name)
+        own[f"{label} (2)" if label in own else label] = column.to_numpy()
     return PredictionTable(
         record, split, pd.DataFrame({**ours, **own}), tuple(own), scores.true, scores.predicted, chances
     )

@@ -316,11 +316,11 @@ def _explain_missing(table: PredictionTable, places: np.ndarray) -> str:
     never, unsaid, wrongly = (_select_names(table, where) for where in (~true, ~said, said & ~true))
     found = []
     if never:
-        found.append(f"No sentence of it is {_join_names(never)}: of what is not there, there is no recall.")
+        found.append(f"No sentence of it is {_join_names(never)}, so its recall is undefined.")
     if unsaid:
-        found.append(f"None is said to be {_join_names(unsaid)}: of what is never said, there is no precision.")
+        found.append(f"None is predicted as {_join_names(unsaid)}, so its precision is undefined.")
     if wrongly:
-        found.append("Macro F1 counts a class as 0 that is said and never true.")
+        found.append("Macro F1 counts a class as 0 that is predicted and never true.")
     return " ".join(found)
 
 

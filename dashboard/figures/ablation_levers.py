@@ -250,10 +250,10 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
 def _write_legend(shown: Levers, top: float) -> str:
     target, curves = shown.parts.target, ""
     if shown.curves is not None:
-        start = ", box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
-        curves = f". Curves: P({target}) from 0 to 1; dot: now, long tick: learned{start}, short tick: zero"
-    lost = "replacing a part by its mean" if shown.mean else "switching a part off"
-    scale = f"Effect of {lost} (log-odds of {target}); darkest = {number(top, 1)}{curves}"
+        start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
+        curves = f". Curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
+    lost = "with the part at its mean" if shown.mean else "without the part"
+    scale = f"Log-odds of {target} lost {lost}, darkest = {number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 

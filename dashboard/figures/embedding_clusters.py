@@ -35,7 +35,7 @@ class EmbeddingClusters:
 
     def describe_group(self, name: str) -> str:
         """Describe an embedding cluster in words, for the bar that names the selected rows."""
-        return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
+        return ("in no cluster" if name == NONE else f"cluster “{name}”") + " in embedding space"
 
 
 def read_groups(source: Source) -> EmbeddingClusters:

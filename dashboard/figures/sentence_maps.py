@@ -125,7 +125,7 @@ def describe_difference(before: SentenceView, now: SentenceView, what: str = "an
     """Describe the prediction after edits: `P(positive) 0.828, +0.087 compared with …`, and the label if changed."""
     name = choose_watched_class(before)
     p = now.probabilities[name]
-    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} compared with the trained model"
+    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the trained model"
     return said if now.label == before.label else f"{said}; the {what} is {now.label} instead of {before.label}"
 
 

@@ -157,8 +157,7 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         fate = blank if shown.view.pieces is None else "read in pieces"
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
-    line += [("", said) for said in compare_attention(shown.pushed)]
-    return [*line, ("", "After your changes.")] if shown.before is not None else line
+    return [*line, *(("", said) for said in compare_attention(shown.pushed))]
 
 
 def compare_attention(pushed: AttributedWords) -> list[str]:
@@ -167,9 +166,9 @@ def compare_attention(pushed: AttributedWords) -> list[str]:
     if most is None:
         return []
     read, needed = (quote_text(pushed.found.words[place].word) for place in most)
-    same = "also the largest effect" if most.same else f"largest effect: {needed}"
+    found = f"Most attention and effect: {read}" if most.same else f"Most attention: {read}, largest effect: {needed}"
     agrees = "" if test is None else f"{test.describe('Attention', 'effect', brief=True)}. "
-    return [f"Most attention: {read}, {same}. {agrees}"]
+    return [f"{found}. {agrees}"]
 
 
 def _is_not_binary(record: RunRecord) -> bool:

@@ -44,7 +44,7 @@ def test_what_is_found_is_selected_by_its_rule_and_the_link_brings_both_back(bro
 
 def test_a_group_that_is_picked_is_the_selection(browser, server):
     page, complaints = opened(browser, server, "colour=found%20group")
-    table = page.locator("table[aria-label^='Groups of sentences']")
+    table = page.locator("table[aria-label^='Clusters of sentences']")
     expect(table).to_be_visible()
     row = table.locator("tbody tr").first
     name, n = (row.locator("td, th").nth(place).inner_text() for place in (0, 1))

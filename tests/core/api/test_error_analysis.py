@@ -129,7 +129,7 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     inside = cli.json("errors", "three", "--slice", "bad ones", "--where", "wrong")
     assert inside["where"] == ["true=bad", "wrong"] and [row["true"] for row in inside["rows"]] == ["bad", "bad"]
     assert cli.json("errors", "three", "--slice", "bad ones")["selected"]["n"] == 20
-    assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
+    assert one["lacks"].startswith("No sentence of it is good, so its recall is undefined.")
     printed = " ".join(cli("slices", "three")[1].split())
     low, high = one["intervals"]["f1_macro"]
     assert f"20 10.0 % 2.8 to 30.1 +5.0 0.474 ({low:.3f} to {high:.3f}) true bad" in printed

@@ -59,10 +59,11 @@ def test_a_link_is_read_with_old_words_and_given_on_with_new_ones():
 
 
 def test_own_columns_with_an_old_or_a_new_name_stay_apart(store):
-    own = {name: ["x", "y"] for name in ("said", "truth", "predicted", "true", "p_said", "truths")}
+    own = {name: ["x", "y"] for name in ("said", "truth", "predicted", "true", "p_said", "truths", "data:true")}
     answering(store, "own", [[0.2, 0.8], [0.3, 0.7]], texts([1, 0], **own))
     table = read_table(store, "own")
-    assert set(table.own) == {"data:said", "data:truth", "data:predicted", "data:true", "data:p_said", "truths"}
+    names = {"data:said", "data:truth", "data:predicted", "data:true", "data:p_said", "truths"}
+    assert set(table.own) == {*names, "data:true (2)"}  # the one that was called so
     for name in table.own:
         assert select(store, table, f"{name}=y") == [1], name
     assert select(store, table, "truth=good") == select(store, table, "true=good") == [0]

@@ -92,8 +92,8 @@ def test_what_a_class_that_is_missing_does_not_have_is_none_and_said(store):
     assert (good["support"], good["precision"], good["recall"], good["f1"]) == (0, 0.0, None, 0.0)
     assert found["per_class_intervals"]["so-so"] == {"precision": None, "recall": None, "f1": None}
     assert found["lacks"] == (
-        "No sentence of it is so-so or good: of what is not there, there is no recall. None is said to be so-so: of "
-        "what is never said, there is no precision. Macro F1 counts a class as 0 that is said and never true."
+        "No sentence of it is so-so or good, so its recall is undefined. None is predicted as so-so, so its precision "
+        "is undefined. Macro F1 counts a class as 0 that is predicted and never true."
     )
 
 

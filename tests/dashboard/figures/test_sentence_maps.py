@@ -52,7 +52,7 @@ def test_layers_of_the_combined_map_have_their_numbers_and_a_word_is_read_as_muc
 
 def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answer():
     before = view(positive=0.741)
-    told = "compared with the trained model"
+    told = "against the trained model"
     assert sentence_maps.describe_difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
     said = sentence_maps.describe_difference(before, view(positive=0.3))
     assert said == f"P(positive) 0.300, −0.441 {told}; the answer is negative instead of positive"
