@@ -39,13 +39,13 @@ class SuiteSize:
     characters: int = 0
 
     def count_fillings(self, fillings: int, most: int) -> None:
-        """Count the filled templates of a test suite before they are made; Flaw if the suite has too many."""
+        """Count the filled templates of a test suite before they are made; raises the error Flaw beyond the limit."""
         self.fillings += fillings
         if self.fillings > MOST_FILLINGS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
     def count_characters(self, cases: Sequence[SuiteCase], most: int) -> None:
-        """Count the characters of test cases; Flaw if the test suite has too many."""
+        """Count the characters of all test cases of a suite; raises the error Flaw if there are too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
         if self.characters > MOST_CHARACTERS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
@@ -213,7 +213,7 @@ def choose_words(names: Sequence[str], words: Words, number: int) -> dict[str, s
 
 
 def fill_template(template: str, chosen: Mapping[str, str]) -> str:
-    """Fill the slots of a template with words; raises Flaw if the sentence would be too long."""
+    """Fill the slots of a template with words; raises the error Flaw if the sentence would be too long."""
     parts = _SLOT.split(template)  # a slot's name at every second place
     parts[1::2] = [chosen[name] for name in parts[1::2]]
     if sum(map(len, parts)) > LONGEST:

@@ -11,7 +11,7 @@ margin      p_predicted minus the probability of the runner-up; with several lab
 wrong       whether true and predicted differ
 missed, invented   with several labels only: labels that are true and not predicted, and predicted and not true
 
-A column of the data that has one of these names, an earlier one (`core.error_analysis.aliases`) or that of a word of
+A column of the data that has one of these names, an earlier one (`core.error_analysis.old_names`) or that of a word of
 the rules is called `data:NAME`.
 """
 
@@ -28,9 +28,9 @@ import numpy as np
 import pandas as pd
 
 from core.data.dataset import Task
-from core.error_analysis.aliases import ALIASES
 from core.error_analysis.dates import parse_dates
 from core.error_analysis.keywords import Phrases
+from core.error_analysis.old_names import ALIASES
 from core.evaluation.scores import HALF, build_scores, join_class_names
 from core.runs.labeled_predictions import Answers, read_answers
 from core.runs.predictions import choose_split

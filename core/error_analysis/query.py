@@ -15,7 +15,7 @@ noted · unnoted                  whether any author wrote a note
 key=9f2c01aa34bd                 one row
 ids:3b51c02f9d6e4a70             rows that were chosen one by one (`core.error_analysis.selection`)
 
-Earlier names are read as well (`core.error_analysis.aliases`).
+Earlier names are read as well (`core.error_analysis.old_names`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shorten
-from core.error_analysis.aliases import ALIASES
 from core.error_analysis.dates import DateSpan, compare_times, is_between, parse_span
 from core.error_analysis.keywords import split_phrase
+from core.error_analysis.old_names import ALIASES
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.evaluation.scores import NOTHING
 from core.exceptions import InputError

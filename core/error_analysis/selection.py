@@ -24,9 +24,9 @@ from core import json_store, limits
 from core.atomic import convert_os_errors, write_text
 from core.data.findings import shorten
 from core.error_analysis import query
-from core.error_analysis.aliases import rename_rule
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.keywords import split_phrase
+from core.error_analysis.old_names import rename_rule
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import IDS, RANGE, Clause
 from core.error_analysis.row_annotations import Annotations

@@ -29,7 +29,7 @@ CALM = 12
 
 @dataclass(frozen=True, eq=False)
 class Dot:
-    """A scaled matrix product as a cell formula: activation( scale · Σ_k left_ik right_kj + bias_j )."""
+    """A scaled matrix product, cell by cell: activation( scale · Σ_k left_ik right_kj + bias_j )."""
 
     left: Array  # (R, K)
     right: Array  # (K, C)
@@ -56,7 +56,7 @@ class Dot:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """An elementwise sum of products as a cell formula: activation( Σ_n Π_m part_nm )."""
+    """An elementwise sum of products, cell by cell: activation( Σ_n Π_m part_nm )."""
 
     parts: tuple[tuple[Array | float, ...], ...]  # Arrays that broadcast to (R, C), and numbers
     shape: tuple[int, int]  # (R, C)
@@ -78,7 +78,7 @@ class Sum:
 
 @dataclass(frozen=True, eq=False)
 class MaskedScores:
-    """Masked attention scores as a cell formula: scores of keys that a query may see, −∞ for all others."""
+    """Masked attention scores, cell by cell: scores of keys that a query may see, −∞ for all others."""
 
     scores: Array  # (R, C)
     allowed: Array  # (R, C) bool
@@ -94,7 +94,7 @@ class MaskedScores:
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """A softmax over rows as a cell formula, e^s_ij / Σ_m e^s_im; a key at −∞ has weight 0."""
+    """A softmax over rows, cell by cell, e^s_ij / Σ_m e^s_im; a key at −∞ has weight 0."""
 
     scores: Array  # (R, C)
 
@@ -119,7 +119,7 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """A layer norm as a cell formula: scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm: no mean."""
+    """A layer norm, cell by cell: scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm: no mean."""
 
     x: Array  # (R, C)
     weight: Array  # (C,)
@@ -153,7 +153,7 @@ class Norm:
 
 @dataclass(frozen=True, eq=False)
 class Largest:
-    """Max pooling as a cell formula: the largest value of each column."""
+    """The formula of each cell of a max pooling, as shown on Steps: the largest value of each column."""
 
     x: Array  # (R, C)
     names: tuple[str, ...] = field(default=())  # Of the rows
@@ -178,13 +178,13 @@ def to_float64(weight: Tensor | None) -> Array:
 
 
 def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
-    """Return the cell formula x W^T + b of a linear layer, for all or some of its outputs."""
+    """Return the cell by cell formula x W^T + b of a linear layer, for all or some of its outputs."""
     bias = None if module.bias is None else to_float64(module.bias)[part]
     return Dot(x, to_float64(module.weight).T[:, part], bias)
 
 
 def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
-    """Return the cell formula of a LayerNorm or RMSNorm module; None if the module is neither."""
+    """Return the formula of each cell of a LayerNorm or RMSNorm module; None if the module is neither."""
     if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
         return None
     eps = torch.finfo(torch.float32).eps if module.eps is None else module.eps
@@ -200,7 +200,7 @@ def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | No
 
 
 def make_sum_rule(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:
-    """Return the cell formula of a sum of products that was recorded in a forward pass."""
+    """Return the formula of each cell of a sum of products that was recorded in a forward pass."""
     factors = (tuple(pick(each) if isinstance(each, Tensor) else each for each in part) for part in parts)
     return Sum(tuple(factors), shape, after)  # type: ignore[arg-type]
 

@@ -115,7 +115,7 @@ def _delete_span(text: str, start: int, end: int) -> str:
 
 @dataclass(frozen=True)
 class TemplatePredictions:
-    """The predictions of a run on a sentence template filled with more and more words."""
+    """A run's predictions for one sentence template while more and more words are inserted into it."""
 
     target: str
     probabilities: np.ndarray  # (steps,) float64: of the target

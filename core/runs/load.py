@@ -282,7 +282,7 @@ class LoadedRun:
 
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
-    """Load a run's best model so far and its tokenizer; with `tags`, a run that tags words is accepted.
+    """Load a run's best model so far and its tokenizer; with `tags`, a run that labels words is accepted.
 
     Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
     """

@@ -368,7 +368,7 @@ def describe_mixture(records: Iterable[RunRecord]) -> str:
 
 
 def refuse_tagged(record: RunRecord) -> None:
-    """Raise InputError for a run that tags words, and name the commands that support it."""
+    """Raise InputError for a run that labels words, and name the commands that support it."""
     if record.task == "tokens":
         raise InputError(
             f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "

@@ -41,7 +41,7 @@ class SplitFacts:
         self._beside: dict[str, SplitFacts] = {}
 
     def add_peer_run(self, run: str) -> SplitFacts:
-        """Return cached split data with an error tag for differences to another run; InputError: its rows differ."""
+        """Return a split's rows with one more error tag: another run predicts otherwise; InputError if rows differ."""
         if not run or not self.whole:
             return self
         if run not in self._beside:

@@ -17,7 +17,7 @@ from core.exceptions import NotAvailable
 from core.fingerprint import get_file_version
 from core.runs.record import RunRecord
 from core.text.config import TextConfig
-from dashboard.reader.memo import Key, cache_result
+from dashboard.reader.read_cache import Key, cache_result
 from dashboard.reader.runs import RunReader
 
 if TYPE_CHECKING:

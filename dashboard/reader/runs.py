@@ -24,7 +24,7 @@ from core.training.history import History, read_history
 from dashboard.figures import decisions
 from dashboard.figures import training_log as lines
 from dashboard.figures.training_log import Curves, Line, NumberLine, Place
-from dashboard.reader.memo import Key, Memo, cache_result
+from dashboard.reader.read_cache import Key, Memo, cache_result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,1 +1,1 @@
-"""Reports: a run, a comparison or a coding session as one HTML file that opens without a network."""
+"""Reports: a run, a comparison or an annotation session as one HTML file that opens without a network."""

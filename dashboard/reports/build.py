@@ -307,7 +307,7 @@ class _Parts(ABC):
 
 
 class _Run(_Parts):
-    """A report on one run, or on one coding session of a run."""
+    """A report on one run, or on one annotation session of a run."""
 
     many = sum(len(list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 

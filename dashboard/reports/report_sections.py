@@ -167,7 +167,7 @@ EXAMPLES = 3  # coded sentences shown with a code
 
 @dataclass(frozen=True)
 class Session:
-    """A coding session of a run: sentences, with the codes and notes that annotators gave them."""
+    """An annotation session of a run: sentences, with the codes and notes that annotators gave them."""
 
     coded: Annotations
     keys: tuple[str, ...]

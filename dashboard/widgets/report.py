@@ -23,7 +23,7 @@ _ONE = threading.Lock()
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The runs, split, author and coding session that a report is requested for."""
+    """What a report is about: the runs, the split, the annotator and the annotation session."""
 
     runs: tuple[str, ...]
     split: str
@@ -35,7 +35,7 @@ class ReportRequest:
 
     @property
     def name(self) -> str:
-        """Return the part of a report's file name that names its runs, split and coding session."""
+        """Return the part of a report's file name that names its runs, split and annotation session."""
         return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
 
 

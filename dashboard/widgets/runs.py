@@ -162,7 +162,7 @@ def _remove_run(run: str) -> None:
 
 
 def is_refused(record: RunRecord | None, page: str) -> bool:
-    """Return whether a page has nothing to show because the run tags words, after a message that says so."""
+    """Tell the visitor if a page cannot show a run that labels words instead of texts; return whether it does."""
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     show_header(PAGES[page].title, "", list_facts(record))

@@ -11,12 +11,12 @@ import pytest
 from answering import answering, texts
 
 from core.error_analysis import query, slices
-from core.error_analysis.aliases import rename_rule
 from core.error_analysis.annotations_csv import format_annotations, import_annotations
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.facets import parse_search
 from core.error_analysis.label_errors import LabelErrors
+from core.error_analysis.old_names import rename_rule
 from core.error_analysis.predictions_table import read_table
 from core.error_analysis.selection import FOLDER, Selection, parse_selection, select_rows
 from core.fingerprint import hash_value
