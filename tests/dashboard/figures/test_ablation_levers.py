@@ -120,7 +120,7 @@ def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link()
     assert second["cells"][1]["about"] == (
         "replace λ₁A₁ of head 2 of layer 1 by its mean, effect −0.850 towards positive, compared with zero +1.100"
     )
-    assert "replacing a part by its mean" in data["full"]
+    assert "with the part at its mean" in data["full"]
 
 
 def test_a_gate_goes_to_the_mean_of_its_layer_and_a_lexicon_of_several_maps_has_its_row():
@@ -157,7 +157,7 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
-    assert ". Curves: P(positive) from 0 to 1" in data["full"] and "box: start" in data["full"]
+    assert ". Curves: P(positive) from 0 to 1" in data["full"] and "box start" in data["full"]
 
 
 def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():
