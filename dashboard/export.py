@@ -215,5 +215,5 @@ def build_page(figure: ExportedFigure, run: str, look: Look, *, alone: bool) -> 
     title, reading, how = (own.resolve_text(words, shape) for words in (own.title, own.reading, own.how))
     words = {"title": title, "note": figure.note, "reading": reading, "how": how, "run": run}
     words["alt"] = own.write_alt_text(shape, figure.note, reading)
-    colours = {name: getattr(look.tokens, name) for name in ("paper", "ink", "muted", "grid")}
-    return _PAGE.format(**{key: escape(value) for key, value in words.items()}, **colours, drawing=drawn)
+    colors = {name: getattr(look.tokens, name) for name in ("paper", "ink", "muted", "grid")}
+    return _PAGE.format(**{key: escape(value) for key, value in words.items()}, **colors, drawing=drawn)

@@ -97,7 +97,7 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
         "split": here.split,
         "n": len(found.rows),
         "of": found.total,
-        "neighbours": evaluation.nearest_neighbors.NEIGHBOURS,
+        "neighbours": evaluation.nearest_neighbors.NEIGHBORS,
         "stages": msgspec.to_builtins(found.stages),
         "chance": found.chance,
         "reason": found.reason,

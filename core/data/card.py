@@ -184,11 +184,11 @@ class _Phrases:
 def _describe_split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
     tags = dataset.task == "tokens"
     counts = rows["label"].explode().value_counts()
-    labelled = max(1, int(counts.sum())) if tags else len(rows)  # of tags the words have one each, not the texts
+    labeled = max(1, int(counts.sum())) if tags else len(rows)  # of tags the words have one each, not the texts
     card: dict[str, Any] = {
         "rows": len(rows),
         "classes": {
-            name: {"rows": int(counts.get(label, 0)), "share": float(counts.get(label, 0)) / labelled}
+            name: {"rows": int(counts.get(label, 0)), "share": float(counts.get(label, 0)) / labeled}
             for label, name in enumerate(dataset.classes)
         },
         "tokens": _measure_lengths(rows["text"].tolist(), tokenizer),

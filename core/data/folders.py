@@ -30,7 +30,7 @@ TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".t
 """Endings of files that are tables, in the order of preference."""
 PAPERS = frozenset({"readme", "license", "licence", "notice", "citation"})
 _IGNORED = PAPERS | {"labels"}
-_UNLABELLED = frozenset({"unsup", "unlabeled", "unlabelled"})
+_UNLABELED = frozenset({"unsup", "unlabeled", "unlabelled"})
 _PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)
 """Endings of a file that is one text; names such as `51121` have none."""
 _NUMBERS = re.compile(r"(\d{1,18})")
@@ -279,7 +279,7 @@ def find_split(name: str) -> str:
 
 
 def _is_unlabeled(folder: TextFolder) -> bool:
-    return folder.place.name.casefold() in _UNLABELLED and _is_text_folder(folder)
+    return folder.place.name.casefold() in _UNLABELED and _is_text_folder(folder)
 
 
 def _list_classes(folder: TextFolder) -> dict[str, TextFolder]:

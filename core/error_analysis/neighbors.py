@@ -17,7 +17,7 @@ import pandas as pd
 
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.training_index import TrainingRows
-from core.evaluation.nearest_neighbors import NEIGHBOURS, count_neighbors, find_nearest
+from core.evaluation.nearest_neighbors import NEIGHBORS, count_neighbors, find_nearest
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs.projections import Space
 from core.text.words import build_mark_class
@@ -121,7 +121,7 @@ def find_row(table: PredictionTable, key: str) -> int:
 
 
 def find_neighbors(
-    table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBOURS
+    table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBORS
 ) -> pd.DataFrame:
     """Return the table rows nearest to a vector, nearest first, with their Euclidean distances.
 
@@ -139,7 +139,7 @@ def find_neighbors(
     return table.frame[SHOWN].iloc[space.rows[rows[0]]].assign(distance=distances[0])
 
 
-def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
+def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBORS) -> pd.DataFrame:
     """Return the unselected rows that lie near many selected rows, with the number of such rows and mean distance.
 
     Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
@@ -149,7 +149,7 @@ def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, m
     asked, outside = space.vectors[inside], np.flatnonzero(~inside)
     if len(asked) > LOOKED_AT:
         asked = asked[np.sort(np.random.default_rng(0).choice(len(asked), LOOKED_AT, replace=False))]
-    at, distances = find_nearest(asked, space.vectors[outside], NEIGHBOURS)
+    at, distances = find_nearest(asked, space.vectors[outside], NEIGHBORS)
     votes, mean = count_neighbors(at, distances, len(outside))
     order = np.lexsort((mean, -votes))
     first = order[votes[order] > 0][:most]
@@ -183,7 +183,7 @@ class SharedNeighbors:
 
 
 def find_shared(
-    table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBOURS
+    table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBORS
 ) -> SharedNeighbors:
     """Find the training sentences nearest to k rows of a table, by the vectors (k, d) that the model's head reads.
 
@@ -199,7 +199,7 @@ def find_shared(
         known = training.read_vectors(vectors.shape[1]) if len(places) else np.empty((0, vectors.shape[1]), np.float32)
     except OSError as error:
         raise NotAvailable("the run has no weights, so that its training sentences cannot be read") from error
-    at, distances = find_nearest(_normalize_rows(vectors), _normalize_rows(known), NEIGHBOURS)
+    at, distances = find_nearest(_normalize_rows(vectors), _normalize_rows(known), NEIGHBORS)
     likeness = 1 - distances**2 / 2  # of vectors of length 1 the cosine
     votes, mean = count_neighbors(at, likeness, len(known))
     order = np.lexsort((-mean, -votes))

@@ -13,7 +13,7 @@ from core import runs
 from core.error_analysis import linguistic_tags, mc_dropout
 from core.error_analysis.predictions_table import PredictionTable, build_table, read_predictions
 from core.error_analysis.split_analysis import cache_array
-from core.error_analysis.training_index import MOST, NEIGHBOURS, TrainingRows, find_conflicts, find_near_duplicates
+from core.error_analysis.training_index import MOST, NEIGHBORS, TrainingRows, find_conflicts, find_near_duplicates
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.formatting import count
@@ -79,7 +79,7 @@ ABOUT = {
     "truncated": "longer than the model reads",
     "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
     "near duplicate": "a training text shares four of five of all different words, or more",
-    "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in embedding space have another label "
+    "neighbours conflict": f"most of the {NEIGHBORS} nearest training texts in embedding space have another label "
     f"(among {count(MOST)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
     "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer changes in "
@@ -222,7 +222,7 @@ class TableTags:
             return {"near duplicate": str(error)}
 
     @cached_property
-    def _neighbours(self) -> Found:
+    def _neighbors(self) -> Found:
         record = self._table.record
 
         def match_conflicts() -> np.ndarray:

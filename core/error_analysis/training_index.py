@@ -23,7 +23,7 @@ from core.text.normalization import make_text_keys
 
 SHARED, OF = 4, 5
 """Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""
-NEIGHBOURS = 10
+NEIGHBORS = 10
 MOST = 10_000  # training rows whose neighbourhood is looked at; of more, a seeded sample
 _BLOCK = 16_000_000  # distances held at once
 
@@ -57,7 +57,7 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
 
     points, own = torch.from_numpy(known).float(), torch.from_numpy(np.ascontiguousarray(known_labels))
     asked, true = torch.from_numpy(vectors).float(), torch.from_numpy(np.ascontiguousarray(labels))
-    count = min(NEIGHBOURS, len(points))
+    count = min(NEIGHBORS, len(points))
     found = []
     step = max(1, _BLOCK // max(1, len(points)))
     for start in range(0, len(asked), step):

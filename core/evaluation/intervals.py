@@ -142,9 +142,9 @@ def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[floa
     if not rows:
         return 0.0, 1.0
     share, z = hits / rows, statistics.NormalDist().inv_cdf((1 + level) / 2)
-    centre = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    center = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
-    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
+    return max(0.0, min(share, center - half)), min(1.0, max(share, center + half))
 
 
 def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:

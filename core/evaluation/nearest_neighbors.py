@@ -6,7 +6,7 @@ import numpy as np
 
 from core.lazy_imports import scipy
 
-NEIGHBOURS = 10  # of a row, of whose classes `compute_purity` asks
+NEIGHBORS = 10  # of a row, of whose classes `compute_purity` asks
 _BLOCK = 4_000_000  # distances held at once
 
 
@@ -31,13 +31,13 @@ def find_nearest(
     if not (size and len(queries)):
         return np.empty((len(queries), size), np.int64), np.empty((len(queries), size))
     middle = points.mean(0)  # products are exact to the last digits of the largest number
-    centred, squares = points - middle, np.square(points - middle).sum(1)
+    centered, squares = points - middle, np.square(points - middle).sum(1)
     step = max(1, _BLOCK // len(points))
     found = []
     for start in range(0, len(queries), step):
         block = queries[start : start + step]
         around = block - middle
-        rough = squares - 2 * around @ centred.T  # (b, n) squared distances, but for the square of the vector
+        rough = squares - 2 * around @ centered.T  # (b, n) squared distances, but for the square of the vector
         out = None if own is None else own[start : start + step]
         if out is not None:
             rough[np.arange(len(block)), out] = np.inf
@@ -100,11 +100,11 @@ def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.nd
     return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
 
 
-def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS) -> np.ndarray | None:
+def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbors: int = NEIGHBORS) -> np.ndarray | None:
     """Return the (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
-    if len(vectors) < neighbours + 2:
+    if len(vectors) < neighbors + 2:
         return None
-    rows, _ = find_nearest(vectors, vectors, neighbours, np.arange(len(vectors)))
+    rows, _ = find_nearest(vectors, vectors, neighbors, np.arange(len(vectors)))
     same = labels[rows] == labels[:, None]
     found: np.ndarray = (same if same.ndim == 2 else same.all(2)).mean(1)
     return found

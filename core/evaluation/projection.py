@@ -22,9 +22,9 @@ METHODS: tuple[Method, ...] = typing.get_args(Method)
 NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 ROWS = 3_000
 """Rows that t-SNE and UMAP place, and that quality is measured on, unless asked otherwise."""
-NEIGHBOURS = 10  # that `preserved` asks for, and among whose places a new text is put
+NEIGHBORS = 10  # that `preserved` asks for, and among whose places a new text is put
 FEWEST = 5  # a map of fewer rows shows nothing
-PERPLEXITY, UMAP_NEIGHBOURS, UMAP_DISTANCE = 30.0, 15, 0.1
+PERPLEXITY, UMAP_NEIGHBORS, UMAP_DISTANCE = 30.0, 15, 0.1
 EARLY, LATE, EVERY = 125, 500, 25
 """Iterations of t-SNE while clusters form (from PCA the divergence stands still after a hundred) and after that; and
 between two looks at how far it is."""
@@ -57,7 +57,7 @@ class ProjectionConfig:
         own: dict[Method, dict[str, Any]] = {
             "pca": {},
             "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3), "iterations": [EARLY, LATE], "theta": ANGLE},
-            "umap": {"n_neighbors": min(UMAP_NEIGHBOURS, n - 1), "min_dist": UMAP_DISTANCE},
+            "umap": {"n_neighbors": min(UMAP_NEIGHBORS, n - 1), "min_dist": UMAP_DISTANCE},
         }
         settings = {name: value for name, value in asdict(self).items() if name != "space" or value}
         return {**settings, **own[self.method]}
@@ -180,27 +180,27 @@ def measure_quality(
     return Quality(rows, space, plane, preserved)
 
 
-def measure_preservation(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
+def measure_preservation(before: np.ndarray, after: np.ndarray, neighbors: int = NEIGHBORS) -> float | None:
     """Return the mean share of a row's nearest neighbours in `before` (n, d) that stay nearest in `after` (n, k)."""
     from sklearn.neighbors import NearestNeighbors
 
-    if len(before) < neighbours + 2:
+    if len(before) < neighbors + 2:
         return None
     first, second = (
-        NearestNeighbors(n_neighbors=neighbours, algorithm="brute").fit(each).kneighbors(return_distance=False)
+        NearestNeighbors(n_neighbors=neighbors, algorithm="brute").fit(each).kneighbors(return_distance=False)
         for each in (before, after)
     )
-    return float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]) / neighbours)
+    return float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]) / neighbors)
 
 
 def place_among(
-    vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbours: int = NEIGHBOURS
+    vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbors: int = NEIGHBORS
 ) -> tuple[np.ndarray, np.ndarray]:
     """Place a new (d,) vector on a finished embedding map, at the mean position of the rows that are nearest to it.
 
     Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
     """
-    nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbours]
+    nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbors]
     return places[nearest].mean(0), nearest
 
 

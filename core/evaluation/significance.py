@@ -44,13 +44,13 @@ def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float |
     half = np.concatenate([(one - two) / 2 for one, two in zip(first, second, strict=True)], 1)
     spread = np.sqrt((half**2).sum(0))
     spread[spread == 0] = np.inf  # nothing falls into this bin
-    centre = np.stack([each.mean(0) for each in middle])
+    center = np.stack([each.mean(0) for each in middle])
     found, unlike = [], []
     for signs in _draw_signs(rows, seed):
         moved = signs @ half
         unlike.append(((moved / spread) ** 2).sum(1))
-        gaps = moved.reshape(len(moved), *centre.shape) / rows
-        found.append((np.abs(centre + gaps) - np.abs(centre - gaps)).sum(2).mean(1))
+        gaps = moved.reshape(len(moved), *center.shape) / rows
+        found.append((np.abs(center + gaps) - np.abs(center - gaps)).sum(2).mean(1))
     if ((half.sum(0) / spread) ** 2).sum() > np.concatenate(unlike).max():
         return None
     return float(np.quantile(np.abs(np.concatenate(found)), LEVEL) / _NORMAL) ** 2

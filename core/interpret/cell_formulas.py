@@ -125,7 +125,7 @@ class Norm:
     weight: Array  # (C,)
     bias: Array | None  # (C,)
     eps: float
-    centred: bool
+    centered: bool
     scale: float = 1.0
 
     def compute_values(self) -> Array:
@@ -139,7 +139,7 @@ class Norm:
         mean, deviation = self._compute_moments()
         above = (
             format_number(self.x[i, j])
-            if not self.centred
+            if not self.centered
             else f"({format_number(self.x[i, j])} − {_format_factor(mean[i, 0])})"
         )
         factors = [format_number(self.scale)] if self.scale != 1 else []
@@ -147,7 +147,7 @@ class Norm:
         return words if self.bias is None else f"{words} + {_format_factor(self.bias[j])}"
 
     def _compute_moments(self) -> tuple[Array, Array]:
-        mean = self.x.mean(-1, keepdims=True) if self.centred else np.zeros((len(self.x), 1))
+        mean = self.x.mean(-1, keepdims=True) if self.centered else np.zeros((len(self.x), 1))
         return mean, np.sqrt(((self.x - mean) ** 2).mean(-1, keepdims=True) + self.eps)
 
 

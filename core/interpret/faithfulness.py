@@ -73,15 +73,15 @@ def measure_methods(
     edited, found = own.find_paraphrases(), list[MethodMeasurements]()
     for (method, each), paired in zip(pushes.items(), pairs, strict=True):
         along = own.test_orders(method, each)
-        randomised = other.compute_attributions(method, cases, method)
+        randomized = other.compute_attributions(method, cases, method)
         tests = along.tests | {"pairs": paired, "stability": own.measure_stability(method, each, edited)}
-        tests["control"] = np.array([compute_rho(abs(a), abs(b)) for a, b in zip(each, randomised, strict=True)])
+        tests["control"] = np.array([compute_rho(abs(a), abs(b)) for a, b in zip(each, randomized, strict=True)])
         found.append(
             MethodMeasurements(
                 method=method,
                 tests=_bootstrap_means(tests, weights),
                 areas=_bootstrap_means(along.areas, weights),
-                control=_bootstrap_means(other.test_orders(method, randomised).tests, weights),
+                control=_bootstrap_means(other.test_orders(method, randomized).tests, weights),
                 curves={name: _bootstrap_curve(curve, weights) for name, curve in along.curves.items()},
                 agreement=_bootstrap_means(_compute_agreements(method, pushes), weights),
             )

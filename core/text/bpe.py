@@ -50,13 +50,13 @@ class BpeTokenizer(Tokenizer):
             initial_alphabet=ALPHABET,
             show_progress=False,
         )
-        normalised = prepare_all(texts, config)
-        model.train_from_iterator(normalised, trainer)
+        normalized = prepare_all(texts, config)
+        model.train_from_iterator(normalized, trainer)
         learned = json.loads(model.to_str())["model"]
         vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
         fitted = cls(vocabulary, [_parse_merge(each) for each in learned["merges"]], config, config.max_length)
         if not fitted.max_length:
-            fitted.max_length = compute_max_length([len(ids) for ids in fitted._encode_texts(normalised)])
+            fitted.max_length = compute_max_length([len(ids) for ids in fitted._encode_texts(normalized)])
         return fitted
 
     @property

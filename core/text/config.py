@@ -8,7 +8,7 @@ from typing import Literal
 from core.exceptions import ConfigError
 from core.settings import check_ranges, setting
 
-Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
+Normalizer = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
 LOOKALIKES = 1
 """The newest version of the table of `core.text.normalization`, with which new trainings read."""
 TokenizerKind = Literal["word", "bpe", "pretrained"]
@@ -20,7 +20,7 @@ READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "toke
 class TextConfig:
     """The settings for the tokens of texts and their features: normaliser, tokenizer, tagger and lexicon."""
 
-    normaliser: Normaliser = setting(
+    normaliser: Normalizer = setting(
         "lower",
         help="none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked · "
         "tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too · "

@@ -307,10 +307,10 @@ class Lexicon:
                         found[each] = _add_counts(found.get(each, (0.0,) * self.width), counts)
         return found
 
-    def sum_by_token(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
+    def sum_by_token(self, tokenized: Iterable[Iterable[int]], size: int) -> np.ndarray:
         """Return the polarity counts of each token id, summed over the lexicon entries that contain the token."""
         table = np.zeros((size, self.width))
-        for ids, counts in zip(tokenised, self.entries.values(), strict=True):
+        for ids, counts in zip(tokenized, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
         return table
 

@@ -206,7 +206,7 @@ def _build_cleaning(
     )
 
 
-NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
+NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
     "none": (_FOLD, _COMPOSE),
     "lower": (_FOLD, _LOWER, _COMPOSE),
     "tweet": (
@@ -233,7 +233,7 @@ def normalize_text(
 
     Args:
         text: As typed.
-        kind: One of `NORMALISERS`.
+        kind: One of `NORMALIZERS`.
         elongation: Whether to mark drawn-out words.
         capitals: Whether to mark words in capitals.
         cased: Leave lower case out: the same words as their writer spelt them, for a tagger.
@@ -290,9 +290,9 @@ def _apply_steps(text: str, changes: Iterable[Step]) -> str:
 def _select_steps(
     kind: str, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
 ) -> tuple[tuple[str, Step], ...]:
-    if kind not in NORMALISERS:
-        raise ConfigError(f"text.normaliser={kind!r}: one of {', '.join(NORMALISERS)}")
-    chosen = NORMALISERS[kind]
+    if kind not in NORMALIZERS:
+        raise ConfigError(f"text.normaliser={kind!r}: one of {', '.join(NORMALIZERS)}")
+    chosen = NORMALIZERS[kind]
     # Before anything that would take the capitals or cut words up, after what makes blanks and characters plain.
     first = chosen.index(_FOLD) + 1
     marks = (*(() if not elongation else (_ELONGATION,)), *(() if not capitals else (_CAPITALS,)))

@@ -54,7 +54,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
     # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
     logits = np.asarray(logits, np.float64)
     there = np.abs(logits).min(0, initial=np.inf) < -ABSENT / 2
-    centre = np.broadcast_to(
+    center = np.broadcast_to(
         Scaling(1.0, tuple(prior)).compute_prior_logits("single" if labels.ndim == 1 else "multi"), len(there)
     )
     if labels.ndim == 1:
@@ -66,12 +66,12 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
     if not logits.size:
         raise DataError("probabilities are fitted on the validation split, and it holds no class of the training split")
     smooth = (len(ours) * ours + 1) / (len(ours) + (ours.shape[1] if labels.ndim == 1 else 2))
-    centre = centre[there]
-    away = logits - centre
+    center = center[there]
+    away = logits - center
 
     def cross_entropy(log_temperature: float) -> float:
         """Compute the smoothed cross-entropy of the scaled logits at a log-temperature."""
-        cooled = centre + away / np.exp(log_temperature)
+        cooled = center + away / np.exp(log_temperature)
         if labels.ndim == 1:
             return -float((smooth * scipy.special.log_softmax(cooled, 1)).sum(1).mean())
         return -float(
@@ -91,6 +91,6 @@ def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.nd
     if task == "multi":
         # Files hold float32, in which what is next to 1 has become 1.
         logs -= np.log(np.maximum(1 - given, np.finfo(np.float32).eps / 4))
-    centre = np.array(scaling.compute_prior_logits(task))
-    trained = centre + temperature * (logs - centre)
+    center = np.array(scaling.compute_prior_logits(task))
+    trained = center + temperature * (logs - center)
     return scipy.special.softmax(trained, 1) if task == "single" else scipy.special.expit(trained)

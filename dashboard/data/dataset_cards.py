@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import core
-from core import data as labelled
+from core import data as labeled
 from core.evaluation.baseline_schema import VERSION
 from core.exceptions import SentiscopeError
 from core.fingerprint import hash_value
@@ -52,7 +52,7 @@ class DataCard(Analysis[dict[str, Any]]):
     @property
     def shape(self) -> Any:
         """Return the schema type that a stored data card is validated with."""
-        return labelled.card.Card
+        return labeled.card.Card
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class DataCard(Analysis[dict[str, Any]]):
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Count words, text lengths and repeated texts of a data set for its data card."""
-        return labelled.card.build_card(self.data, self.text)
+        return labeled.card.build_card(self.data, self.text)
 
 
 def is_quick(data: Dataset) -> bool:

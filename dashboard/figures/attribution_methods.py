@@ -46,7 +46,7 @@ READ = ("attention", "collapse")
 QUICK, ALL = "quick", "all"
 QUICK_METHODS = tuple(name for name in NAMES if name != "shapley")
 SHADE = 4
-LABELLED = 6
+LABELED = 6
 
 EXTENT = Option(
     "methods",
@@ -129,14 +129,14 @@ def _draw_methods(shown: MethodComparison, look: Look) -> Component:
 
 def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Iterator[Cell]:
     ink = float(np.abs(found.pushes).max(initial=0)) or 1.0
-    colour = find_full_color(found.pushes)
+    color = find_full_color(found.pushes)
     for word in found.words:
         about = f"{word.word}, {NAMES[found.method]}: "
         if method in READ:
             yield make_ink_cell(word.push, ink, f"{about}{number(word.push, 3)}", t)
         else:
             error = "" if word.error is None else f" ± {number(word.error, 3)}"
-            yield make_push_cell(word.push, colour, ramps, f"{about}{signed(word.push, 3)}{error}", t)
+            yield make_push_cell(word.push, color, ramps, f"{about}{signed(word.push, 3)}{error}", t)
 
 
 def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
@@ -196,16 +196,16 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
     assert most is not None
     read, push = np.abs(shown.methods.by["attention"].pushes), shown.first.pushes
     needed = np.abs(push)
-    told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELLED].tolist()}
+    told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELED].tolist()}
     towards, away = make_ramps(shown.record, shown.first.target, t)
-    colours = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
+    colors = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
     panel = Panels(look, [[""]], height=330)
     panel.add_scatter(
         x=read,
         y=needed,
         mode="markers+text",
         marker={
-            "color": colours,
+            "color": colors,
             "size": look.scale_size(11),
             "symbol": ["circle" if each >= 0 else "diamond" for each in push],
             "line": {

@@ -147,8 +147,8 @@ def _build_cells(
         failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
         said = f"{number(rate['rate'], 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}, {failed}"
         sure = rate["verdict"] == "fails"
-        colour = tokens.wrong if sure else tokens.right
-        found[f"mark {run}"] = Mark(rate["rate"], low, high, rate["verdict"] == "open", colour, said=said)
+        color = tokens.wrong if sure else tokens.right
+        found[f"mark {run}"] = Mark(rate["rate"], low, high, rate["verdict"] == "open", color, said=said)
         found[f"rate {run}"] = TextCell(number(rate["rate"], 2), strong=sure, title=said)
     return found
 

@@ -220,12 +220,12 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=400)
     for split, curve in costs.curves.items():
         here = split == costs.split
-        colour = t.accent if here else t.right
+        color = t.accent if here else t.right
         figure.add_scatter(
             x=THRESHOLDS,
             y=curve,
             mode="lines",
-            line={"color": colour, "width": look.scale_size(3 if here else 2)},
+            line={"color": color, "width": look.scale_size(3 if here else 2)},
             hovertemplate=f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>",
         )
     ends = costs.here["interval"]

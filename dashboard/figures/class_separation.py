@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.nearest_neighbors import NEIGHBOURS
+from core.evaluation.nearest_neighbors import NEIGHBORS
 from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import NotAvailable
 from core.formatting import count, number
@@ -62,21 +62,21 @@ def build_silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["space", "class", "n", "silhouette"])
 
 
-def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) -> go.Figure:
+def draw_silhouettes(spaces: Sequence[Spectrum], colors: Sequence[str], look: Look) -> go.Figure:
     """Draw silhouette plots side by side: a bar for each sentence, sorted within its class, and class means."""
     t = look.tokens
-    figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colours), horizontal_spacing=0.06)
+    figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colors), horizontal_spacing=0.06)
     n = sum(len(samples) for _, samples in spaces[0].classes)
     gap = max(1, round(0.06 * n))
     for column, space in enumerate(spaces, start=1):
         left: dict[str, Any] = {"xanchor": "left", "font": {"color": t.ink}, "row": 1, "col": column}
         base, names, middles = 0, [], []
         # From the bottom upwards, so that the first class stands on top.
-        for (name, samples), colour in reversed(list(zip(space.classes, colours, strict=True))):
+        for (name, samples), color in reversed(list(zip(space.classes, colors, strict=True))):
             heights = base + np.arange(len(samples))
             mean, ends = float(samples.mean()), [heights[0], heights[-1]]
             hover = f"{escape_text(name)}<br>silhouette %{{x:.3f}}<extra></extra>"
-            line = {"color": colour, "width": 1, "shape": "vh"}
+            line = {"color": color, "width": 1, "shape": "vh"}
             area: dict[str, Any] = {"fill": "tozerox", "mode": "lines", "line": line, "hovertemplate": hover}
             figure.add_scatter(x=samples, y=heights, col=column, **area)
             middle: dict[str, Any] = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
@@ -90,7 +90,7 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
         figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {number(space.overall)}", **left)
         figure.add_vline(x=0, line={"color": t.ink, "width": 1}, col=column)
     figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
-    figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colours) + 1)])
+    figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colors) + 1)])
     return figure.build_figure()
 
 
@@ -112,8 +112,8 @@ def read_silhouettes(source: Source) -> MapSilhouettes:
 
 
 def _draw_spaces(shape: MapSilhouettes, look: Look) -> go.Figure:
-    colours = color_classes(look.tokens, shape.shown.classes, ordered=shape.shown.ordered)
-    return draw_silhouettes(shape.spaces, [colours[i] for i in shape.there], look)
+    colors = color_classes(look.tokens, shape.shown.classes, ordered=shape.shown.ordered)
+    return draw_silhouettes(shape.spaces, [colors[i] for i in shape.there], look)
 
 
 SILHOUETTES = Figure(
@@ -162,21 +162,21 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
         figure.add_vrect(x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, line_width=0, layer="below")
     lines = (("purity", t.accent, "circle", "solid"), ("silhouette", t.ink, "diamond", "dash"))
     ends = dict[str, tuple[float, str]]()
-    for name, colour, symbol, dash in lines:
+    for name, color, symbol, dash in lines:
         values = [getattr(each, name) for each in stages]
         if None in values:
             continue
-        ends[name] = (values[-1], colour)
+        ends[name] = (values[-1], color)
         figure.add_scatter(
             x=places,
             y=values,
             mode="lines+markers+text",
             text=[number(value, 2) for value in values],
             textposition="top center",
-            textfont={"color": colour, "size": look.scale_size(13)},
+            textfont={"color": color, "size": look.scale_size(13)},
             cliponaxis=False,
-            line={"color": colour, "width": look.scale_size(2), "dash": dash},
-            marker={"symbol": symbol, "size": look.scale_size(8), "color": colour},
+            line={"color": color, "width": look.scale_size(2), "dash": dash},
+            marker={"symbol": symbol, "size": look.scale_size(8), "color": color},
             hovertemplate=f"%{{customdata}}<br>{name} %{{y:.3f}}<extra></extra>",
             customdata=names,
         )
@@ -186,8 +186,8 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
         figure.add_hline(y=chance, line={"color": t.muted, "width": look.scale_size(1), "dash": "dot"}, layer="below")
     low = min([0.0, *(value for value, _ in ends.values())])
     heights = spread_labels([value for value, _ in ends.values()], 0.1 * (1 - low))
-    for (name, (_, colour)), height in zip(ends.items(), heights, strict=True):
-        own = {"bgcolor": t.paper, "font": {"color": colour, "size": look.scale_size(14)}}
+    for (name, (_, color)), height in zip(ends.items(), heights, strict=True):
+        own = {"bgcolor": t.paper, "font": {"color": color, "size": look.scale_size(14)}}
         figure.add_annotation(x=places[-1] + 0.12, y=height, text=name, xanchor="left", **own)
     figure.update_xaxes(tickvals=places, ticktext=names, range=[-0.4, len(places) - 0.35 + 0.06 * len(places)])
     figure.update_yaxes(range=[low - 0.03, 1.08])
@@ -208,7 +208,7 @@ def _write_sample_size(n: int, total: int) -> str:
 def _write_reading(shown: Depths) -> str:
     why = f" No silhouette: {shown.layers.reason}." if shown.layers.reason else ""
     return (
-        f"Purity: share of the {NEIGHBOURS} nearest sentences with the same class (dotted: by chance). "
+        f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). "
         f"Silhouette: 1 for separate classes, 0 for overlap.{why}"
     )
 

@@ -340,7 +340,7 @@ def _shorten_number(value: float) -> str:
 def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: str, look: Look) -> None:
     t = look.tokens
     compared = bool(points) and points[0].place is not None
-    colours = [t.right if point.place is None else get_model_color(look, point.place) for point in points]
+    colors = [t.right if point.place is None else get_model_color(look, point.place) for point in points]
     values, ends = (
         [each.value for each in points],
         [(each.low or each.value, each.high or each.value) for each in points],
@@ -353,7 +353,7 @@ def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], na
         text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
         textposition="middle right",
         textfont={"color": t.ink, "size": look.scale_size(15)},
-        marker={"color": colours, "size": look.scale_size(11 if compared else 9)},
+        marker={"color": colors, "size": look.scale_size(11 if compared else 9)},
         error_y=make_whiskers(values, ends, look.scale_size(1.2), t.muted) if compared else None,
         customdata=[
             [escape_text(point.name), _format_amount(point.costs[name]), number(point.value)] for point in points

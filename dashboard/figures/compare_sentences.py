@@ -94,7 +94,7 @@ class AgreementMatrix:
 
     names: tuple[str, str]
     letters: tuple[str, str]
-    colours: tuple[int, int]
+    colors: tuple[int, int]
     """Places of the two among the models."""
     kinds: tuple[str, ...]
     """Of rows and columns: right and wrong, or the classes."""
@@ -182,7 +182,7 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
         look,
         rows,
         columns,
-        colour=lambda i, j: _color_cell(shape, i, j, look),
+        color=lambda i, j: _color_cell(shape, i, j, look),
         words=lambda i, j: (
             f"<b style='font-size:1.5em'>{count(int(shape.counts[i, j]))}</b><br>{shape.write_cell_note(i, j)}"
         ),
@@ -195,7 +195,7 @@ def _color_cell(shape: AgreementMatrix, one: int, other: int, look: Look) -> str
     """Return the colour of an agreement matrix cell: by which models are right, or for classes by the count."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
-        alone = [(get_model_color(look, place), share) for place in shape.colours]
+        alone = [(get_model_color(look, place), share) for place in shape.colors]
         return blend_colors(t.paper, *(((t.right, 0.14), alone[0]), (alone[1], (t.wrong, 0.3)))[one][other])
     counts = shape.counts
     of = counts[one, other] / max(int(counts.max()), 1)

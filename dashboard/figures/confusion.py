@@ -40,15 +40,15 @@ def draw_confidence(
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
-    for name, values, colour in (("right", right, t.right), ("wrong", wrong, t.wrong)):
-        marker = {"color": colour, "line": {"width": 0}}
+    for name, values, color in (("right", right, t.right), ("wrong", wrong, t.wrong)):
+        marker = {"color": color, "line": {"width": 0}}
         hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
         figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
     draw_threshold_line(figure, threshold, look)
     labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
-    for text, colour, x in labels:
+    for text, color, x in labels:
         corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(x=x, y=1, text=text, font={"color": colour}, **corner)
+        figure.add_annotation(x=x, y=1, text=text, font={"color": color}, **corner)
     figure.update_xaxes(title=escape_text(score), range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
     figure.update_layout(barmode="stack")
@@ -56,26 +56,26 @@ def draw_confidence(
 
 
 def draw_confusion(
-    counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalised: bool = False
+    counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalized: bool = False
 ) -> go.Figure:
     """Draw a confusion matrix with a bar in each cell; a click returns the numbers of the true and predicted label."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
+    strengths = shares if normalized else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names = [escape_text(name) for name in classes]
     return draw_bar_matrix(
         look,
         names,
         names,
-        colour=lambda i, j: _color_cell(strengths[i, j], i == j, look),
-        words=lambda i, j: _write_cell(int(counts[i, j]), shares[i, j], normalised),
+        color=lambda i, j: _color_cell(strengths[i, j], i == j, look),
+        words=lambda i, j: _write_cell(int(counts[i, j]), shares[i, j], normalized),
         hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
         height=430,
         titles=("true", "predicted"),
     )
 
 
-def _write_cell(cell: int, share: float, normalised: bool) -> str:
-    large, small = (number(share), count(cell)) if normalised else (count(cell), number(share))
+def _write_cell(cell: int, share: float, normalized: bool) -> str:
+    large, small = (number(share), count(cell)) if normalized else (count(cell), number(share))
     return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
 
 
@@ -115,7 +115,7 @@ CONFUSION = Figure(
     "performance",
     "Confusion matrix",
     read_matrix,
-    lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalised=shape.shares),
+    lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalized=shape.shares),
     note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
     how="Counts, and their share of the row, which does not depend on class frequency; the colour follows the large "

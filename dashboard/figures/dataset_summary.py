@@ -251,7 +251,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
     classes = list(next(iter(splits.values())))
     names = [escape_text(clip_text(name, 22)) for name in classes]  # as an axis can hold it
     few = len(classes) <= NAMED
-    colours = color_classes(t, classes, ordered=balance.ordered) if few else [t.accent] * len(classes)
+    colors = color_classes(t, classes, ordered=balance.ordered) if few else [t.accent] * len(classes)
     titles, height = [[escape_text(name) for name in splits]], max(200, 60 + 30 * len(classes))
     figure = Panels(look, titles, height=height, shared_yaxes=True, horizontal_spacing=0.03)
     for column, (split, found) in enumerate(splits.items(), 1):
@@ -261,7 +261,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
             y=names,
             orientation="h",
             width=0.62,
-            marker={"color": colours, "line": {"width": 0}, "cornerradius": 3},
+            marker={"color": colors, "line": {"width": 0}, "cornerradius": 3},
             text=[format_percent(part) for part in parts],
             textposition="outside",
             cliponaxis=False,
@@ -374,8 +374,8 @@ def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
         "line": {"width": look.scale_size(2)},
     }
     dots = [
-        {"symbol": symbol, "size": look.scale_size(10), "color": colour}
-        for symbol, colour in zip(SYMBOLS, t.categories, strict=False)
+        {"symbol": symbol, "size": look.scale_size(10), "color": color}
+        for symbol, color in zip(SYMBOLS, t.categories, strict=False)
     ]
     for name, marker in zip(table.columns.drop("phenomenon"), (ring, *dots), strict=False):
         hover = f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>"

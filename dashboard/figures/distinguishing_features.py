@@ -280,8 +280,8 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
         ]
         title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
         clouds.append({"title": title, "words": words, "colour": t.ink if true == said else t.wrong})
-    colours = {name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent")}
-    return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colours}, look)
+    colors = {name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent")}
+    return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colors}, look)
 
 
 CLOUDS: Figure[Outcomes] = Figure(

@@ -169,14 +169,14 @@ class Component:
         """Write a browser component as HTML that draws itself; `place` is the id of its element in the document."""
         t = self.look.tokens
         theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
-        colours = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
+        colors = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
         told = json.dumps(self.data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the script
         call = f'draw({{data: {told}, parentElement: document.getElementById("{place}"), {_DEAF}}});'
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
         if self.still is not None:
             return f'<div id="{place}">{title}{self.still()}</div>'
         return (
-            f'<div id="{place}" style="{colours}"><style>{self.style}</style>{title}{self.root}</div>'
+            f'<div id="{place}" style="{colors}"><style>{self.style}</style>{title}{self.root}</div>'
             f"<script>(() => {{\n{to_draw_script(self.script)}\n{call}\n}})();</script>"
         )
 

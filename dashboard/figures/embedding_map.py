@@ -24,7 +24,7 @@ from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, color_classes
 
 Floats = NDArray[np.floating]
-COLOURS = ("label", "prediction", "correctness", "confidence")
+COLORS = ("label", "prediction", "correctness", "confidence")
 GROUP = "found group"
 """The way of colouring by the groups that were found in embedding space."""
 OF = "label "
@@ -41,7 +41,7 @@ class PointGroup:
 
     name: str
     points: NDArray[np.integer]  # positions on the map
-    colour: str
+    color: str
     symbol: str = "circle"
     front: bool = False  # drawn above the others, a little larger
 
@@ -59,7 +59,7 @@ class Shades:
 def list_colorings(points: pd.DataFrame) -> list[str]:
     """Return what the points of an embedding map can be coloured by, such as label, confidence or a data column."""
     bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
-    first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
+    first = [*bits, *(way for way in COLORS if way not in ("label", "prediction"))] if bits else list(COLORS)
     return [*first, *([PHENOMENON] if PHENOMENON in points else []), *_find_own_columns(points), GROUP]
 
 
@@ -87,8 +87,8 @@ def color_points(
         return _group_kinds(values.astype(str), tokens)
     column = points["label" if way == "label" else "predicted"].to_numpy()
     return [
-        PointGroup(name, np.flatnonzero(column == name), colour)
-        for name, colour in zip(classes, color_classes(tokens, classes, ordered=ordered), strict=True)
+        PointGroup(name, np.flatnonzero(column == name), color)
+        for name, color in zip(classes, color_classes(tokens, classes, ordered=ordered), strict=True)
     ]
 
 
@@ -108,8 +108,8 @@ def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: T
 def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Tokens) -> list[PointGroup]:
     """Return the first few named groups of map points, each in its own colour."""
     return [
-        PointGroup(name, places, colour, front=True)
-        for (name, places), colour in zip(parts[:KINDS], tokens.categories, strict=False)
+        PointGroup(name, places, color, front=True)
+        for (name, places), color in zip(parts[:KINDS], tokens.categories, strict=False)
     ]
 
 
@@ -136,7 +136,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
         numbers = is_numeric_dtype(column) and not is_bool_dtype(column) and np.isfinite(column.to_numpy(float)).all()
         if numbers or column.astype(str).value_counts(normalize=True).iloc[:KINDS].sum() >= MOSTLY:
             own = name.removeprefix(COLUMN)
-            found[f"data {own}" if own in (*COLOURS, GROUP) or own.startswith(OF) else own] = column
+            found[f"data {own}" if own in (*COLORS, GROUP) or own.startswith(OF) else own] = column
     return found
 
 
@@ -192,7 +192,7 @@ class MapOverlays:
     wanted: str = ""  # what was searched
     near: Sequence[int] = ()
     """The nearest to one sentence, or to the marked ones, the nearest first; a square each."""
-    centre: int | None = None  # the row whose neighbours these are, where it is one
+    center: int | None = None  # the row whose neighbours these are, where it is one
     placed: PlacedSentence | None = None  # a further sentence with a mark of its own
     names: Sequence[tuple[str, NDArray[np.integer]]] = ()
     """Groups by name, each at the middle of its positions on the map."""
@@ -206,7 +206,7 @@ def draw_map(
     places: Floats,
     rows: NDArray[np.integer],
     words: Sequence[str],
-    colouring: Sequence[PointGroup] | Shades,
+    coloring: Sequence[PointGroup] | Shades,
     axes: Sequence[str],
     look: Look,
     upon: MapOverlays = PLAIN,
@@ -217,7 +217,7 @@ def draw_map(
         places: (m, k).
         rows: (m,) rows of the split.
         words: m texts to show when pointed at, unescaped; empty for none.
-        colouring: Groups that together are all points, or a value for each.
+        coloring: Groups that together are all points, or a value for each.
         axes: k titles; empty where a direction means nothing.
         look: Theme and size.
         upon: What is drawn besides.
@@ -226,9 +226,9 @@ def draw_map(
     if upon.density is not None and flat:
         _draw_density(figure, upon.density, look)
     shown = [escape_text(word) for word in words]
-    groups = [PointGroup("", np.arange(len(places)), "")] if isinstance(colouring, Shades) else colouring
+    groups = [PointGroup("", np.arange(len(places)), "")] if isinstance(coloring, Shades) else coloring
     for group in sorted(groups, key=lambda group: group.front):
-        _draw_points(figure, places, rows, shown, group, colouring if isinstance(colouring, Shades) else None, look)
+        _draw_points(figure, places, rows, shown, group, coloring if isinstance(coloring, Shades) else None, look)
     if upon.marked and flat:  # as if they had been drawn around
         for trace in figure.select_traces("scattergl"):
             trace.selectedpoints = np.flatnonzero(np.isin(trace.customdata, upon.marked)).tolist()
@@ -248,7 +248,7 @@ def draw_map(
         box = {"bgcolor": t.paper, "bordercolor": t.grid, "borderpad": 2, "opacity": 0.92}
         above = look.scale_size(18)  # so that a small group is not covered
         figure.add_annotation(x=float(x), y=float(y), text=escape_text(name), yshift=above, font=font, **box)
-    many = not isinstance(colouring, Shades)
+    many = not isinstance(coloring, Shades)
     figure.update_layout(
         **(_make_flat_axes(axes, look) if flat else _make_3d_axes(axes, look)),
         height=look.scale_height(560 if flat else 620),
@@ -305,13 +305,13 @@ def _draw_markers(
     kinds = (
         (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),
         ("nearest", upon.near, "square-open", t.accent, 14),
-        ("the sentence", () if upon.centre is None else (upon.centre,), "diamond", t.accent, 17),
+        ("the sentence", () if upon.center is None else (upon.center,), "diamond", t.accent, 17),
     )
-    for name, of, symbol, colour, size in kinds:
+    for name, of, symbol, color, size in kinds:
         if not (at := [place[row] for row in of if row in place]):
             continue
         line = (
-            {"color": t.paper, "width": 3} if symbol == "diamond" else {"color": colour, "width": look.scale_size(1.5)}
+            {"color": t.paper, "width": 3} if symbol == "diamond" else {"color": color, "width": look.scale_size(1.5)}
         )
         pixels = look.scale_size(size * (0.55 if places.shape[1] == 3 else 1))
         said = escape_text(clip_text(name, LEGEND, "…”"))
@@ -320,7 +320,7 @@ def _draw_markers(
             places[at],
             fades=1,
             name=said if len(of) == 1 else _format_name(said, len(at), look),
-            marker={"symbol": symbol, "color": colour, "size": pixels, "line": line},
+            marker={"symbol": symbol, "color": color, "size": pixels, "line": line},
             customdata=[int(rows[each]) for each in at],
             **_make_hover(shown, at),
         )
@@ -338,12 +338,12 @@ def _draw_points(
     at, deep = group.points, places.shape[1] == 3
     size = look.scale_size((7 if group.front else 6) if len(places) <= 1500 else 5 if group.front else 4)
     size *= 0.6 if deep else 1  # in space a cross is drawn thick
-    marker = {"size": size, "symbol": group.symbol, "opacity": 0.9 if group.front else 0.7, "color": group.colour}
+    marker = {"size": size, "symbol": group.symbol, "opacity": 0.9 if group.front else 0.7, "color": group.color}
     if shades is not None:
         bar = {"title": {"text": shades.title}, "thickness": 12, "outlinewidth": 0, "tickformat": ".1f"}
         bar |= {"len": 0.6, "y": 0, "yanchor": "bottom"}  # below the buttons
         marker |= {"color": shades.values, "cmin": shades.low, "cmax": shades.high, "colorbar": bar}
-        marker["colorscale"] = [[i / 3, colour] for i, colour in enumerate(look.tokens.ordinal)]
+        marker["colorscale"] = [[i / 3, color] for i, color in enumerate(look.tokens.ordinal)]
     told = {"name": _format_name(escape_text(group.name), len(at), look), "customdata": rows[at].tolist()}
     text = _make_hover(shown, at) or {"hoverinfo": "skip"}
     _add_markers(figure, places[at], fades=0.15, marker=marker, **told, **text)

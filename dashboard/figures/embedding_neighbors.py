@@ -96,7 +96,7 @@ def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
     return DataTable(shown.found[list(columns)], columns)
 
 
-MAP_NEIGHBOURS: Figure[NearestSentences] = Figure(
+MAP_NEIGHBORS: Figure[NearestSentences] = Figure(
     "map-neighbours",
     "embeddings",
     "Nearest neighbours",

@@ -12,7 +12,7 @@ from core.error_analysis.clusters import FoundGroups
 from core.evaluation.projection import (
     METHODS,
     NAMES,
-    NEIGHBOURS,
+    NEIGHBORS,
     ROWS,
     Method,
     Projection,
@@ -77,7 +77,7 @@ def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) ->
         for name, samples in ((f"{width}-D original", quality.space), (name_map(config), quality.plane)):
             stats.append(Stat(f"Silhouette, {name}", float(samples.mean()), (-1.0, 1.0), n))
     if quality.preserved is not None:
-        stats.append(Stat(f"{NEIGHBOURS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
+        stats.append(Stat(f"{NEIGHBORS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
     if made.explained:
         stats.append(Stat("Variance shown", sum(made.explained), (0.0, 1.0), len(made.rows)))
     return stats
@@ -134,11 +134,11 @@ SENTENCES = Option(
     usual=lambda source: str(ROWS),
     words=lambda source, rows: "",
 )
-COLOUR = Option(
+COLOR = Option(
     "colour",
     "Colour",
     lambda source: list_colorings(source.reader.read_points(source.record, source.split)),
-    words=lambda source, colour: "",
+    words=lambda source, color: "",
 )
 """Called `METHOD`, … after what the link calls them; a map's note has its colour and its n."""
 SPACE = Option(
@@ -174,7 +174,7 @@ class SentenceMap:
     made: Projection
     placed: pd.DataFrame  # the texts on it, in the order of the map
     total: int  # texts of the split
-    colour: str
+    color: str
     classes: tuple[str, ...]
     width: int  # dimensions of the original space
     ordered: bool = False  # whether the classes stand in an order, the worst first
@@ -186,7 +186,7 @@ class SentenceMap:
     """Rows of the split that are selected,"""
     near: tuple[int, ...] = ()
     """that are the nearest to one sentence,"""
-    centre: int | None = None
+    center: int | None = None
     """and its own, where it is a row."""
 
     @property
@@ -231,19 +231,19 @@ def read_map(source: Source) -> SentenceMap:
         asked += f" --space '{config.space}'" * bool(config.space)
         command = f"sentiscope project {record.run} --split {source.split} {asked}"
         raise NotAvailable(f"it has not been computed: {command}")
-    points, colour = reader.read_points(record, source.split), str(source.get_choice(COLOUR))
+    points, color = reader.read_points(record, source.split), str(source.get_choice(COLOR))
     return SentenceMap(
         files,
         made,
         points.iloc[made.rows],
         len(points),
-        colour,
+        color,
         record.classes,
         reader.read_space(record, files).vectors.shape[1],
         ordered=record.ordered,
         find=str(source.get_choice(FIND)),
         density=config.dimensions == 2 and source.get_choice(DENSITY) == ON,
-        groups=reader.find_groups(record, source.split)[1] if colour == GROUP else None,
+        groups=reader.find_groups(record, source.split)[1] if color == GROUP else None,
     )
 
 
@@ -251,17 +251,17 @@ def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
     axes, words = name_axes(shown.made, shown.config), write_hover_texts(shown.placed)
     places, rows, names = shown.made.places, shown.made.rows, list[tuple[str, np.ndarray]]()
     groups: list[PointGroup] | Shades
-    if shown.colour == GROUP:
+    if shown.color == GROUP:
         groups = color_groups(rows, shown.groups, look.tokens)
         names = [(each.name, each.points) for each in groups if each.front]
     else:
-        groups = color_points(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
+        groups = color_points(shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered)
     upon = MapOverlays(
         marked=shown.marked,
         found=shown.found_rows,
         wanted=shown.find.strip(),
         near=shown.near,
-        centre=shown.centre,
+        center=shown.center,
         placed=shown.typed,
         names=names,
         density=estimate_density(places) if shown.density else None,
@@ -273,7 +273,7 @@ def _write_note(shown: SentenceMap) -> str:
     n = len(shown.made.rows)
     of = "" if n == shown.total else f" of {count(shown.total)}, a stratified sample, seed {shown.config.seed}"
     space = f"{shown.config.space}, " * bool(shown.config.space)
-    return f"{space}n = {count(n)}{of}, colour: {shown.colour}"
+    return f"{space}n = {count(n)}{of}, colour: {shown.color}"
 
 
 def _explain_method(shown: SentenceMap) -> str:
@@ -293,7 +293,7 @@ MAP = Figure(
     note=_write_note,
     reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
     how=_explain_method,
-    options=(METHOD, DIMENSIONS, SPACE, COLOUR, SENTENCES, DENSITY, FIND),
+    options=(METHOD, DIMENSIONS, SPACE, COLOR, SENTENCES, DENSITY, FIND),
     spread=(METHOD, DIMENSIONS),
     tables=lambda shown: {"Points": build_point_table(shown.made, shown.placed)},
 )

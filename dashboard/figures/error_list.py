@@ -152,8 +152,8 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
 def _draw_reader(reading: SentenceList, look: Look) -> Component:
     t, shown, table = look.tokens, reading.analysis, reading.analysis.table
     places, many = reading.shown, len(reading.analysis.places)
-    colours = dict(zip(table.classes, color_classes(t, table.classes, ordered=table.record.ordered), strict=True))
-    shades, rest = {name: _color_name(colour, t) for name, colour in colours.items()}, (t.muted, t.paper)
+    colors = dict(zip(table.classes, color_classes(t, table.classes, ordered=table.record.ordered), strict=True))
+    shades, rest = {name: _color_name(color, t) for name, color in colors.items()}, (t.muted, t.paper)
     data = {
         "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
         "at": reading.at,
@@ -169,7 +169,7 @@ def _draw_reader(reading: SentenceList, look: Look) -> Component:
         "whole": shown.known.whole,
         "shades": shades,
         "fills": {
-            name: (colour, choose_text_color(t, colour)) if shades[name] else rest for name, colour in colours.items()
+            name: (color, choose_text_color(t, color)) if shades[name] else rest for name, color in colors.items()
         }
         | {"": rest},
         "without": reading.without,
@@ -285,9 +285,9 @@ def _list_probabilities(
     return [*((classes[at], float(chances[at])) for at in named), *others]
 
 
-def _color_name(colour: str, t: Tokens) -> str:
+def _color_name(color: str, t: Tokens) -> str:
     """Return a readable text colour for the name of a positive or negative class; empty for other classes."""
-    return t.plus if colour in t.plus_scale else t.minus if colour in t.minus_scale else ""
+    return t.plus if color in t.plus_scale else t.minus if color in t.minus_scale else ""
 
 
 def _build_detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:

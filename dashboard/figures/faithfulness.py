@@ -214,14 +214,14 @@ def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
     shares = np.linspace(0, 100, POINTS)
     for place, way in enumerate(ways, start=1):
         turn = 1 if way == "insertion" else -1
-        for name, curve, colour, dash in (
+        for name, curve, color, dash in (
             ("random order", curves["random"], t.muted, "dash"),
             (f"order of {shown.measured.method}", curves[way], t.ink, "solid"),
         ):
             step = turn if name == "random order" else 1
             values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
             band: dict[str, Any] = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]]}
-            clear = f"rgba({','.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
+            clear = f"rgba({','.join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
             band |= {"fill": "toself", "mode": "lines", "line": {"width": 0}, "fillcolor": clear}
             figure.add_scatter(col=place, **band, hoverinfo="skip", showlegend=False)
             figure.add_scatter(
@@ -232,8 +232,8 @@ def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
                 name=name,
                 legendgroup=name,
                 showlegend=place == 1,
-                line={"color": colour, "width": size(2.2), "dash": dash},
-                marker={"size": size(5), "color": colour},
+                line={"color": color, "width": size(2.2), "dash": dash},
+                marker={"size": size(5), "color": color},
                 hovertemplate=f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}<extra></extra>",
             )
     figure.update_xaxes(title="share of the words, %", range=[-2, 102], nticks=6)

@@ -106,9 +106,7 @@ class StageView:
 
 def _draw_stages(shown: StageView, look: Look) -> Component:
     t = look.tokens
-    shades = [
-        (colour, choose_text_color(t, colour)) for colour in (blend_colors(t.paper, t.ink, share) for share in INK)
-    ]
+    shades = [(color, choose_text_color(t, color)) for color in (blend_colors(t.paper, t.ink, share) for share in INK)]
     data = {
         "stages": [_describe_stage(stage) for stage in shown.steps.stages],
         "at": shown.stage,

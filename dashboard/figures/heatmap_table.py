@@ -50,8 +50,8 @@ def find_full_color(pushes: Iterable[float]) -> float:
 def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
     """Return the cell and text colour of an attribution, and whether to hatch it; size `top` gets the full colour."""
     towards, away = ramps
-    colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
-    return {"colour": colour, "ink": choose_text_color(t, colour), "away": push < 0 and not away and colour != t.paper}
+    color = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
+    return {"colour": color, "ink": choose_text_color(t, color), "away": push < 0 and not away and color != t.paper}
 
 
 def write_push(push: float) -> str:
@@ -61,8 +61,8 @@ def write_push(push: float) -> str:
 
 def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
     """Draw a table of coloured numbers with row and column names; each cell has a tooltip."""
-    colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
-    return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}, look)
+    colors = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
+    return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colors}, look)
 
 
 def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
@@ -72,6 +72,6 @@ def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens)
 
 def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
     """Return the table cell of a value in shades of the text colour: the larger its absolute value, the stronger."""
-    colour = shade_ink(t, abs(value), top)
-    drawn = {"text": number(value, 2), "colour": colour, "ink": choose_text_color(t, colour)}
+    color = shade_ink(t, abs(value), top)
+    drawn = {"text": number(value, 2), "colour": color, "ink": choose_text_color(t, color)}
     return {**drawn, "away": value < 0, "about": about}

@@ -52,20 +52,20 @@ def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes
 
 TAIL = 7  # letters at the end of a name that stay when it is too long: names of runs differ there
 LANE, MARGIN = 9, 12
-COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
+COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Tokens that the style sheet names; on a page they are there anyway."""
 
 
 def render_html(table: Marks, look: Look) -> str:
     """Write a table with intervals as HTML for an exported file or notebook; it needs no script or other file."""
-    colours = "".join(f"{name}:{value};" for name, value in _map_colors(look).items())
+    colors = "".join(f"{name}:{value};" for name, value in _map_colors(look).items())
     return f"<style>{read_asset('marks.css')}</style>" + write_node(
-        make_node("div", draw_node(table, look), class_="marks", style=colours)
+        make_node("div", draw_node(table, look), class_="marks", style=colors)
     )
 
 
 def _map_colors(look: Look) -> dict[str, str]:
-    return {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLOURS}
+    return {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLORS}
 
 
 def build_component(
@@ -246,9 +246,9 @@ def _draw_mark(mark: Mark, axis: Axis) -> Node | None:
     said = mark.said or _describe_mark(mark)
     if not said:
         return None
-    colour = {"style": f"--c:{mark.colour}"} if mark.colour else {}
+    color = {"style": f"--c:{mark.color}"} if mark.color else {}
     kind = "tie" if mark.tie else "sure"
-    return make_node("span", *_draw_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **colour)
+    return make_node("span", *_draw_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **color)
 
 
 def _draw_parts(mark: Mark, axis: Axis) -> Iterator[Node]:

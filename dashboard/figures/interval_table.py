@@ -50,7 +50,7 @@ class Mark:
     """The ends of its interval; of a difference at the level of its Holm step, so that picture and verdict agree."""
     tie: bool = False
     """No clear difference from the reference: a grey bar with a ring instead of colour and a tick."""
-    colour: str = ""
+    color: str = ""
     reference: float | None = None
     """A ring at the value of the baseline."""
     dots: tuple[float, ...] = ()

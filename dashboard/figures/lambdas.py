@@ -243,10 +243,10 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
     """Draw a panel of λ curves, back to front: other runs and heads, mean and range over seeds, the main run."""
     t, focus, size = look.tokens, tracks[0], look.scale_size
 
-    def draw_line(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
+    def draw_line(x: Sequence[float], y: Floats, name: str, color: str, width: float, **more: Any) -> None:
         """Draw one curve in a panel of λ over epochs."""
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
-        line = {"color": colour, "width": width, "dash": more.pop("dash", None)}
+        line = {"color": color, "width": width, "dash": more.pop("dash", None)}
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
         figure.add_scatter(x=x, y=y, mode="lines", line=line, name=name, hovertemplate=hover, **more, **at)
 
@@ -302,8 +302,8 @@ def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) ->
         _name_line(figure, focus.epoch[-1], last, number(last), look, at)
 
 
-def _make_transparent(colour: str) -> str:
-    parts = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+def _make_transparent(color: str) -> str:
+    parts = ",".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({parts},{FAINT})"
 
 

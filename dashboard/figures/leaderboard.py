@@ -251,8 +251,8 @@ def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tok
         points = " ".join(
             f"{PAD + i * step:.1f},{SPARK / 2 - 11 * (value - line[0]) / top:.1f}" for i, value in enumerate(line)
         )
-        colour = color_layer(tokens, layer, count)
-        parts.append(["polyline", {"points": points, "fill": "none", "stroke": colour, "stroke-width": "2.2"}])
+        color = color_layer(tokens, layer, count)
+        parts.append(["polyline", {"points": points, "fill": "none", "stroke": color, "stroke-width": "2.2"}])
     return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
 
 

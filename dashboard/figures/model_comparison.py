@@ -151,7 +151,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
     def mark_mean(row: Mapping[str, Any]) -> Mark:
         """Mark a compared model's mean metric with its interval, on an axis."""
         low, high = row["interval"] or (None, None)
-        return Mark(row["mean"], low, high, colour=row["colour"])
+        return Mark(row["mean"], low, high, color=row["colour"])
 
     seeds = "Folds" if any(row["folds"] for row in rows) else "Seeds"
     several = any(len(row["runs"]) > 1 for row in rows)

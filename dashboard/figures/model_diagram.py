@@ -19,7 +19,7 @@ from dashboard.figures.theme import SANS, Look
 
 WIDTH = 540
 LEFT, RIGHT = 46, 526  # edges of a box; left of them run the residual connections
-CENTRE = (LEFT + RIGHT) / 2
+CENTER = (LEFT + RIGHT) / 2
 GAP, PAD, TITLE, LINE = 20, 11, 20, 19
 CHARACTERS = 70  # of a line of detail: at 14 pixels it then stays inside its box
 
@@ -46,15 +46,15 @@ class _Canvas:
 
     def draw_arrow(self, to: float) -> None:
         """Draw an arrow in an SVG drawing, from the current height straight down."""
-        self.draw_path(f"M{CENTRE:g} {self.y:g}V{to:g}")
-        self.draw_path(f"M{CENTRE - 4:g} {to - 5:g}L{CENTRE:g} {to:g}L{CENTRE + 4:g} {to - 5:g}")
+        self.draw_path(f"M{CENTER:g} {self.y:g}V{to:g}")
+        self.draw_path(f"M{CENTER - 4:g} {to - 5:g}L{CENTER:g} {to:g}L{CENTER + 4:g} {to - 5:g}")
         self.y = to
 
 
 def draw_diagram(parts: Sequence[ModelPart], look: Look) -> str:
     """Draw a model's parts as an SVG document, with a description as alternative text."""
     canvas, tokens = _Canvas(look, 16), look.tokens
-    canvas.draw_text(CENTRE, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
+    canvas.draw_text(CENTER, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
     canvas.draw_text(RIGHT - 14, canvas.y, "parameters", fill=tokens.muted, text_anchor="end")
     canvas.y += 6
     layer = [part for part in parts if part.layer]
@@ -65,7 +65,7 @@ def draw_diagram(parts: Sequence[ModelPart], look: Look) -> str:
         elif part is layer[0]:
             _draw_layers(canvas, layer)
     canvas.draw_arrow(canvas.y + GAP)
-    canvas.draw_text(CENTRE, canvas.y + 16, "answer", fill=tokens.muted, text_anchor="middle")
+    canvas.draw_text(CENTER, canvas.y + 16, "answer", fill=tokens.muted, text_anchor="middle")
     height, scale = canvas.y + 24, look.scale_size(1)
     size = f'width="{WIDTH * scale:g}" height="{height * scale:g}" viewBox="0 0 {WIDTH} {height:g}"'
     about = f'role="img" aria-label="{escape(describe_parts(parts))}" font-family="{SANS}" font-size="14"'
@@ -99,7 +99,7 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
     start, place = canvas.y, len(canvas.marks)
     canvas.y += 26
     canvas.draw_text(LEFT, start + 19, f"{times} layers" if times > 1 else "1 layer", fill=tokens.ink, font_weight=600)
-    canvas.draw_path(f"M{CENTRE:g} {start:g}V{canvas.y:g}")
+    canvas.draw_path(f"M{CENTER:g} {start:g}V{canvas.y:g}")
     pre = layer[0].key == "norm"
     left = canvas.y
     for part in layer:
@@ -111,7 +111,7 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
         if core:
             _draw_sum(canvas, left)
     canvas.y += 12
-    canvas.draw_path(f"M{CENTRE:g} {canvas.y - 12:g}V{canvas.y:g}")
+    canvas.draw_path(f"M{CENTER:g} {canvas.y - 12:g}V{canvas.y:g}")
     size = f'width="{WIDTH - 12}" height="{canvas.y - start:g}" rx="8" fill="{tokens.panel}"'
     canvas.marks.insert(place, f'<rect x="6" y="{start:g}" {size}/>')
 
@@ -120,12 +120,12 @@ def _draw_sum(canvas: _Canvas, left: float) -> None:
     """Draw the plus sign that adds a sublayer's output to its residual connection."""
     y = canvas.y + GAP
     canvas.draw_arrow(y - 8)
-    canvas.draw_path(f"M{CENTRE:g} {left:g}H26V{y:g}H{CENTRE - 8:g}", stroke_linejoin="round")
+    canvas.draw_path(f"M{CENTER:g} {left:g}H26V{y:g}H{CENTER - 8:g}", stroke_linejoin="round")
     canvas.marks.append(
-        f'<circle cx="{CENTRE:g}" cy="{y:g}" r="8" fill="{canvas.look.tokens.panel}" '
+        f'<circle cx="{CENTER:g}" cy="{y:g}" r="8" fill="{canvas.look.tokens.panel}" '
         f'stroke="{canvas.look.tokens.muted}" stroke-width="1.5"/>'
     )
-    canvas.draw_path(f"M{CENTRE - 4:g} {y:g}H{CENTRE + 4:g}M{CENTRE:g} {y - 4:g}V{y + 4:g}")
+    canvas.draw_path(f"M{CENTER - 4:g} {y:g}H{CENTER + 4:g}M{CENTER:g} {y - 4:g}V{y + 4:g}")
     canvas.y = y + 8
 
 

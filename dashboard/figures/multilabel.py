@@ -120,17 +120,17 @@ def draw_labels(labels: Labels, look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=80 + 32 * len(table))
     names, sizes, half = [escape_text(name) for name in table["label"]], table["n"].tolist(), table["f1"].tolist()
     tuned = table["tuned_f1"].tolist() if labels.tuned else [np.nan] * len(table)
-    colours = [t.right if n < FEW else t.accent for n in sizes]
-    for name, low, high, colour in zip(names, half, tuned, colours, strict=True):
-        line = {"color": colour, "width": look.scale_size(2)}
+    colors = [t.right if n < FEW else t.accent for n in sizes]
+    for name, low, high, color in zip(names, half, tuned, colors, strict=True):
+        line = {"color": color, "width": look.scale_size(2)}
         figure.add_scatter(x=[low, high], y=[name, name], mode="lines", line=line, hoverinfo="skip")
     for values, symbol, where in ((half, "circle-open", "at 0.5"), (tuned, "circle", "tuned")):
-        rim = {"width": look.scale_size(2), "color": colours}
+        rim = {"width": look.scale_size(2), "color": colors}
         figure.add_scatter(
             x=values,
             y=names,
             mode="markers",
-            marker={"symbol": symbol, "size": look.scale_size(11), "color": colours, "line": rim},
+            marker={"symbol": symbol, "size": look.scale_size(11), "color": colors, "line": rim},
             customdata=sizes,
             hovertemplate=f"%{{y}}, {where}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}<extra></extra>",
         )

@@ -55,7 +55,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(model_comparison.MODELS, model_comparison.PAIRS, compare_sentences.MATRIX, model_comparison.WHERE),
     *(compare_curves.ROC, compare_curves.CALIBRATION, compare_curves.LAMBDAS),
     *(compare_sentences.MAPS, compare_curves.COST),
-    *(embeddings.MAP, embedding_neighbors.MAP_NEIGHBOURS, embedding_clusters.MAP_GROUPS),
+    *(embeddings.MAP, embedding_neighbors.MAP_NEIGHBORS, embedding_clusters.MAP_GROUPS),
     *(class_separation.MAP_LAYERS, class_separation.SILHOUETTES),
     *(
         word_attributions.WORDS,

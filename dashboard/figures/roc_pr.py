@@ -118,7 +118,7 @@ def _draw_curves(
     """Draw ROC or precision-recall curves with their labels in a free corner and a ring at the chosen threshold."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
-        colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
+        color = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
         name = escape_text(curve.name)
         if curve.band is not None:
             figure.add_scatter(
@@ -126,7 +126,7 @@ def _draw_curves(
                 y=[*curve.band.high, *curve.band.low[::-1]],
                 mode="none",
                 fill="toself",
-                fillcolor=colour,
+                fillcolor=color,
                 opacity=0.16,
                 hoverinfo="skip",
             )
@@ -134,7 +134,7 @@ def _draw_curves(
             x=curve.x,
             y=curve.y,
             mode="lines",
-            line={"color": colour, "width": look.scale_size(3 if len(curves) == 1 else 2.4)},
+            line={"color": color, "width": look.scale_size(3 if len(curves) == 1 else 2.4)},
             hovertemplate=f"{name}<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
         )
         figure.add_annotation(
@@ -142,7 +142,7 @@ def _draw_curves(
             y=0.04 + gap * (len(curves) - 1 - i),
             xanchor=names_at,
             text=f"{name} <b>{number(curve.area)}</b>",
-            font={"color": colour},
+            font={"color": color},
         )
         if curve.at is not None:
             draw_threshold_ring(figure, curve.at, f"{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}", look)

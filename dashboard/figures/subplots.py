@@ -110,12 +110,12 @@ def _make_axes(rows: int, columns: int, **grid: Any) -> dict[str, dict[str, Any]
 
 
 def make_whiskers(
-    values: Iterable[float], ends: Iterable[Sequence[float]], width: float, colour: str | None = None
+    values: Iterable[float], ends: Iterable[Sequence[float]], width: float, color: str | None = None
 ) -> dict[str, Any]:
     """Return Plotly error bars from values to the ends of their intervals."""
     gaps = [(high - value, value - low) for value, (low, high) in zip(values, ends, strict=True)]
     above, below = ([gap[side] for gap in gaps] for side in (0, 1))
-    return {"array": above, "arrayminus": below, "color": colour, "thickness": width, "width": 0}
+    return {"array": above, "arrayminus": below, "color": color, "thickness": width, "width": 0}
 
 
 FEW = 4  # with fewer rows cells are large, and row names are vertical
@@ -138,7 +138,7 @@ def draw_bar_matrix(
     rows: Sequence[str],
     columns: Sequence[str],
     *,
-    colour: Callable[[int, int], str],
+    color: Callable[[int, int], str],
     words: Callable[[int, int], str],
     hover: Callable[[int, int], str],
     height: int,
@@ -158,7 +158,7 @@ def draw_bar_matrix(
         y=[0.96] * len(cells),
         base=[n - 1 - i + 0.02 for i, _ in cells],
         width=0.97,
-        marker={"color": [colour(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
+        marker={"color": [color(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
         customdata=[[i, j] for i, j in cells],
         text=[words(i, j) for i, j in cells],
         textposition="inside",

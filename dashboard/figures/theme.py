@@ -97,9 +97,9 @@ class Look:
         return round(pixels * (1.2 if self.projector else 1.0))
 
 
-def compute_luminance(colour: str) -> float:
+def compute_luminance(color: str) -> float:
     """Compute the relative luminance of #RRGGBB (WCAG 2), 0 to 1."""
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
@@ -116,9 +116,9 @@ LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 def choose_text_color(tokens: Tokens, background: str) -> str:
     """Return a readable text colour for a background: a theme colour, or black or white if contrast is too low."""
 
-    def measure_contrast(colour: str) -> float:
+    def measure_contrast(color: str) -> float:
         """Return the contrast of a text colour with the background."""
-        return compute_contrast(colour, background)
+        return compute_contrast(color, background)
 
     best = max((tokens.ink, tokens.paper), key=measure_contrast)
     return best if measure_contrast(best) >= LEGIBLE else max(("#000000", "#FFFFFF"), key=measure_contrast)
@@ -136,8 +136,8 @@ def make_sequential_scale(tokens: Tokens) -> list[list[Any]]:
     return _make_stops(tokens.ink_scale)
 
 
-def _make_stops(colours: Sequence[str]) -> list[list[Any]]:
-    return [[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)]
+def _make_stops(colors: Sequence[str]) -> list[list[Any]]:
+    return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
 
 
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:

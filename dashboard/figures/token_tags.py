@@ -163,11 +163,11 @@ def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
 
 def _build_component(sentences: list[dict[str, Any]], kinds: Sequence[str], look: Look, more: str = "") -> Component:
     t, types = look.tokens, {}
-    for kind, colour in color_types(look.tokens, kinds).items():
-        ground = blend_colors(t.paper, colour, TINT)
-        types[kind] = {"line": colour, "ground": ground, "ink": choose_text_color(t, ground)}
-    colours = {name: getattr(t, name) for name in ("ink", "muted", "grid", "wrong", "paper")}
-    return Component("tagged", {"sentences": sentences, "more": more, "types": types, "colours": colours}, look)
+    for kind, color in color_types(look.tokens, kinds).items():
+        ground = blend_colors(t.paper, color, TINT)
+        types[kind] = {"line": color, "ground": ground, "ink": choose_text_color(t, ground)}
+    colors = {name: getattr(t, name) for name in ("ink", "muted", "grid", "wrong", "paper")}
+    return Component("tagged", {"sentences": sentences, "more": more, "types": types, "colours": colors}, look)
 
 
 def _build_line(
@@ -220,7 +220,7 @@ def build_type_table(rows: TaggedRows) -> pd.DataFrame:
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
     """Draw a bar for each kind of span error, divided by span type."""
     t = look.tokens
-    colours, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
+    colors, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
     figure = go.Figure()
     for kind in rows.kinds:
@@ -230,13 +230,13 @@ def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
             y=kinds,
             orientation="h",
             name=escape_text(kind),
-            marker={"color": colours[kind], "line": {"color": t.paper, "width": look.scale_size(1)}},
+            marker={"color": colors[kind], "line": {"color": t.paper, "width": look.scale_size(1)}},
             text=[escape_text(kind) if value >= max(values) / 4 else "" for value in values],
             textposition="inside",
             textangle=0,
             constraintext="none",
             insidetextanchor="middle",
-            insidetextfont={"color": choose_text_color(t, colours[kind])},
+            insidetextfont={"color": choose_text_color(t, colors[kind])},
             hovertemplate=f"{escape_text(kind)}, %{{y}}: %{{x}}<extra></extra>",
         )
     figure.update_layout(

@@ -147,14 +147,14 @@ def draw_token_rows(
         "ygap": 2,
         "hovertemplate": f"%{{text}}<br>{escape_text(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
-    colour = shade_signed if push else shade_ink
+    color = shade_signed if push else shade_ink
     if len(words) > WRITTEN:
         pattern = None if push else make_hatching(z < 0, "", 1.5, look)
         layout["shapes"] = [pattern] if pattern else []
     else:
         layout["annotations"] = [
             {"x": x, "y": y, "text": number(float(value), 2)}
-            | {"font": {"size": size(13), "color": choose_text_color(t, colour(t, float(z[y, x]), top))}}
+            | {"font": {"size": size(13), "color": choose_text_color(t, color(t, float(z[y, x]), top))}}
             for (y, x), value in np.ndenumerate(values)
         ]
     return go.Figure({"data": [trace], "layout": layout})

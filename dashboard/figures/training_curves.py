@@ -86,8 +86,8 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
         ends.append(("validation", curves.epoch[-1], curves.validation_loss[-1], look.tokens.accent))
     top = max([*curves.loss, *curves.validation_loss], default=1.0)
     heights = spread_labels([y for _, _, y, _ in ends], 0.08 * top)
-    for (name, x, _, colour), y in zip(ends, heights, strict=True):
-        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": colour})
+    for (name, x, _, color), y in zip(ends, heights, strict=True):
+        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": color})
 
 
 def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
@@ -128,8 +128,8 @@ def _draw_lambda_panel(
         name, x = f"layer {layer + 1}", curves.lambda_step[: len(values)]
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
         figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
-        colour = t.muted if layer < layers / 2 else t.ink
-        own: dict[str, Any] = {"font": {"color": colour}, "bgcolor": t.paper}  # over the line of zero
+        color = t.muted if layer < layers / 2 else t.ink
+        own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # over the line of zero
         figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
     figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
     figure.update_yaxes(range=list(limits), **at)

@@ -74,8 +74,8 @@ class WordView:
 
 def find_positive_class(record: RunRecord) -> str:
     """Return the positive class of a two-class run: the one named positive, else the second."""
-    colours = color_classes(LIGHT, record.classes, ordered=record.ordered)
-    return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
+    colors = color_classes(LIGHT, record.classes, ordered=record.ordered)
+    return record.classes[colors.index(LIGHT.plus) if LIGHT.plus in colors else 1]
 
 
 def _list_targets(source: Source) -> Sequence[str]:
@@ -116,31 +116,31 @@ def make_ramps(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
     """
     if record.task != "single":
         return _make_ramp(tokens, tokens.accent), ()
-    place, colours = record.classes.index(target), color_classes(tokens, record.classes, ordered=record.ordered)
-    if len(colours) == 2:
-        return _make_ramp(tokens, colours[place]), _make_ramp(tokens, colours[1 - place])
+    place, colors = record.classes.index(target), color_classes(tokens, record.classes, ordered=record.ordered)
+    if len(colors) == 2:
+        return _make_ramp(tokens, colors[place]), _make_ramp(tokens, colors[1 - place])
     scales = (tokens.plus_scale, tokens.minus_scale)
-    if any(colours[place] in scale for scale in scales):
-        towards, away = scales if colours[place] in tokens.plus_scale else reversed(scales)
+    if any(colors[place] in scale for scale in scales):
+        towards, away = scales if colors[place] in tokens.plus_scale else reversed(scales)
         return towards, away
-    return _make_ramp(tokens, colours[place]), ()
+    return _make_ramp(tokens, colors[place]), ()
 
 
-def _make_ramp(tokens: Tokens, colour: str) -> Sequence[str]:
+def _make_ramp(tokens: Tokens, color: str) -> Sequence[str]:
     for scale in (tokens.plus_scale, tokens.minus_scale):
-        if colour in scale:
+        if color in scale:
             return scale
-    return [blend_colors(tokens.paper, colour, step / STEPS) for step in range(STEPS + 1)]
+    return [blend_colors(tokens.paper, color, step / STEPS) for step in range(STEPS + 1)]
 
 
 def explain_answer(shown: WordView) -> list[tuple[str, str]]:
     """Explain a prediction by its most important word and the unknown words, as (kind, words) parts of a sentence."""
     found, pushes = shown.pushed.found, shown.pushes
     said, two = shown.view.label, not _is_not_binary(shown.record)
-    favour = pushes * (-1 if two and said != shown.target else 1)
+    favor = pushes * (-1 if two and said != shown.target else 1)
     line: list[tuple[str, str]] = []
-    if len(pushes) and favour.max() >= 0.005:
-        place = int(favour.argmax())
+    if len(pushes) and favor.max() >= 0.005:
+        place = int(favor.argmax())
         held = two or (said == shown.target and shown.record.task == "single")
         start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
         line = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from core import data as labelled
+from core import data as labeled
 from core import evaluation, runs
 from core.config import RunConfig
 from core.data import uploads
@@ -36,7 +36,7 @@ class DatasetReader(RunReader):
     @cache_result(4, lambda self, config: (config, _read_folder_version(config.name)))
     def load_dataset(self, config: DataConfig) -> Dataset:
         """Load a data set, once for all visitors; NotAvailable if it cannot be read on this machine."""
-        _held[config, _read_folder_version(config.name)] = found = labelled.load.load_dataset(config)
+        _held[config, _read_folder_version(config.name)] = found = labeled.load.load_dataset(config)
         return found
 
     def get_loaded_dataset(self, config: DataConfig) -> Dataset | None:
@@ -107,14 +107,14 @@ class DatasetReader(RunReader):
 
 
 def _inspect_file(path: Path, config: DataConfig) -> FileReport:
-    return labelled.sandbox.inspect_file(path, config.get_read_settings())
+    return labeled.sandbox.inspect_file(path, config.get_read_settings())
 
 
 def _read_folder_version(name: str) -> str:
     """Return a cache key that changes with any file of a data set (given by its name, its folder or its file)."""
-    path = labelled.availability.find_local_folder(name) or Path(name).expanduser()
+    path = labeled.availability.find_local_folder(name) or Path(name).expanduser()
     if not path.is_dir():
         return get_file_version(path)
-    inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/"), *labelled.folders.find_class_texts(path)]
+    inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/"), *labeled.folders.find_class_texts(path)]
     versions = " ".join(map(get_file_version, sorted(inside)))
     return hashlib.sha256(versions.encode()).hexdigest()

@@ -220,14 +220,14 @@ def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
             },
             key=f"labels-{key}",
         )
-        unlabelled = asked and st.checkbox(
+        unlabeled = asked and st.checkbox(
             f"{WITHHELD} is a label like the others", key=f"withheld-{key}", help="It often marks rows without a label"
         )
     names = ["" if pd.isna(name) else str(name).strip() for name in edited["class"]]
     numbers = [None if pd.isna(place) else int(place) for place in edited["place"]]
     said = dict(zip(labels, names, strict=True))
     lacking = ""
-    if asked and said[WITHHELD] == WITHHELD and not unlabelled:
+    if asked and said[WITHHELD] == WITHHELD and not unlabeled:
         lacking = f"{WITHHELD} often marks rows without a label. Clear its class above, or tick the box."
     changed, classes = rename_labels(config, labels, said, dict(zip(labels, numbers, strict=True)))
     if len(classes) < 2:

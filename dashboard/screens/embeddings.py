@@ -18,8 +18,8 @@ from dashboard.data import data
 from dashboard.figures import embeddings
 from dashboard.figures.class_separation import MAP_LAYERS, SILHOUETTES
 from dashboard.figures.embedding_clusters import MAP_GROUPS
-from dashboard.figures.embedding_neighbors import MAP_COMMON, MAP_NEIGHBOURS
-from dashboard.figures.embeddings import COLOUR, DIMENSIONS, MAP, METHOD, TOOLS, SentenceMap, read_map_config
+from dashboard.figures.embedding_neighbors import MAP_COMMON, MAP_NEIGHBORS
+from dashboard.figures.embeddings import COLOR, DIMENSIONS, MAP, METHOD, TOOLS, SentenceMap, read_map_config
 from dashboard.figures.preset_tables import describe_baseline
 from dashboard.figures.source import Source
 from dashboard.screens import embeddings_overlays as overlays
@@ -104,7 +104,7 @@ def _pick_options(record: RunRecord, splits: list[str]) -> Source:
         source = Source(record, data, split=choose_split(splits), author=state.get_author())
         choose_option(METHOD, source)
         choose_option(DIMENSIONS, source)
-        pick_option(COLOUR, source, width=180)
+        pick_option(COLOR, source, width=180)
     return source
 
 
@@ -128,7 +128,7 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     near = None if later else overlays.find_neighbors(source, now, text)
     shown = replace(shown, typed=typed, marked=state.get_value(state.MARKED, ()))
     if near is not None:
-        shown = replace(shown, near=tuple(near.found["row"].tolist()), centre=near.row)
+        shown = replace(shown, near=tuple(near.found["row"].tolist()), center=near.row)
     chart = None if shown.typed or shown.marked or near else data.draw_figure(MAP, source, get_look())[1]
     more = SELECT[config.dimensions]
     show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
@@ -142,7 +142,7 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     show_caption(WORTH)
     tables = MAP.build_tables(shown) | tables | overlays.show_groups(source, now)
     tables |= overlays.show_layers(source) | _show_silhouettes(source)
-    placed_here = (MAP, MAP_COMMON, MAP_NEIGHBOURS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
+    placed_here = (MAP, MAP_COMMON, MAP_NEIGHBORS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
     show_export_bar("map", tables | show_others(source, "embeddings", placed_here))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.error_analysis.selection import Selection
-from core.evaluation.projection import NAMES, NEIGHBOURS
+from core.evaluation.projection import NAMES, NEIGHBORS
 from core.exceptions import NotAvailable, RunDamaged
 from core.formatting import count
 from core.models.capabilities import list_capabilities
@@ -26,7 +26,7 @@ from dashboard.figures.embedding_neighbors import (
     AT,
     LEAST,
     MAP_COMMON,
-    MAP_NEIGHBOURS,
+    MAP_NEIGHBORS,
     NearestSentences,
     find_shared_nearest,
 )
@@ -101,7 +101,7 @@ def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[Place
     how = "The diamond is your sentence, exactly where PCA puts its vector."
     if shown.config.method != "pca":
         how = (
-            f"The diamond is your sentence, at the mean position of its {NEIGHBOURS} nearest neighbours in the "
+            f"The diamond is your sentence, at the mean position of its {NEIGHBORS} nearest neighbours in the "
             f"original space. {NAMES[shown.config.method]} cannot place a new sentence without moving the others."
         )
     return PlacedSentence(data.place_text(record, shown.files, shown.made, text), text), how
@@ -166,7 +166,7 @@ def find_neighbors(source: Source, now: SelectedTexts | None, typed: str) -> Nea
     try:
         if now is not None and not one and not source.text.strip():
             return find_shared_nearest(source, now.places, now.words)
-        return MAP_NEIGHBOURS.read_data(source)
+        return MAP_NEIGHBORS.read_data(source)
     except NotAvailable:
         return None
 
@@ -175,12 +175,12 @@ def show_neighbors(source: Source, near: NearestSentences | None) -> dict[str, p
     """Show the table of nearest sentences, with a button that selects them; return the tables for the export."""
     if near is None:
         return {}
-    show(MAP_NEIGHBOURS, near)
+    show(MAP_NEIGHBORS, near)
     of = quote_text(near.of, QUOTED) if near.n == 1 else f"{count(near.n)}: {near.of}"
     rows = near.found["row"].tolist()
     take = partial(selection.choose_rows, source.record, source.split, rows, f"nearest to {of}")
     st.button(f"Select these {count(len(rows))}", key="select-near", on_click=take)
-    return MAP_NEIGHBOURS.build_tables(near)
+    return MAP_NEIGHBORS.build_tables(near)
 
 
 def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:

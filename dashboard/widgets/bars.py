@@ -78,13 +78,13 @@ def _show_class_bar(
     roomy: float,
 ) -> None:
     """Show class probabilities as segments of one bar; narrow segments have their text for screen readers only."""
-    colours = color_classes(look.tokens, list(chances), ordered=ordered)
+    colors = color_classes(look.tokens, list(chances), ordered=ordered)
     names = ", ".join(f"{name} {number(p)}" for name, p in chances.items())
     segments, marks = [], ""
-    for (name, p), colour in zip(chances.items(), colours, strict=True):
+    for (name, p), color in zip(chances.items(), colors, strict=True):
         text = f"<span>{escape(name)} {number(p)}</span>" if p > roomy else ""
-        ink = choose_text_color(look.tokens, colour)
-        segments.append(f'<div style="width:{100 * p:.1f}%;background:{colour};color:{ink}">{text}</div>')
+        ink = choose_text_color(look.tokens, color)
+        segments.append(f'<div style="width:{100 * p:.1f}%;background:{color};color:{ink}">{text}</div>')
     if before is not None:
         ends = list(accumulate(before.values()))[:-1]
         marks = "".join(f'<u style="left:{100 * end:.1f}%" title="as trained"></u>' for end in ends)
@@ -93,8 +93,8 @@ def _show_class_bar(
     st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(names)}">{"".join(segments)}{marks}</div>')
     if len(chances) > 2 and min(chances.values()) <= roomy:  # of two classes, one has room
         key = (
-            f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'
-            for (name, p), colour in zip(chances.items(), colours, strict=True)
+            f'<span><i class="s-dot" style="background:{color}"></i>{escape(name)} {number(p)}</span>'
+            for (name, p), color in zip(chances.items(), colors, strict=True)
         )
         st.html(f'<div class="s-key" aria-hidden="true">{"".join(key)}</div>')
 

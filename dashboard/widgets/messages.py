@@ -74,9 +74,9 @@ def show_shift(differences: Mapping[str, Any] | None) -> None:
         show_finding(f"{differences['name']} differs from {differences['known']}", " ".join(differences["warnings"]))
 
 
-def _show_message(title: str, text: str, colour: str) -> None:
+def _show_message(title: str, text: str, color: str) -> None:
     words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # text to type
-    st.html(f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{words}</p></div>')
+    st.html(f'<div class="s-msg" role="status" style="--c:{color}"><b>{escape(title)}</b><p>{words}</p></div>')
 
 
 def show_summary(sentence: str, more: str = "") -> None:

@@ -28,11 +28,11 @@ def send_style() -> None:
     """Send the page's style sheet to the browser, with the colours of the light and dark themes as CSS variables."""
     names = {**{name: name for name in NAMED}, "rule": "grid"}
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
-    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
+    colors = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.is_projector() else ""
     # What opens above the page hangs outside of it, where the browser knows of no theme.
     above = f"[data-testid=stPopoverBody]{{color-scheme:{'dark' if get_look().dark else 'light'}}}"
-    st.html(f"<style>:root{{{colours}}}{root}{above}{read_asset('page.css')}</style>")
+    st.html(f"<style>:root{{{colors}}}{root}{above}{read_asset('page.css')}</style>")
 
 
 def add_style(name: str) -> None:

@@ -148,7 +148,7 @@ def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
     assert compose("differential", {"training.diversity": 0.1}).training.diversity == 0.1
 
 
-def test_portions_are_refused_for_new_runs_alone_and_only_where_batches_are_normalised():
+def test_portions_are_refused_for_new_runs_alone_and_only_where_batches_are_normalized():
     assert compose("cnn", {"training.portions": 4}).training.portions == 4  # its convolutions have no batch norm
     recorded = to_dict(compose("inceptive-64"))
     recorded["training"]["portions"] = 4

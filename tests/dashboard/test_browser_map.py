@@ -55,7 +55,7 @@ def test_a_group_that_is_picked_is_the_selection(browser, server):
     assert complaints == []
 
 
-def test_the_neighbours_of_the_sentence_that_is_looked_at_follow_it(browser, server):
+def test_the_neighbors_of_the_sentence_that_is_looked_at_follow_it(browser, server):
     page, complaints = opened(browser, server, "select=text~boring&split=test")
     nearest = page.get_by_role("heading", name="Nearest neighbours")
     said = page.locator(".st-key-head-map-neighbours .s-fig span")

@@ -184,7 +184,7 @@ def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_t
     assert link(app) == "n2.2,n4.3,n4.4"
 
 
-def test_a_selected_sentence_has_its_true_label_its_neighbours_and_the_way_back(app, runs):
+def test_a_selected_sentence_has_its_true_label_its_neighbors_and_the_way_back(app, runs):
     frame = read_table(RunStore(runs), "finished").frame.sort_values("p_predicted", ascending=False, kind="stable")
     pages.opened(app, "sentence", run="finished", select="all", at=frame["key"].iloc[1], back="performance")
     for place in (1, 2):

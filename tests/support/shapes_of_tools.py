@@ -218,7 +218,7 @@ _STUDIO = ["id,text,sentiment"]
 _STUDIO += [f'{n},{text},"{{""choices"":[""calm"",""joy""]}}"' for n, text in enumerate(texts()[:10])]
 _STUDIO += [f"{n},{text},{'joy' if n % 2 else 'calm'}" for n, text in enumerate(texts()[10:])]
 _SPAN = {"type": "labels", "value": {"start": 0, "end": 3, "labels": ["X"]}}
-_UNLABELLED = "id,text\n1,a\n"
+_UNLABELED = "id,text\n1,a\n"
 _SUBMISSION = "id,label\n1,good\n"
 
 SHAPES = (
@@ -284,7 +284,7 @@ SHAPES = (
     Shape("one.zip", _zip({"data/train.csv": csv()}), found={"archive": 0}),
     Shape(
         "kaggle.zip",
-        _zip({"sample_submission.csv": _SUBMISSION, "test.csv": _UNLABELLED, "train.csv": csv(), "README.txt": "a"}),
+        _zip({"sample_submission.csv": _SUBMISSION, "test.csv": _UNLABELED, "train.csv": csv(), "README.txt": "a"}),
         found={"archive": 2},
     ),
     Shape("formulas.xlsx", workbook(_formulas), refused="'label' has 40 formulas without a value; open the workbook"),
@@ -336,7 +336,7 @@ SHAPES = (
     Shape("movies.zip", _bytes(class_folders_zipped("reviews/train/", "reviews/test/")), found={"class-folders": ROWS}),
     Shape(
         "competition.zip",
-        _zip({"c/train.csv": csv(), "c/test.csv": _UNLABELLED, "c/sample_submission.csv": _SUBMISSION}),
+        _zip({"c/train.csv": csv(), "c/test.csv": _UNLABELED, "c/sample_submission.csv": _SUBMISSION}),
         found={"archive": 2},
     ),
     Shape("class_keys.json", as_json(texts_by_class()), found={"classes-as-keys": 2}),

@@ -71,7 +71,7 @@ def toy(weights: np.ndarray) -> ExplainContext:
     )
 
 
-def labelled(reader: ExplainContext, texts: list[str]) -> list[LabeledSentence]:
+def labeled(reader: ExplainContext, texts: list[str]) -> list[LabeledSentence]:
     """With the answers as labels: the model knows all."""
     said = reader.predict(texts).probabilities.argmax(1)
     return [LabeledSentence(text, (int(label),)) for text, label in zip(texts, said, strict=True)]

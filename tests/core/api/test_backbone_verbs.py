@@ -127,7 +127,7 @@ def test_spaces_of_the_test_sentences(store):
     assert len(near) == 10 and near == sorted(near)
 
 
-def test_errors_slices_shift_and_behaviour(store):
+def test_errors_slices_shift_and_behavior(store):
     wrong = api.errors("own", store=store)
     rows = api.runs_predictions("own", store=store)
     assert wrong["wrong"] == (rows["label"] != rows["predicted"]).sum()

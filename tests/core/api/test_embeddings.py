@@ -46,7 +46,7 @@ def test_groups_have_names_sizes_and_errors_and_of_too_few_sentences_there_are_n
     assert code == 0 and out.startswith("No groups: of 8 sentences there are no groups to look for")
 
 
-def test_neighbours_of_a_row_need_no_model(cli, place):
+def test_neighbors_of_a_row_need_no_model(cli, place):
     key = cli.json("errors", "clouds", "--where", "all")["rows"][0]["key"]
     found = cli.json("neighbours", "clouds", "--key", key, "--most", 3)
     vectors = np.load(place / "runs" / "clouds" / EVALUATION / "test" / EMBEDDINGS)

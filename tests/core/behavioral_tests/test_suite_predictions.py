@@ -59,8 +59,8 @@ def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeyp
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     found = SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute()[0]
     odds, cooled = (np.log(each[:, 1] / each[:, 0]) for each in (np.array(before), np.array(found)))
-    centre = np.log(known["prior"]["positive"] / known["prior"]["negative"])
-    np.testing.assert_allclose(cooled, centre + (odds - centre) * own.temperature / 4, rtol=1e-3)
+    center = np.log(known["prior"]["positive"] / known["prior"]["negative"])
+    np.testing.assert_allclose(cooled, center + (odds - center) * own.temperature / 4, rtol=1e-3)
 
 
 @pytest.mark.slow

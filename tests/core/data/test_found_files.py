@@ -32,7 +32,7 @@ def quoted(rows, sign='""', mark=",", header="text,label"):
     return "\n".join([header, *(mark.join(f"{first}{cell}{last}" for cell in row) for row in rows)]) + "\n"
 
 
-def labelled(labels, name="label"):
+def labeled(labels, name="label"):
     """A table whose labels take turns; of 60 rows, or of as many as there are labels."""
     rows = remarks(count=max(60, len(labels)))
     return lines([(text, labels[n % len(labels)]) for n, (text, _) in enumerate(rows)], header=("text", name))
@@ -120,15 +120,15 @@ FILES = {
         "text,label\n", refused="holds a single row; if that is a header, the rows below it are missing"
     ),
     "spreadsheet errors": File(lines([*PLAIN[3:], *ERRORS]), f"missing-text {MISSING}", (28, 29)),
-    "database nulls": File(labelled(["bad", "good", "\\N"]), MISSING, (20, 20)),
-    "blanks behind": File(labelled(["bad ", "good\u00a0", " bad", "good"])),
-    "names with quotes inside": File(labelled(QUOTED), classes=dict.fromkeys(QUOTED, 20)),
-    "one bar in ten names": File(labelled(BARRED * 10), classes=dict.fromkeys(BARRED, 10)),
-    "commas in names": File(labelled(COMMAS), classes=dict.fromkeys(COMMAS, 20)),
-    "negated names": File(labelled(NEGATED), classes=dict.fromkeys(NEGATED, 12)),
-    "plus and minus": File(labelled(["-1", "0", "+1"]), classes={"-1": 20, "0": 20, "+1": 20}),
-    "77 intents": File(labelled(INTENTS * 8, "intent"), "small-class", dict.fromkeys(INTENTS, 8), "text, intent"),
-    "scores": File(labelled([f"{n / 100}" for n in range(60)], "score"), refused=QUANTITY),
+    "database nulls": File(labeled(["bad", "good", "\\N"]), MISSING, (20, 20)),
+    "blanks behind": File(labeled(["bad ", "good\u00a0", " bad", "good"])),
+    "names with quotes inside": File(labeled(QUOTED), classes=dict.fromkeys(QUOTED, 20)),
+    "one bar in ten names": File(labeled(BARRED * 10), classes=dict.fromkeys(BARRED, 10)),
+    "commas in names": File(labeled(COMMAS), classes=dict.fromkeys(COMMAS, 20)),
+    "negated names": File(labeled(NEGATED), classes=dict.fromkeys(NEGATED, 12)),
+    "plus and minus": File(labeled(["-1", "0", "+1"]), classes={"-1": 20, "0": 20, "+1": 20}),
+    "77 intents": File(labeled(INTENTS * 8, "intent"), "small-class", dict.fromkeys(INTENTS, 8), "text, intent"),
+    "scores": File(labeled([f"{n / 100}" for n in range(60)], "score"), refused=QUANTITY),
     "online shop": File(
         beside(SHOP, "reviewText"), classes={str(n): 12 for n in range(1, 6)}, columns="reviewText, overall"
     ),

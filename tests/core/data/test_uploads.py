@@ -43,7 +43,7 @@ def test_whatever_a_file_is_called_it_lies_in_the_folder(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
 
 
-def test_the_same_content_is_kept_once_and_labels_json_does_not_name_the_classes_of_its_neighbours(tmp_path):
+def test_the_same_content_is_kept_once_and_labels_json_does_not_name_the_classes_of_its_neighbors(tmp_path):
     first, second = keep_file(tmp_path, "a.csv", b"same"), keep_file(tmp_path, "b.csv", b"same")
     assert first == second == tmp_path / "files" / hashlib.sha256(b"same").hexdigest() / "a.csv"
     assert first.read_bytes() == b"same"

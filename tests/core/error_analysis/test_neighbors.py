@@ -38,7 +38,7 @@ def near(tmp_path, monkeypatch):
     return NearestTraining(table, training), training, vectors
 
 
-def test_neighbours_are_those_of_the_largest_cosines(near):
+def test_neighbors_are_those_of_the_largest_cosines(near):
     nearest, _, vectors = near
     asked = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
     tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
@@ -55,7 +55,7 @@ def test_neighbours_are_those_of_the_largest_cosines(near):
             assert [likeness[KNOWN.index(each.text)] for each in own] == pytest.approx(best, rel=1e-5)
 
 
-def test_a_model_without_vectors_has_neighbours_in_words_only_and_the_same_text_is_counted_by_its_labels(near):
+def test_a_model_without_vectors_has_neighbors_in_words_only_and_the_same_text_is_counted_by_its_labels(near):
     assert {each.by for each in near[0].find_nearest([0], 2, None)[0]} == {WORDS}
     training = near[1]
     assert training.count_labels(["The film was GOOD", "new"])[1] == {}
@@ -132,7 +132,7 @@ def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nea
     assert found.to_dict()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]
 
 
-def test_nothing_selected_has_no_neighbours_and_of_very_many_a_sample_is_looked_at(table, monkeypatch):
+def test_nothing_selected_has_no_neighbors_and_of_very_many_a_sample_is_looked_at(table, monkeypatch):
     found = find_shared(table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
     assert (found.n, found.true, found.said, found.to_dict()["neighbours"]) == (0, 0.0, 0.0, [])
     monkeypatch.setattr(neighbors, "MOST_SELECTED", 12)

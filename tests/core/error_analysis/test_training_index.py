@@ -39,7 +39,7 @@ def test_case_punctuation_and_order_do_not_make_a_text_another():
     assert find_near_duplicates([], ["a"]).tolist() == [] and find_near_duplicates(["a"], []).tolist() == [False]
 
 
-def test_conflicts_are_the_majority_of_ten_neighbours_and_of_several_labels_any_other_set_is_one(monkeypatch):
+def test_conflicts_are_the_majority_of_ten_neighbors_and_of_several_labels_any_other_set_is_one(monkeypatch):
     random = np.random.default_rng(0)
     known, asked = random.normal(size=(300, 5)).astype("f4"), random.normal(size=(80, 5)).astype("f4")
     known_labels, labels = (known[:, 0] > 0).astype(int), random.integers(0, 2, 80)

@@ -29,8 +29,8 @@ def clusters(rows: int, classes: int, width: int, seed: int) -> tuple[np.ndarray
     random = np.random.default_rng(seed)
     labels = random.integers(0, classes, rows)
     labels[:classes] = np.arange(classes)
-    centres = random.normal(size=(classes, width))
-    return (centres[labels] + random.normal(size=(rows, width)) + 5).astype(np.float32), labels
+    centers = random.normal(size=(classes, width))
+    return (centers[labels] + random.normal(size=(rows, width)) + 5).astype(np.float32), labels
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_not_all_distances_are_computed_and_repeated_rows_and_an_offset_change_n
     assert (found[0] == every[0]).all() and found[1] == pytest.approx(every[1], abs=1e-12)
 
 
-def test_of_ties_the_first_rows_are_the_nearest_and_a_row_is_only_left_out_of_its_own_neighbours(clouds):
+def test_of_ties_the_first_rows_are_the_nearest_and_a_row_is_only_left_out_of_its_own_neighbors(clouds):
     points = np.array([[2.0], [1], [1], [0], [1], [3], [1]])
     assert find_nearest(np.array([[0.0]]), points, 3)[0].tolist() == [[3, 1, 2]]
     assert find_nearest(np.array([[1.0], [0]]), points, 5)[0].tolist() == [[1, 2, 4, 6, 0], [3, 1, 2, 4, 6]]

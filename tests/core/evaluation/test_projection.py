@@ -62,7 +62,7 @@ def test_silhouettes_are_those_of_scikit_learn_in_both_spaces_on_no_more_rows_th
     assert len(made.quality.rows) == len(made.quality.space) == 20
 
 
-def test_neighbours_kept_counts_shared_neighbours_and_is_one_for_a_turned_map(clouds):
+def test_neighbors_kept_counts_shared_neighbors_and_is_one_for_a_turned_map(clouds):
     assert (
         measure_preservation(clouds[0], -2 * clouds[0]) == 1.0
         and measure_preservation(clouds[0][:11], clouds[0][:11]) is None
@@ -84,7 +84,7 @@ def test_the_sample_has_the_class_shares_of_the_whole_and_depends_on_the_seed():
     assert sample_rows(labels, 1000, 0).tolist() == list(range(1000))
 
 
-def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbours_places():
+def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbors_places():
     points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
     places = np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]])
     place, nearest = place_among(np.array([0.1, 0.2]), points, places, 3)

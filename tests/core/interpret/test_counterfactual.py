@@ -318,7 +318,7 @@ def test_pieces_of_words_are_in_their_vectors():
     assert nearest(own, "film", whole)[:MOST] != nearest(own, "film", rows)[:MOST]
 
 
-def test_opposites_take_turns_with_neighbours_and_those_as_strong_come_first():
+def test_opposites_take_turns_with_neighbors_and_those_as_strong_come_first():
     own = read_with()
     # VADER: good 1.9, bad -2.5, awful -2.0, sad -2.1; of its other words the run knows none.
     found = find_candidates(own, ["good"])["good"]
@@ -346,14 +346,14 @@ def test_candidates_have_the_casing_of_the_word(word, first):
     assert found[0] == first and all(each.lower() != "good" for each in found)
 
 
-def test_marks_links_names_and_numbers_are_not_replaced_and_an_unknown_word_has_no_neighbours():
+def test_marks_links_names_and_numbers_are_not_replaced_and_an_unknown_word_has_no_neighbors():
     odd = [",", "7", "@bob", "#good", "http://good.com", "👍🏽", "xxlong", "..."]
     assert not any(find_candidates(read_with(), odd).values())
     assert find_candidates(read_with(), ["zebra"]) == {"zebra": ()}
 
 
 @pytest.mark.slow
-def test_of_byte_pairs_only_words_that_a_lexicon_lists_are_neighbours():
+def test_of_byte_pairs_only_words_that_a_lexicon_lists_are_neighbors():
     own = read_with(text={"tokenizer": "bpe", "max_vocab": 400})
     listed = {"good", "great", "fine", "happy", "bad", "awful", "sad"}
     pieces = {own.tokenizer.name(token)[1:] for token in range(FIRST, own.tokenizer.size)}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_models import small
 from small_readers import lent
-from toys import WORDS, Sum, labelled, opinions, sentences, toy
+from toys import WORDS, Sum, labeled, opinions, sentences, toy
 
 from core.exceptions import InputError
 from core.interpret.attribution import list_methods
@@ -165,7 +165,7 @@ def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
 @pytest.mark.slow
 def test_kappa_of_right_answers_counts_from_chance():
     own = toy(opinions(0))
-    said = labelled(own, sentences(30, 1))
+    said = labeled(own, sentences(30, 1))
     assert measure_methods(own, own, said, ["deletion"]).answers.value == pytest.approx(1)
     always = [LabeledSentence(each.text, (1,)) for each in said]
     assert measure_methods(own, own, always, ["deletion"]).answers.value == pytest.approx(0, abs=1e-9)

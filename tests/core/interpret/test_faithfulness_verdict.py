@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from toys import labelled, opinions, sentences, toy
+from toys import labeled, opinions, sentences, toy
 
 from core.interpret.faithfulness import measure_methods
 from core.interpret.faithfulness_verdict import FEW, THRESHOLDS, Number, decide_outcome, judge_method, list_tests
@@ -29,7 +29,7 @@ def known():
     """A model whose pushes are known, one of random weights, and sentences with the answers of the first."""
     weights = opinions(0)
     own, control = toy(weights), toy(mixed_up(weights, 100))
-    return weights, own, control, labelled(own, sentences(SENTENCES, 0))
+    return weights, own, control, labeled(own, sentences(SENTENCES, 0))
 
 
 @pytest.mark.slow

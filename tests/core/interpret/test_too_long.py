@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from small_readers import reader
-from toys import labelled, opinions, sentences, toy
+from toys import labeled, opinions, sentences, toy
 
 from core.evaluation.inference import EnsembleLogits, predict_texts
 from core.interpret.attribution import explain_text
@@ -90,7 +90,7 @@ def test_explanations_are_judged_on_what_is_read():
     short.tokenizer.max_length = 6
     cut = [short.read_part(text) for text in texts]
     assert all(len(part.split()) == 6 for part in cut)
-    long, by_hand = (measure_methods(short, short, labelled(short, each), ["deletion"]) for each in (texts, cut))
+    long, by_hand = (measure_methods(short, short, labeled(short, each), ["deletion"]) for each in (texts, cut))
     assert long.cut == 12 and dataclasses.replace(long, cut=0) == by_hand
 
 

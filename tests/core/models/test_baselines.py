@@ -77,7 +77,7 @@ def largest_values(model: ConvolutionClassifier, x: torch.Tensor) -> torch.Tenso
     [(bilstm(), last_states), (bilstm(layers=2), last_states), (cnn(), largest_values)],
     ids=["bilstm", "two layers", "cnn"],
 )
-def test_a_text_is_read_as_its_equations_say_and_padding_and_neighbours_change_nothing(batch, model, naive):
+def test_a_text_is_read_as_its_equations_say_and_padding_and_neighbors_change_nothing(batch, model, naive):
     output = model(batch)
     for row, length in enumerate(batch.keep.sum(1).tolist()):
         expected = torch.zeros(output.pooled.shape[1], dtype=torch.float64)
@@ -141,7 +141,7 @@ def test_the_lexicon_is_linear_in_sum_and_mean_of_the_valences():
         model(texts._replace(polarity=None))
 
 
-def test_tfidf_is_linear_in_the_weighted_normalised_counts():
+def test_tfidf_is_linear_in_the_weighted_normalized_counts():
     model = BagOfNgrams(vocabulary=4, classes=2)
     with torch.no_grad():
         model.get_buffer("idf").copy_(torch.tensor([0.0, 0.0, 2.0, 3.0]))

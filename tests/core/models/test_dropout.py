@@ -16,7 +16,7 @@ def test_the_share_of_zeros_is_p_and_the_rest_is_scaled_to_keep_the_mean(p):
     assert y.mean().item() == pytest.approx(1, abs=0.03)
 
 
-def test_neighbours_that_share_a_draw_are_independent():
+def test_neighbors_that_share_a_draw_are_independent():
     torch.manual_seed(0)
     dropped = (Dropout(0.5)(torch.ones(400_000)) == 0).double().view(-1, 4)
     assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 0.01

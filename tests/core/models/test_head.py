@@ -84,7 +84,7 @@ def test_everything_off_is_pooling_and_a_linear_map(texts, pooling):
 
 
 @pytest.mark.parametrize(("kernel", "sees"), [(1, [0]), (2, [0, 1]), (3, [-1, 0, 1]), (5, [-2, -1, 0, 1, 2])])
-def test_a_branch_sees_its_neighbours_and_no_others(kernel, sees):
+def test_a_branch_sees_its_neighbors_and_no_others(kernel, sees):
     """The width 2 reads a token and the one after it."""
     branch = Branch(width=WIDTH, channels=400, kernel=kernel).eval()
     x = torch.randn(1, 11, WIDTH, requires_grad=True)

@@ -188,7 +188,7 @@ def test_a_mark_ends_the_first_text():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MASKED)
-def test_padding_and_neighbours_in_a_batch_change_nothing(name):
+def test_padding_and_neighbors_in_a_batch_change_nothing(name):
     model, batch = make(config_of(name), pairs=True), pairs()
     together = model(batch).logits
     torch.testing.assert_close(model(longer(batch, 3)).logits, together, rtol=0, atol=1e-10)

@@ -159,8 +159,8 @@ def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, mon
     ],
 )
 def test_where_a_backbone_lay_does_not_travel(typed, kept):
-    travelling = BackboneRecord(typed, "/home/me/bert", {"model.safetensors": "0"}, {"model_type": "bert"}).strip_path()
-    assert (travelling.name, travelling.folder) == (kept, "")
+    traveling = BackboneRecord(typed, "/home/me/bert", {"model.safetensors": "0"}, {"model_type": "bert"}).strip_path()
+    assert (traveling.name, traveling.folder) == (kept, "")
 
 
 def indexed(weight_map):

@@ -51,7 +51,7 @@ def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", ["", "layer 1"])
-def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(store, space):
+def test_neighbors_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(store, space):
     table = api.errors("mine", where="all", store=store)["rows"]
     key = table[5]["key"]
     found = api.neighbours("mine", key=key, space=space, most=4, store=store)

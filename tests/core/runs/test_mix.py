@@ -101,7 +101,7 @@ def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
         assert loaded.record.results["metrics"][split] == pytest.approx(metrics, abs=1e-6)
 
 
-def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, loaded):
+def test_randomized_neither_part_knows_anything_and_the_run_keeps_both(trained, loaded):
     texts, _ = said(trained, "test")
     before, other = loaded.predict(texts), loaded.randomize_weights()
     found, again = other.predict(texts), loaded.predict(texts)

@@ -109,8 +109,8 @@ def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,), grid={"training.lr": ("0.1", "0.2")})
     rows = build_table(store, plan, baseline="vanilla", tests=False)["rows"]
     assert [bool(row["versus_baseline"]) for row in rows] == [False, False, True, True]
-    labelled = build_table(store, plan, baseline="vanilla, lr=0.1", tests=False)["rows"]
-    assert [bool(row["versus_baseline"]) for row in labelled] == [False, True, True, True]
+    labeled = build_table(store, plan, baseline="vanilla, lr=0.1", tests=False)["rows"]
+    assert [bool(row["versus_baseline"]) for row in labeled] == [False, True, True, True]
 
 
 @pytest.mark.slow

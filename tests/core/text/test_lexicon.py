@@ -158,7 +158,7 @@ def test_contains_adds_every_entry_that_has_the_token_once_and_reads_subwords_as
     assert tokenizer.encode("film").polarity[0] == NOTHING
 
 
-def test_entries_are_normalised_like_the_texts_and_those_that_become_the_same_are_added_up(lexicon):
+def test_entries_are_normalized_like_the_texts_and_those_that_become_the_same_are_added_up(lexicon):
     entries = "word\tpolarity\ncan't stand\t-1\n:D\t1\n"
     tokenizer = fitted(lexicon, "can't stand d", normaliser="tweet-clean", lexicon=lexicon(entries))
     assert set(tokenizer.lexicon.entries) == {"cant stand"}

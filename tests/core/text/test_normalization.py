@@ -31,7 +31,7 @@ TEXTS = st.text(max_size=60)
         ("tweet", "#আমি ‘so’", "# আমি 'so'"),
     ],
 )
-def test_each_normaliser_changes_exactly_its_part(kind, text, expected):
+def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
     assert normalize_text(text, kind) == expected
 
 
@@ -93,7 +93,7 @@ def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
     assert normalize_text(text, kind, elongation=True, capitals=True) == expected
 
 
-def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normaliser_is_named():
+def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normalizer_is_named():
     assert normalize_text("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
     assert normalize_text("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
     with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
@@ -103,7 +103,7 @@ def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normaliser_is_nam
 @pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
-def test_a_normalised_text_is_composed_storable_and_stays_and_marks_change_only_what_they_mark(kind, text):
+def test_a_normalized_text_is_composed_storable_and_stays_and_marks_change_only_what_they_mark(kind, text):
     once = normalize_text(text.replace("&", ""), kind)
     assert normalize_text(once, kind) == once
     marked = normalize_text(text, kind, elongation=True, capitals=True)

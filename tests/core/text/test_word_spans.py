@@ -52,7 +52,7 @@ def test_a_word_goes_with_its_characters_and_the_doubled_space(text, word, left)
     assert remove_words(text, [(start, start + len(word))]) == left
 
 
-NORMALISERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
+NORMALIZERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
 
 
 def shared(text, config, pattern=r"\S+"):
@@ -96,7 +96,7 @@ def test_marks_are_of_the_word_before_them_a_token_of_several_words_is_shared_an
 
 
 @pytest.mark.slow
-@given(st.text(alphabet="aB é'\u0301-.@#😀👍🏽영한ছবি<>&;:/w\u200b\n3", max_size=40), st.sampled_from(NORMALISERS))
+@given(st.text(alphabet="aB é'\u0301-.@#😀👍🏽영한ছবি<>&;:/w\u200b\n3", max_size=40), st.sampled_from(NORMALIZERS))
 def test_every_token_is_wholly_someone_s(text, normaliser):
     found, tokens = shared(text, TextConfig(normaliser=normaliser))
     assert found.shape == (len(find_word_spans(text)), len(tokens)) and (found >= 0).all()

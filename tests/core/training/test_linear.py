@@ -254,7 +254,7 @@ def test_a_label_that_no_or_every_training_text_has_says_so(solver):
 
 
 @pytest.mark.parametrize("labels", [0, 3])
-def test_a_scale_minimises_the_cross_entropy_and_changes_no_decision(labels):
+def test_a_scale_minimizes_the_cross_entropy_and_changes_no_decision(labels):
     features, truth = problem(300, 3, labels)
     plain = tune_solver(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
     scale, logits = plain.settings["scale"], plain.columns.compute_logits(features)

@@ -14,7 +14,7 @@ def ends(path: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, re.findall(r"-?[\d.]+", line))) for line in path.split("M")[1:]]
 
 
-def test_neighbours_along_a_diagonal_share_a_line_and_a_gap_parts_it():
+def test_neighbors_along_a_diagonal_share_a_line_and_a_gap_parts_it():
     away = np.zeros((3, 4), bool)
     assert attention.draw_stripes(away) == "" and attention.make_hatching(away, "", 1, Look()) is None
     away[2, 1] = True
@@ -62,15 +62,15 @@ def test_three_added_components_end_in_a_sum_and_one_stands_alone():
 
 def test_signed_maps_have_a_symmetric_scale_and_are_hatched_where_something_is_taken_away():
     figure, top = draw_map_grid(rows(), ["not", "bad"], Look()), attention.find_top_weight(rows())
-    colours = figure.layout.coloraxis
-    assert (colours.cmin, colours.cmax) == (-top, top)
-    assert [list(stop) for stop in colours.colorscale] == make_two_sided_scale(LIGHT)
+    colors = figure.layout.coloraxis
+    assert (colors.cmin, colors.cmax) == (-top, top)
+    assert [list(stop) for stop in colors.colorscale] == make_two_sided_scale(LIGHT)
     assert {heat.coloraxis for heat in figure.data} == {"coloraxis"}
     first, *_, last = figure.layout.shapes
     assert (first.xref, first.path, last.xref) == ("x2", "M-0.5,1.5L1.5,-0.5", "x3")
     assert {shape.line.color for shape in figure.layout.shapes} == {LIGHT.paper}
-    colours = draw_map_grid(rows()[:1], ["not", "bad"], Look()).layout.coloraxis
-    assert colours.cmin == 0 and [list(stop) for stop in colours.colorscale] == make_sequential_scale(LIGHT)
+    colors = draw_map_grid(rows()[:1], ["not", "bad"], Look()).layout.coloraxis
+    assert colors.cmin == 0 and [list(stop) for stop in colors.colorscale] == make_sequential_scale(LIGHT)
 
 
 def test_the_first_word_reads_in_the_first_row_and_words_are_not_markup():
@@ -89,7 +89,7 @@ def test_rows_of_the_grid_stand_below_each_other_and_heads_beside_each_other():
     assert [layout.yaxis.title.text, layout.yaxis3.title.text] == ["a", "b"]
 
 
-def test_full_colour_is_the_985_per_mille_weight_and_never_zero_or_rounding():
+def test_full_color_is_the_985_per_mille_weight_and_never_zero_or_rounding():
     assert attention.find_top_weight([MapRow("a", np.linspace(0, 1, 1001).reshape(1, 7, 143))]) == pytest.approx(0.985)
     for least in (0.0, 3e-8):
         weights = np.full((1, 20, 20), least)

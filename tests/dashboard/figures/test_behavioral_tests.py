@@ -46,8 +46,8 @@ def test_rows_stand_by_failure_and_say_what_is_sure(behaved):
     assert [child.id for child in table.rows[0].children] == ["test not"]
     rows = {row.id.partition(" ")[2]: row.cells for row in behavior.build_rates_marks(behaved, LOOK.tokens).rows}
     failed, passed, still_open = (rows[name]["mark deep"] for name in ("negation", "words", "contrast"))
-    assert (failed.value, failed.colour, failed.tie) == (1.0, LOOK.tokens.wrong, False)
-    assert (passed.value, passed.colour, passed.tie) == (0.0, LOOK.tokens.right, False)
+    assert (failed.value, failed.color, failed.tie) == (1.0, LOOK.tokens.wrong, False)
+    assert (passed.value, passed.color, passed.tie) == (0.0, LOOK.tokens.right, False)
     assert still_open.tie and still_open.high > 0.3
     assert rows["negation"]["rate deep"].strong and not rows["words"]["rate deep"].strong
     assert "20 of 20 fail" in failed.said

@@ -51,8 +51,8 @@ def test_each_bin_stands_at_its_place_with_n_and_interval_and_few_are_pale():
 def source(temperature, task="single", prior=(), **choices):
     random = np.random.default_rng(0)
     labels, logits = random.integers(0, 2, 200), 3 * random.standard_normal((200, 2))
-    centre = (1 - 1 / temperature) * np.log(prior) if prior else 0
-    report = SplitPredictions(TWO, pd.DataFrame(), labels, softmax(logits / temperature + centre, 1))
+    center = (1 - 1 / temperature) * np.log(prior) if prior else 0
+    report = SplitPredictions(TWO, pd.DataFrame(), labels, softmax(logits / temperature + center, 1))
     reader = SimpleNamespace(list_splits=lambda run: ["test"], make_report=lambda record, split: report)
     record = SimpleNamespace(run="one", task=task, scaling=Scaling(temperature, prior), temperature=temperature)
     return Source(record, reader, choices=choices), labels, softmax(logits, 1)

@@ -25,7 +25,7 @@ def lengths(edges, rows, longest, cut):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_each_split_has_its_panel_and_each_class_its_share_and_colour(dark):
+def test_each_split_has_its_panel_and_each_class_its_share_and_color(dark):
     figure, tokens = classes(SHARES, dark), DARK if dark else LIGHT
     assert [tuple(bar.x) for bar in figure.data] == [(0.75, 0.25), (0.5, 0.5)]
     assert [note.text for note in figure.layout.annotations] == ["train", "test"]
@@ -33,7 +33,7 @@ def test_each_split_has_its_panel_and_each_class_its_share_and_colour(dark):
     assert figure.data[0].hovertext[0] == "train, negative<br>30 rows, 75.0 %"
 
 
-def test_many_classes_share_one_colour_and_their_names_are_text():
+def test_many_classes_share_one_color_and_their_names_are_text():
     figure = classes({"train": {name: (1, 1 / 7) for name in ("<b>x", *"123456")}})
     assert set(figure.data[0].marker.color) == {LIGHT.accent}
     assert figure.layout.yaxis.type == "category"  # numbers would lie on a scale

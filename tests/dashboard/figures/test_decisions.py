@@ -111,7 +111,7 @@ def lines(figure):
 COUNTS = np.array([[8, 2], [1, 9]])
 
 
-def test_right_is_grey_wrong_is_magenta_and_both_are_counted():
+def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
     right, wrong = np.zeros(BARS, np.int64), np.zeros(BARS, np.int64)
     right[-1], wrong[3] = 7, 2
     figure = draw_confidence(right, wrong, 0.62, "P(positive)", Look())
@@ -129,12 +129,12 @@ def test_each_cell_knows_its_place_and_says_its_count_or_row_share():
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look()).data
     assert bars.base[0] > bars.base[2]
     counts = np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]])
-    colours = draw_confusion(counts, ["a", "b", "c"], Look()).data[0].marker.color
-    assert colours[2] == LIGHT.paper
-    assert compute_contrast(colours[1], LIGHT.paper) > compute_contrast(colours[3], LIGHT.paper) > 1
-    (bars,) = draw_confusion(COUNTS, ["a", "b"], Look(), normalised=True).data
+    colors = draw_confusion(counts, ["a", "b", "c"], Look()).data[0].marker.color
+    assert colors[2] == LIGHT.paper
+    assert compute_contrast(colors[1], LIGHT.paper) > compute_contrast(colors[3], LIGHT.paper) > 1
+    (bars,) = draw_confusion(COUNTS, ["a", "b"], Look(), normalized=True).data
     assert bars.text[1].endswith("0.200</b><br>2")
-    even = draw_confusion(np.array([[8, 2], [80, 20]]), ["a", "b"], Look(), normalised=True).data[0].marker.color
+    even = draw_confusion(np.array([[8, 2], [80, 20]]), ["a", "b"], Look(), normalized=True).data[0].marker.color
     raw = draw_confusion(np.array([[2, 8], [20, 80]]), ["a", "b"], Look()).data[0].marker.color
     assert compute_contrast(even[1], LIGHT.paper) < compute_contrast(even[2], LIGHT.paper)
     assert compute_contrast(raw[1], LIGHT.paper) < compute_contrast(raw[2], LIGHT.paper)
@@ -145,8 +145,8 @@ def test_each_cell_knows_its_place_and_says_its_count_or_row_share():
 def test_counts_can_be_read_on_every_cell(dark, tokens):
     for share in range(11):
         counts = np.array([[10 - share, share], [share, 10 - share]])
-        for colour in draw_confusion(counts, ["a", "b"], Look(dark=dark)).data[0].marker.color:
-            assert compute_contrast(tokens.ink, colour) >= 4.5
+        for color in draw_confusion(counts, ["a", "b"], Look(dark=dark)).data[0].marker.color:
+            assert compute_contrast(tokens.ink, color) >= 4.5
 
 
 def test_names_of_classes_are_not_markup():

@@ -40,17 +40,17 @@ def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_
         build_points_table(SAVED, ("yes", "no"))
 
 
-def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_grey():
+def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_gray():
     assert "phenomenon" not in embedding_map.list_colorings(POINTS)
     known = build_points_table(SAVED.assign(phenomenon="plain"), CLASSES)
     assert embedding_map.list_colorings(known)[-2:] == ["phenomenon", embedding_map.GROUP]
     kinds = pd.DataFrame({"phenomenon": [kind for at, kind in enumerate("abcdefgh") for _ in range(8 - at)]})
     others, *groups = embedding_map.color_points(kinds, "phenomenon", CLASSES, LIGHT)
     assert [group.name for group in groups] == list("abcdef")
-    assert (others.name, len(others.points), others.colour) == ("others", 3, LIGHT.right)
+    assert (others.name, len(others.points), others.color) == ("others", 3, LIGHT.right)
 
 
-def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
+def test_own_columns_color_the_map_where_few_kinds_or_numbers_are_in_them():
     n = 20
     own = {"id": [f"R{row}" for row in range(n)], "source": ["web", "post"] * 10, "likes": range(n)}
     own |= {"label ": ["x"] * n, "confidence": ["high", "low"] * 10}
@@ -63,7 +63,7 @@ def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
 
 
-def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too():
+def test_numbers_and_dates_of_a_file_where_everything_is_text_color_the_map_too():
     n = 20
     own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
     own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
@@ -89,10 +89,10 @@ def test_groups_together_are_all_points(way, expected):
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
-def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_guessing():
+def test_an_error_differs_in_shape_not_only_in_color_and_confidence_starts_at_guessing():
     correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
-    assert (correct.colour, wrong.colour) == (LIGHT.right, LIGHT.wrong)
+    assert (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
     shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
@@ -140,7 +140,7 @@ def test_what_must_be_seen_is_drawn_last():
     assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
 
 
-def test_points_carry_their_row_and_their_group_its_colour_shape_and_count():
+def test_points_carry_their_row_and_their_group_its_color_shape_and_count():
     figure = flat(words=WORDS, axes=["right", "up"])
     first, second = figure.data
     assert (list(first.customdata), list(first.x), list(first.y)) == ([3, 9], [0, 4], [1, 5])
@@ -160,7 +160,7 @@ def test_a_map_with_depth_has_three_axes_and_no_lasso():
 
 
 @pytest.mark.parametrize(("dark", "tokens"), [(False, LIGHT), (True, DARK)])
-def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_colours_of_signs(dark, tokens):
+def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_colors_of_signs(dark, tokens):
     shades = Shades("P(predicted)", np.array([0.5, 0.7, 1.0]), 0.5, 1.0)
     (points,) = draw_map(FLAT, ROWS, WORDS, shades, ["", ""], Look(dark=dark)).data
     assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0)
@@ -221,15 +221,15 @@ def test_a_search_finds_what_the_rule_of_a_selection_finds():
     assert not embeddings.find_matches(table, " ").any()
 
 
-def test_the_largest_groups_have_colours_and_what_is_in_none_is_grey():
+def test_the_largest_groups_have_colors_and_what_is_in_none_is_gray():
     names, rows = "abcdefgh", np.arange(0, 40, 2)
     groups = tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names))
     found = FoundGroups(groups, np.arange(32, 40), np.arange(40), 2)
-    none, smaller, *coloured = embedding_map.color_groups(rows, found, LIGHT)
-    assert [each.name for each in coloured] == list("abcdef")
-    assert [each.colour for each in coloured] == list(LIGHT.categories)
-    assert rows[coloured[1].points].tolist() == [4, 6]
-    assert (none.name, none.colour, rows[none.points].tolist()) == ("no cluster", LIGHT.right, [32, 34, 36, 38])
+    none, smaller, *colored = embedding_map.color_groups(rows, found, LIGHT)
+    assert [each.name for each in colored] == list("abcdef")
+    assert [each.color for each in colored] == list(LIGHT.categories)
+    assert rows[colored[1].points].tolist() == [4, 6]
+    assert (none.name, none.color, rows[none.points].tolist()) == ("no cluster", LIGHT.right, [32, 34, 36, 38])
     assert (smaller.name, smaller.symbol) == ("smaller clusters", "diamond")
     assert rows[smaller.points].tolist() == [24, 26, 28, 30]
     assert [each.name for each in embedding_map.color_groups(rows, None, LIGHT)] == ["no cluster"]

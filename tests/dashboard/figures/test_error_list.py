@@ -121,7 +121,7 @@ def test_no_error_and_no_row_left_are_told_apart(store):
     assert drawn(reading(store, "text~nothing of the kind"))["empty"][0] == "No sentence is left"
 
 
-def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
+def test_words_are_colored_by_their_push_and_neighbors_stand_below(store):
     answering(store, "one", [[0.2, 0.8]], texts([0]), classes=("negative", "positive"))
     shown = reading(store)
     key = shown.analysis.table.frame["key"].iat[0]

@@ -99,7 +99,7 @@ def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
     assert 'class="value" style="left:50.00%"' in text
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
     columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=WIDE))
-    marks = {"a": mark(0.5, tie=True), "b": mark(0.5, colour="#3F9168")}
+    marks = {"a": mark(0.5, tie=True), "b": mark(0.5, color="#3F9168")}
     text = render_html(
         Marks("x", columns, tuple(IntervalRow(id, {"name": id, "m": each}) for id, each in marks.items())), Look()
     )
@@ -130,7 +130,7 @@ def test_where_there_is_no_room_zero_and_another_number_stay(ticks, zero, gone):
     assert re.findall(r'<span [^>]*class="lesser"[^>]*>([^<]*)<', text) == gone
 
 
-def test_an_exported_table_is_a_picture_with_its_colours_and_no_script():
+def test_an_exported_table_is_a_picture_with_its_colors_and_no_script():
     text = render_html(table(), Look())
     assert "seed 0" not in text and "tabindex" not in text and "<input" not in text and 'role="grid"' not in text
     assert "<script" not in text and "http" not in text

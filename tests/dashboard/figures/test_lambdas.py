@@ -151,7 +151,7 @@ def test_a_change_smaller_than_can_be_seen_is_not_magnified_into_a_movement():
     assert spans(draw_course([still], Look()), (1,))[0] == pytest.approx(2.3 * SMALLEST_CHANGE)
 
 
-def test_one_run_is_in_front_and_the_others_are_grey_and_their_names_are_escaped():
+def test_one_run_is_in_front_and_the_others_are_gray_and_their_names_are_escaped():
     figure, t = draw_course([ONE, replace(OTHER, run="<b>x")], Look()), LIGHT
     assert {trace.line.color for trace in named(figure, "one")} == {t.accent}
     assert {trace.line.color for trace in named(figure, "&lt;b&gt;x")} == {t.right}

@@ -62,13 +62,13 @@ def marks_of(table, column="interval"):
 
 
 @pytest.mark.slow
-def test_models_have_letters_and_colours_and_a_tie_holds_0(source):
+def test_models_have_letters_and_colors_and_a_tie_holds_0(source):
     table = build_models_table(MODELS.read_data(source()), LOOK).marks
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
     marks = marks_of(table)
     assert [mark.value for mark in marks.values()] == pytest.approx([right.mean() for right in RIGHT.values()])
     assert all(mark.low < mark.value < mark.high for mark in marks.values())
-    assert len({mark.colour for mark in marks.values()}) == 3
+    assert len({mark.color for mark in marks.values()}) == 3
     shape = PAIRS.read_data(source())
     for pair, (name, mark) in zip(shape.pairs, marks_of(build_pairs_table(shape).marks).items(), strict=True):
         assert isinstance(mark, Mark) and mark.tie == (not pick_better(pair)) == (mark.low <= 0 <= mark.high), name

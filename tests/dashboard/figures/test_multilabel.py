@@ -104,7 +104,7 @@ def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thr
     assert results.read_headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
 
 
-def test_the_map_is_coloured_by_a_chosen_label():
+def test_the_map_is_colored_by_a_chosen_label():
     points = build_points_table(SAVED, LABELS)
     own = [f"label {name}" for name in LABELS]
     assert embedding_map.list_colorings(points) == [*own, "correctness", "confidence", embedding_map.GROUP]

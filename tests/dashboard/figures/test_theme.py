@@ -13,7 +13,7 @@ THEMES = [("light", LIGHT), ("dark", DARK)]
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_the_page_and_the_charts_have_the_same_colours(name, tokens):
+def test_the_page_and_the_charts_have_the_same_colors(name, tokens):
     page = CONFIG["theme"][name]
     of_page = {"background": "paper", "secondaryBackground": "panel", "text": "ink", "primary": "accent"}
     of_page |= {"link": "accent", "blue": "plus", "orange": "minus", "red": "wrong", "gray": "muted"}
@@ -32,19 +32,19 @@ def test_the_server_is_closed_to_others_by_default():
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
 def test_text_has_enough_contrast(name, tokens):
-    for colour in (tokens.ink, tokens.muted, tokens.accent, tokens.plus, tokens.minus, tokens.wrong):
-        assert theme.compute_contrast(colour, tokens.paper) >= 4.5
-    for colour in (*tokens.categories, *tokens.ordinal, tokens.right):
-        assert theme.compute_contrast(colour, tokens.paper) >= 3
-    for colour in (*tokens.plus_scale, *tokens.minus_scale):
-        assert theme.compute_contrast(theme.choose_text_color(tokens, colour), colour) >= 4.5
+    for color in (tokens.ink, tokens.muted, tokens.accent, tokens.plus, tokens.minus, tokens.wrong):
+        assert theme.compute_contrast(color, tokens.paper) >= 4.5
+    for color in (*tokens.categories, *tokens.ordinal, tokens.right):
+        assert theme.compute_contrast(color, tokens.paper) >= 3
+    for color in (*tokens.plus_scale, *tokens.minus_scale):
+        assert theme.compute_contrast(theme.choose_text_color(tokens, color), color) >= 4.5
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK])
-def test_text_on_every_grey_has_enough_contrast(tokens):
+def test_text_on_every_gray_has_enough_contrast(tokens):
     assert theme.compute_contrast("#000000", "#FFFFFF") == pytest.approx(21)
-    greys = [tokens.right, tokens.muted, *(f"#{level:02X}{level:02X}{level:02X}" for level in range(256))]
-    assert min(theme.compute_contrast(theme.choose_text_color(tokens, grey), grey) for grey in greys) >= 4.5
+    grays = [tokens.right, tokens.muted, *(f"#{level:02X}{level:02X}{level:02X}" for level in range(256))]
+    assert min(theme.compute_contrast(theme.choose_text_color(tokens, gray), gray) for gray in grays) >= 4.5
     assert (
         theme.choose_text_color(tokens, tokens.paper) == tokens.ink
         and theme.choose_text_color(tokens, tokens.ink) == tokens.paper
@@ -52,7 +52,7 @@ def test_text_on_every_grey_has_enough_contrast(tokens):
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_colour(name, tokens):
+def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_color(name, tokens):
     assert theme.make_sequential_scale(tokens)[0] == [0, tokens.paper]
     assert theme.make_diverging_scale(tokens)[5] == [0.5, tokens.paper]
     assert theme.shade_signed(tokens, 0.0, 1.0) == theme.shade_signed(tokens, 0.3, 0.0) == tokens.paper
@@ -62,10 +62,10 @@ def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_colour(name, to
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
 def test_what_is_read_is_ink_and_equal_ink_is_equal_weight_on_both_sides(name, tokens):
-    upper = [[2 * (place - 0.5), colour] for place, colour in theme.make_two_sided_scale(tokens)[5:]]
-    assert [colour for _, colour in upper] == [colour for _, colour in theme.make_sequential_scale(tokens)]
+    upper = [[2 * (place - 0.5), color] for place, color in theme.make_two_sided_scale(tokens)[5:]]
+    assert [color for _, color in upper] == [color for _, color in theme.make_sequential_scale(tokens)]
     assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.make_sequential_scale(tokens)])
-    both = [colour for _, colour in theme.make_two_sided_scale(tokens)]
+    both = [color for _, color in theme.make_two_sided_scale(tokens)]
     assert both == both[::-1]
     assert theme.make_sequential_scale(tokens)[-1] == [1, tokens.ink]
     assert theme.shade_ink(tokens, -0.4, 1) == theme.shade_ink(tokens, 0.4, 1) == tokens.ink_scale[2]
@@ -83,7 +83,7 @@ def test_the_deepest_layer_is_the_strongest():
     assert theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
 
 
-def test_classes_are_coloured_by_sign_where_their_names_or_their_order_have_one():
+def test_classes_are_colored_by_sign_where_their_names_or_their_order_have_one():
     assert theme.color_classes(LIGHT, ["negative", "neutral", "positive"]) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
     five = theme.color_classes(LIGHT, ["very negative", "negative", "neutral", "positive", "very positive"])
     assert (five[0], five[4]) == (LIGHT.minus_scale[5], LIGHT.plus_scale[5])

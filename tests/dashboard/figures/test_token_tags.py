@@ -87,7 +87,7 @@ def test_the_filter_finds_sentences_and_labels_stand_above_what_is_said():
     assert "<b>Berin" not in TAG_CHANCES.draw(TAG_CHANCES.read_data(source(text="<b>Berin</b> ran")), Look()).to_json()
 
 
-def test_errors_of_labelled_spans_add_up_and_spurious_spans_stand_apart(monkeypatch):
+def test_errors_of_labeled_spans_add_up_and_spurious_spans_stand_apart(monkeypatch):
     head, rest = summarize_spans(TAG_TYPES.read_data(source()))
     assert head == "2 of 5 spans are found with their type and both borders"
     assert rest == "The other 3: 1 with a wrong type, 1 with a wrong border, 1 missed. 1 predicted span has no label."

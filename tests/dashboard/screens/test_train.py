@@ -37,7 +37,7 @@ def choose(app, **choices: str):
     return app
 
 
-def greyed(app) -> dict[str, str]:
+def grayed(app) -> dict[str, str]:
     """What stands in the empty fields, by setting."""
     return {each.key.removeprefix(state.SETTING): each.placeholder for each in app.text_input if each.key}
 
@@ -75,7 +75,7 @@ def test_what_a_part_reads_comes_along_into_the_command(opened):
     app = choose(opened(model="vanilla"), model__position="polarity-aware", model__attention__lexical="add")
     assert "Also set, because a part needs it: text.tagger=auto and text.lexicon=vader." in words(app)
     assert {"--set=text.tagger=auto", "--set=text.lexicon=vader"} <= set(command(app))
-    assert greyed(app)["text.lexicon"] == "vader"
+    assert grayed(app)["text.lexicon"] == "vader"
 
 
 def test_the_command_makes_the_same_settings(opened, table):
@@ -124,7 +124,7 @@ def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opene
     app = choose(app, training__start=run)
     assert f"--set=training.start={run}" in command(app)
     own = RunStore(runs).read(run).config
-    fields = greyed(app)
+    fields = grayed(app)
     assert fields["model.width"] == str(own.model.width) and fields["text.min_freq"] == str(own.text.min_freq)
 
 
@@ -153,7 +153,7 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
     assert "training.word_dropout = 0.05, training.nonsense = 0.1, training.batch_size = 128." in shown
     assert "Your own value is kept: training.lr." in shown
-    assert greyed(app)["model.ngram_buckets"] == "20000"
+    assert grayed(app)["model.ngram_buckets"] == "20000"
     assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
     press(app, "start")
     record = next(each for each in RunStore(runs).list() if each.status == "queued")
@@ -171,11 +171,11 @@ def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
     assert "--add=counter-examples" in command(app) and str(file) not in " ".join(command(app))
 
 
-def test_what_stands_in_grey_is_that_of_the_chosen_backbone(opened, tmp_path):
+def test_what_stands_in_gray_is_that_of_the_chosen_backbone(opened, tmp_path):
     folder = backbone(tmp_path / "tiny")
     app = choose(opened(model="pretrained"), model__backbone=str(folder))
     sizes = {"model.width": "24", "model.layers": "2", "model.ff_width": "32", "model.attention.heads": "3"}
-    assert greyed(app).items() >= {**sizes, "text.max_vocab": str(word_pieces().get_vocab_size())}.items()
+    assert grayed(app).items() >= {**sizes, "text.max_vocab": str(word_pieces().get_vocab_size())}.items()
     assert f"--set=model.backbone={folder}" in command(app)
 
 
@@ -185,4 +185,4 @@ def test_a_backbone_that_a_visitor_may_not_open_shows_nothing_of_itself(opened, 
     monkeypatch.setattr(access, "is_local", lambda: False)
     choose(app, model__backbone=str(folder))
     assert "shows on this server" in words(app)
-    assert greyed(app)["model.width"] == "768"
+    assert grayed(app)["model.width"] == "768"

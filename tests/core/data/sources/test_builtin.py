@@ -106,7 +106,7 @@ def naive_kappa(first, second, scale, weight):
     return 1 - observed / expected
 
 
-def test_the_data_card_says_how_far_a_second_blind_labelling_agrees():
+def test_the_data_card_says_how_far_a_second_blind_labeling_agrees():
     rows = read_split("challenge").dropna(subset=["second"])
     first, second = [int(each) for each in rows["score"]], [int(each) for each in rows["second"]]
     signs = [[int(np.sign(each)) for each in scores] for scores in (first, second)]
