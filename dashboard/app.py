@@ -18,6 +18,7 @@ if importlib.util.find_spec("dashboard") is None:
 from core.exceptions import SentiscopeError
 from dashboard import state
 from dashboard.data import freeze_once, recover_runs_once
+from dashboard.presenter import show_exhibit, show_talk_buttons
 from dashboard.screens import PAGES
 from dashboard.widgets.messages import show_error
 from dashboard.widgets.runs import get_chosen_run, is_refused, pick_run
@@ -39,10 +40,14 @@ pages = [
 page = st.navigation(pages, expanded=True)
 try:
     recover_runs_once()
+    if state.is_presenting():
+        show_exhibit(page.url_path or next(iter(PAGES)))
+        follow_theme()
+        st.stop()
     with st.sidebar:
         send_history_script()
         pick_run()
-        st.toggle("Present", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
+        show_talk_buttons()
         follow_theme()
     state.set_value(state.HERE, page.url_path or next(iter(PAGES)))
     record = get_chosen_run()

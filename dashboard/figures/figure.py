@@ -46,6 +46,8 @@ class Figure(Generic[Shape]):
     note: Words[Shape] = ""  # n, or the setting: it stands beside the heading
     reading: Words[Shape] = ""
     """How to read it, in a sentence; also part of the alternative text."""
+    finding: Callable[[Shape], str] | None = None
+    """What it shows, as a sentence with a number: the headline of the presenter, which shows no other figure."""
     how: Words[Shape] = ""  # how it is computed, in at most three sentences of markdown
     needs: str = ""  # what a model must provide (`core.models.capabilities`); empty: nothing
     options: tuple[Option, ...] = ()  # what changes it
