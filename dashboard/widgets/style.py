@@ -44,7 +44,7 @@ def send_menu_style(entries: Mapping[str, Screen], current: str) -> None:
     Streamlit's own sections put a heading between list items, which screen readers cannot follow (axe: `list`).
     `current`: the page to mark in the menu, if its address in the link is another one than the menu's.
     """
-    first = {each.group: name for name, each in reversed(entries.items()) if each.group}
+    first = {each.group: name for name, each in list(entries.items())[::-1] if each.group}
     menu = "[data-testid=stSidebarNavItems]"
     rules = [f'{menu} li:has([href$="/{name}"])::before{{content:"{group}"}}' for group, name in first.items()]
     if current:
