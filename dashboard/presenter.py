@@ -14,7 +14,7 @@ from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.formatting import count
 from core.interpret.model_edits import UNCHANGED
 from core.runs.record import RunRecord
-from core.runs.talks import add_link, read_talk, split_link
+from core.runs.talks import OF_PRESENTER, add_link, read_talk, split_link
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.drawing import Component
@@ -28,7 +28,6 @@ from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
 """URL parameters: a stored talk, the number of its link, and a figure that is not the usual one of its page."""
-TALKS = "talks"  # of an address, `&present=1` opens the presenter
 DRAFT = "talk-name"
 """Session key: the talk that *Add to talk* adds to."""
 ASKED, ADDED = "present-asked", "talk-added"  # session keys: what a key of the presenter asks for, what was added
@@ -42,23 +41,25 @@ def show_exhibit(page: str) -> None:
     """Draw the presenter for the page that a link names: strip, finding, and the page's figure on the whole screen."""
     add_style("exhibit.css")
     values = _read_values()
-    if asked := state.pop_value(ASKED):
-        _follow(page, values, _read_links(str(values.get(TALK, "")))[0], asked)
     links, problem = _read_links(str(values.get(TALK, "")))
+    if asked := state.pop_value(ASKED):
+        _follow(page, values, links, asked)
+    elif links and TALK in values and EXHIBIT not in values:
+        _follow(page, values, links, {"exhibit": 0})
     record = _find_run(str(values.get(state.RUN, "")))
-    figures = _find_figures(page, str(values.get("figure", "")))
+    figure = _find_figure(page, str(values.get(FIGURE, "")))
     _show_strip(page, values, links, record)
     if problem:
         show_problem("This talk cannot be opened", problem)
     elif record is None:
         gone = f"Its run “{values[state.RUN]}” is gone." if state.RUN in values else "There is no run yet."
         show_problem("There is nothing to show here", f"{gone} {OTHER}")
-    elif not figures:
+    elif figure is None:
         show_problem(f"{PAGES[page].title} has no figure with a finding", OTHER)
     elif record.status in ("queued", "running"):
-        st.fragment(_show_figures, run_every=POLL_SECONDS)(page, record.run, values)
+        st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)
     else:
-        _show_figures(page, record.run, values)
+        _show_figure(page, record.run, values)
 
 
 def _read_values() -> dict[str, str | list[str]]:
@@ -68,7 +69,7 @@ def _read_values() -> dict[str, str | list[str]]:
 def _read_links(talk: str) -> tuple[Sequence[str], str]:
     """Return the links of a talk, without a talk one for each page with an exhibit, and why there are none."""
     if not talk:
-        return [name for name, each in PAGES.items() if each.exhibit], ""
+        return list(_find_exhibits()), ""
     try:
         return read_talk(data.store().folder, talk), ""
     except InputError as error:
@@ -82,14 +83,21 @@ def _find_run(asked: str) -> RunRecord | None:
     return choose_default_run(records)
 
 
-def _find_figures(page: str, asked: str) -> list[Figure[Any]]:
-    """Return the figures of a page's exhibit, or the one that a link asks for if it has a finding."""
+def _find_exhibits() -> dict[str, list[Figure[Any]]]:
+    """Return the figures with a finding by their page; the first of a page is its usual exhibit."""
     from dashboard.figures.registry import ALL
 
-    named = {each.name: each for each in ALL if each.page == page}
-    if asked in named and named[asked].finding is not None:
-        return [named[asked]]
-    return [named[name] for name in PAGES[page].exhibit]
+    found: dict[str, list[Figure[Any]]] = {name: [] for name in PAGES}
+    for each in ALL:
+        if each.finding is not None:
+            found[each.page].append(each)
+    return {name: figures for name, figures in found.items() if figures}
+
+
+def _find_figure(page: str, asked: str) -> Figure[Any] | None:
+    """Return the figure that a link asks for, else the usual exhibit of its page; None: the page has none."""
+    figures = _find_exhibits().get(page, [])
+    return next((each for each in figures if each.name == asked), figures[0] if figures else None)
 
 
 def _show_strip(page: str, values: Values, links: Sequence[str], record: RunRecord | None) -> None:
@@ -119,50 +127,39 @@ def _receive() -> None:
 
 def _follow(page: str, values: Values, links: Sequence[str], change: Mapping[str, Any]) -> None:
     """Open what a key of the strip asks for: an exhibit of the talk, a page, or the page without presenter."""
-    kept = {name: value for name, value in values.items() if name not in (EXHIBIT, "present", "projector", "figure")}
+    kept = {name: value for name, value in values.items() if name not in (*OF_PRESENTER, FIGURE)}
     if "exhibit" in change and 0 <= int(change["exhibit"]) < len(links):
         place = int(change["exhibit"])
         to, own = split_link(links[place])
-        shared = {TALK: kept[TALK]} if TALK in kept else {name: kept[name] for name in (state.RUN,) if name in kept}
-        _open(to if to in PAGES else page, {**shared, **own, "present": "1", EXHIBIT: str(place + 1)})
+        shared = {name: values[name] for name in ((TALK,) if TALK in values else (state.RUN,)) if name in values}
+        _open(to if to in PAGES else page, {**shared, **own, state.PRESENT: "1", EXHIBIT: str(place + 1)})
     elif change.get("page") in PAGES:
         to = str(change["page"])
         run = {state.RUN: kept[state.RUN]} if state.RUN in kept else {}
-        _open(to, {**run, **({"present": "1"} if PAGES[to].exhibit else {"projector": "true"})})
+        _open(to, {**run, **({state.PRESENT: "1"} if to in _find_exhibits() else {state.PROJECTOR: "true"})})
     elif "leave" in change:
-        kept.pop(TALK, None)
         _open(page, kept)
 
 
 def _open(page: str, values: Values) -> None:
-    for name, value in values.items():
-        state.set_value(name, value)
-    st.switch_page(f"screens/{page}.py", query_params={name: value for name, value in values.items()})
+    state.drop_keys(*values)  # the link says it
+    st.switch_page(f"screens/{page}.py", query_params=values)
 
 
-def _show_figures(page: str, run: str, values: Values) -> None:
-    record = _find_run(run)
-    figures = _find_figures(page, str(values.get("figure", "")))
-    if record is None:
+def _show_figure(page: str, run: str, values: Values) -> None:
+    record, figure = _find_run(run), _find_figure(page, str(values.get(FIGURE, "")))
+    if record is None or figure is None or figure.finding is None:
         return
     try:
-        source = _make_source(page, record, values)
-        shapes = []
-        for figure in figures:
-            try:
-                shapes.append((figure, *data.draw_figure(figure, source, get_look())))
-            except NotAvailable:
-                if figure is figures[0]:
-                    raise
-        figure, shape, _ = shapes[0]
-        assert figure.finding is not None
+        shape, drawing = data.draw_figure(figure, _make_source(page, record, values), get_look())
+        reading = figure.resolve_text(figure.reading, shape)
         st.html(f'<h1 class="s-finding" aria-live="polite">{escape(figure.finding(shape))}</h1>')
         with st.container(key="exhibit", height="stretch"):
-            for column, (figure, shape, drawing) in zip(st.columns(len(shapes), gap="large"), shapes, strict=True):
-                with column:
-                    _show_drawing(figure, shape, drawing)
+            alt = figure.write_alt_text(shape, figure.resolve_text(figure.note, shape), reading)
+            whole = {"height": "stretch"} if isinstance(drawing, go.Figure) else {}
+            show_drawing(drawing, f"exhibit-{figure.name}", alt, **whole)
         with st.container(key="exhibit-caption"):
-            show_caption(shapes[0][0].resolve_text(shapes[0][0].reading, shapes[0][1]))
+            show_caption(reading)
     except NotAvailable as error:
         show_problem("There is nothing to show here", f"{as_sentence(error)} {OTHER}")
     except SentiscopeError as error:
@@ -196,13 +193,6 @@ def _list_others(record: RunRecord, values: Values) -> Sequence[RunRecord]:
         return asked
     same = [each for each in done.values() if each.data_fingerprint == record.data_fingerprint]
     return sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))[:1]
-
-
-def _show_drawing(figure: Figure[Any], shape: Any, drawing: Any) -> None:
-    note = figure.resolve_text(figure.note, shape)
-    alt = figure.write_alt_text(shape, note, figure.resolve_text(figure.reading, shape))
-    whole = {"height": "stretch"} if isinstance(drawing, go.Figure) else {}
-    show_drawing(drawing, f"exhibit-{figure.name}", alt, **whole)
 
 
 def show_talk_buttons() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.error_analysis.facets import TAG
+from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
 from core.error_analysis.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
@@ -156,11 +157,10 @@ def _write_note(found: ErrorRates) -> str:
 
 
 def describe_clusters(found: ErrorRates) -> str:
-    """Describe in a sentence the tag with most excess errors that survives the correction for several tests."""
+    """Describe in a sentence the linguistic tag with most excess errors, after the correction for several tests."""
     for row in found.shown:
         name = row["tag"].removeprefix("tag=")
-        tagged = name != row["tag"] and name not in BY_DEFINITION | CONSEQUENCES
-        if tagged and row["differs"] and (row["excess"] or 0.0) > 0:
+        if name in (*SIGNS, *NAMED) and row["differs"] and (row["excess"] or 0.0) > 0:
             rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
             return f"Tag “{name_rule(row['tag'])}”: {_compare_shares(row['rate'], row['n'], rest)}."
     return "No tag has clearly more errors than the other sentences."

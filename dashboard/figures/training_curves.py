@@ -146,7 +146,7 @@ def draw_progress(curves: Curves, look: Look) -> go.Figure:
     if curves.lambdas:
         layers = max(layer for layer, _ in curves.lambdas) + 1
         ends = list(curves.lambdas.items())
-        heights = spread_labels([values[-1] for _, values in ends], 0.06)
+        heights = spread_labels([values[-1] for _, values in ends], 0.03)
         for ((layer, i), values), height in zip(ends, heights, strict=True):
             color = color_layer(t, layer, layers)
             own = {"color": color, "width": wide, "dash": "solid" if i == 1 else "dash"}
