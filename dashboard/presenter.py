@@ -10,11 +10,12 @@ from urllib.parse import urlencode
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import count
 from core.interpret.model_edits import UNCHANGED
 from core.runs.record import RunRecord
-from core.runs.talks import OF_PRESENTER, add_link, read_talk, split_link
+from core.runs.store import make_slug
+from core.runs.talks import OF_PRESENTER, add_link, list_talks, read_talk, split_link, write_talk
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.drawing import Component
@@ -28,8 +29,10 @@ from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
 """URL parameters: a stored talk, the number of its link, and a figure that is not the usual one of its page."""
-DRAFT = "talk-name"
-"""Session key: the talk that *Add to talk* adds to."""
+DRAFT, FIRST = "talk-name", "talk"
+"""Session key of the talk that *Add to talk* adds to, and its usual name."""
+TYPED, LINES, PROBLEM = "talk-typed", "talk-lines-", "talk-problem"  # session keys of the editor
+HOW = "Add pages with “Add to talk”, or paste their addresses here."
 ASKED, ADDED = "present-asked", "talk-added"  # session keys: what a key of the presenter asks for, what was added
 STRIP, BUTTONS = "present", "talk"  # components
 POLL_SECONDS, PATIENCE = 2.0, 60.0
@@ -196,9 +199,42 @@ def _list_others(record: RunRecord, values: Values) -> Sequence[RunRecord]:
 
 
 def show_talk_buttons() -> None:
-    """Show the sidebar's buttons that open the presenter and add this page's link to a talk."""
-    told = {"talk": str(state.get_value(DRAFT, "")) or "talk", "message": state.pop_value(ADDED) or ""}
+    """Show the sidebar's buttons that open the presenter and add this page's link to a talk, and the talk's editor."""
+    name = str(state.get_value(DRAFT, "")) or FIRST
+    told = {"talk": name, "message": state.pop_value(ADDED) or ""}
     show_drawing(Component(BUTTONS, told, get_look()), BUTTONS, "Present and add to talk", on_changes_change=_add)
+    with st.popover("Talk", key="talk-editor", type="tertiary", help="Links that the presenter shows in turn"):
+        st.text_input("Name of the talk", name, key=TYPED, on_change=_choose_talk)
+        folder = data.store().folder
+        links = read_talk(folder, name) if name in list_talks(folder) else ()
+        gone = [place for place, link in enumerate(links, start=1) if not _has_run(link)]
+        st.text_area("Links, one a line", "\n".join(links), key=f"{LINES}{len(links)}-{name}", placeholder=HOW)
+        if gone:
+            st.html(f'<p class="s-cap">The run of link {", ".join(map(str, gone))} is gone.</p>')
+        if problem := state.pop_value(PROBLEM):
+            show_problem("The talk is not saved", problem)
+        with st.container(horizontal=True):
+            st.button("Save", key="talk-save", on_click=_save, args=(name, f"{LINES}{len(links)}-{name}"))
+            if links:
+                st.download_button("Text file", "\n".join(links), f"{name}.txt", key="talk-file", on_click="ignore")
+                st.link_button("Open", f"/?{urlencode({TALK: name, state.PRESENT: 1})}")
+
+
+def _has_run(link: str) -> bool:
+    run = split_link(link)[1].get(state.RUN, "")
+    return not run or _find_run(str(run)) is not None
+
+
+def _choose_talk() -> None:
+    name = make_slug(str(state.get_value(TYPED, "")))
+    state.set_value(DRAFT, name or FIRST)
+
+
+def _save(name: str, key: str) -> None:
+    """Store the links of the editor as a talk (widget callback)."""
+    with state.store_refusal(PROBLEM):
+        write_talk(data.store().folder, name, str(state.get_value(key, "")).splitlines())
+        state.set_value(DRAFT, name)
 
 
 def _add() -> None:
@@ -208,6 +244,6 @@ def _add() -> None:
             name = str(change["talk"])
             links = add_link(data.store().folder, name, str(change["link"]))
             state.set_value(DRAFT, name)
-            state.set_value(ADDED, f"{count(len(links))} in “{name}”")
+            state.set_value(ADDED, f"{plural(len(links), 'link')} in “{name}”")
         except (SentiscopeError, KeyError) as error:
             state.set_value(ADDED, str(error))

@@ -20,11 +20,8 @@ def talks_list(*, store: Store = None) -> dict[str, Any]:
         `talks`: of each `name` and `links`, their number.
     """
     folder = (store or RunStore()).folder
-    return {"talks": [{"name": name, "links": len(runs.talks.read_talk(folder, name))} for name in _list(folder)]}
-
-
-def _list(folder: Any) -> list[str]:
-    return runs.talks.list_talks(folder)
+    names = runs.talks.list_talks(folder)
+    return {"talks": [{"name": name, "links": len(runs.talks.read_talk(folder, name))} for name in names]}
 
 
 def talks_show(name: TalkName, *, store: Store = None) -> dict[str, Any]:

@@ -55,6 +55,8 @@ export default function ({ data, parentElement, send }) {
     event.preventDefault();
   };
   draw();
+  document.removeEventListener("keydown", root.press); // that of the drawing before
+  root.press = press;
   document.addEventListener("keydown", press);
   return () => document.removeEventListener("keydown", press);
 }

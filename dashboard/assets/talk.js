@@ -20,6 +20,8 @@ export default function ({ data, parentElement, send }) {
     if (event.composedPath().some((each) => each.matches?.("input, textarea, select, [contenteditable], [role=grid], .reader"))) return;
     add();
   };
+  document.removeEventListener("keydown", root.press); // that of the drawing before
+  root.press = press;
   document.addEventListener("keydown", press);
   return () => document.removeEventListener("keydown", press);
 }
