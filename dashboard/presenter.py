@@ -135,18 +135,13 @@ def _follow(page: str, values: Values, links: Sequence[str], change: Mapping[str
         place = int(change["exhibit"])
         to, own = split_link(links[place])
         shared = {name: values[name] for name in ((TALK,) if TALK in values else (state.RUN,)) if name in values}
-        _open(to if to in PAGES else page, {**shared, **own, state.PRESENT: "1", EXHIBIT: str(place + 1)})
+        state.open_link(to if to in PAGES else page, {**shared, **own, state.PRESENT: "1", EXHIBIT: str(place + 1)})
     elif change.get("page") in PAGES:
         to = str(change["page"])
         run = {state.RUN: kept[state.RUN]} if state.RUN in kept else {}
-        _open(to, {**run, **({state.PRESENT: "1"} if to in _find_exhibits() else {state.PROJECTOR: "true"})})
+        state.open_link(to, {**run, **({state.PRESENT: "1"} if to in _find_exhibits() else {state.PROJECTOR: "true"})})
     elif "leave" in change:
-        _open(page, kept)
-
-
-def _open(page: str, values: Values) -> None:
-    state.drop_keys(*values)  # the link says it
-    st.switch_page(f"screens/{page}.py", query_params=values)
+        state.open_link(page, kept)
 
 
 def _show_figure(page: str, run: str, values: Values) -> None:

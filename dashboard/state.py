@@ -376,6 +376,12 @@ def open_page(page: str, **values: str | Sequence[str]) -> None:
     st.switch_page(f"screens/{page}.py", query_params=values)
 
 
+def open_link(page: str, values: Mapping[str, str | Sequence[str]]) -> None:
+    """Open a page as a link with these parameters does, whatever the session remembers of them."""
+    drop_keys(*values)
+    st.switch_page(f"screens/{page}.py", query_params=values)
+
+
 def get_widget_key(key: str) -> str:
     """Return the current widget key of a clickable figure or table; the key changes after each `clear_clicks`."""
     times = st.session_state.get(f"{key}-cleared", 0)

@@ -35,11 +35,11 @@ def talks_show(name: TalkName, *, store: Store = None) -> dict[str, Any]:
     for link in runs.talks.read_talk(store.folder, name):
         page, values = runs.talks.split_link(link)
         run = values.get("run", "")
-        rows.append({"page": page, "run": run, "missing": bool(run) and not _exists(store, str(run)), "link": link})
+        rows.append({"page": page, "run": run, "missing": bool(run) and not _has_run(store, str(run)), "link": link})
     return {"name": name, "links": rows}
 
 
-def _exists(store: RunStore, run: str) -> bool:
+def _has_run(store: RunStore, run: str) -> bool:
     try:
         store.get_path(run)
     except RunNotFound:
