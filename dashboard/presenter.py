@@ -119,11 +119,11 @@ def _show_strip(page: str, values: Values, links: Sequence[str], record: RunReco
         "run": "" if record is None else record.run,
         "groups": list(groups.items()),
     }
-    show_drawing(Component(STRIP, told, get_look()), STRIP, "Presenter", on_changes_change=_receive)
+    show_drawing(Component(STRIP, told, get_look()), STRIP, "Presenter", on_changes_change=_store_request)
 
 
-def _receive() -> None:
-    """Note what the last key or button of the strip asks for (widget callback)."""
+def _store_request() -> None:
+    """Store what the last key or button of the strip asks for (widget callback)."""
     for change in state.receive_changes(state.get_figure_key(STRIP)):
         state.set_value(ASKED, change)
 
