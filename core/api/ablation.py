@@ -12,8 +12,7 @@ from core.formatting import signed
 from core.runs.text_predictions import build_answer, format_answer
 from core.table_format import format_decimals
 
-BAR = 24
-"""Signs of the largest push."""
+BAR = 24  # signs of the largest push
 
 
 def parts(

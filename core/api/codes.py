@@ -41,8 +41,7 @@ class CodedRows(NamedTuple):
     table: error_analysis.predictions_table.PredictionTable
     rows: np.ndarray
     said: str
-    by_codes: bool
-    """Whether they were selected by their codes."""
+    by_codes: bool  # whether they were selected by their codes
 
     @property
     def keys(self) -> list[str]:

@@ -19,8 +19,7 @@ from core.api.options import CliArgument
 from core.exceptions import InputError
 
 LOOPBACK = ("localhost", "127.0.0.1")
-EVERYWHERE = ("", "0.0.0.0", "::")
-"""What means every address of this machine."""
+EVERYWHERE = ("", "0.0.0.0", "::")  # what means every address of this machine
 
 
 def dashboard(

@@ -16,8 +16,7 @@ from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 from core.table_format import format_csv, format_decimals
 
-SHOWN, MARKS, WORDS = 20, 8, 15
-"""Rows on a terminal, columns and tags that mark a selection, and words."""
+SHOWN, MARKS, WORDS = 20, 8, 15  # rows on a terminal, columns and tags that mark a selection, and words
 
 
 def errors(  # noqa: PLR0913 - each is an option that a person types by name

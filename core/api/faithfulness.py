@@ -17,8 +17,7 @@ from core.runs import faithfulness_files
 from core.runs.store import RunStore
 
 SEED = 0
-NOT_JUDGED = "not judged"
-"""The outcome of a test that does not count for the verdict of a method."""
+NOT_JUDGED = "not judged"  # the outcome of a test that does not count for the verdict of a method
 
 
 def agreement(

@@ -16,8 +16,7 @@ from core.table_format import format_cell
 if TYPE_CHECKING:
     import numpy as np
 
-LONGEST_MAP = 40
-"""Tokens of a sentence whose map is drawn: of more its cells could not be told apart."""
+LONGEST_MAP = 40  # tokens of a sentence whose map is drawn: of more its cells could not be told apart
 _MAP = """
 .sentiscope-map figure{margin:1em 0}.sentiscope-map table{border-collapse:collapse;margin:.5em 0}
 .sentiscope-map tr,.sentiscope-map tr:hover{background:none!important}

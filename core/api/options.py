@@ -24,23 +24,16 @@ if TYPE_CHECKING:
 class CliArgument:
     """The command-line form of an API function's argument, where it does not follow from the signature."""
 
-    help: str = ""
-    """Where the docstring of the verb does not describe it."""
-    name: str = ""
-    """The name of an option that is not that of the argument, such as `--set`."""
+    help: str = ""  # where the docstring of the verb does not describe it
+    name: str = ""  # the name of an option that is not that of the argument, such as `--set`
     metavar: str = ""
-    kind: Any = None
-    """The type that is read from the command line, before `parse`."""
+    kind: Any = None  # the type that is read from the command line, before `parse`
     parse: Callable[[Any], Any] | None = None
-    place: bool | None = None
-    """True: typed by its place, False: as an option; None: as in Python."""
+    place: bool | None = None  # True: typed by its place, False: as an option; None: as in Python
     least: int | None = None
-    pair: bool = False
-    """A text, whose second one a run that reads pairs takes from `--pair`."""
-    alone: bool = False
-    """An option that replaces all others."""
-    listener: str = ""
-    """What the command line itself gives; `python`: nothing, it is for Python alone."""
+    pair: bool = False  # a text, whose second one a run that reads pairs takes from `--pair`
+    alone: bool = False  # an option that replaces all others
+    listener: str = ""  # what the command line itself gives; `python`: nothing, it is for Python alone
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,8 +116,7 @@ Clauses = Annotated[
 Settings = Annotated[
     Mapping[str, Any] | None, CliArgument("A setting; repeat for more.", "--set", "A.B=C", list[str], parse_settings)
 ]
-File = Annotated[Path | str | None, CliArgument()]
-"""A file to be written; None: none."""
+File = Annotated[Path | str | None, CliArgument()]  # a file to be written; None: none
 Passage = Annotated[
     int,
     CliArgument(

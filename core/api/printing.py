@@ -20,10 +20,8 @@ from core.table_format import format_decimals
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 
 
-UNBROKEN = 20
-"""Characters of a cell, such as an interval, that stays on one line where there is room."""
-UNBOUND = 100_000
-"""Columns of a terminal on which everything fits."""
+UNBROKEN = 20  # characters of a cell, such as an interval, that stays on one line where there is room
+UNBOUND = 100_000  # columns of a terminal on which everything fits
 
 out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 

@@ -232,8 +232,7 @@ class Sentence:
     """One text as a run's model reads it: L tokens, H heads, N maps per head; float32 arrays with queries in rows."""
 
     run: Run
-    view: SentenceView
-    """All that is inside, also what has no name here: see `core.interpret.sentence_inspection`."""
+    view: SentenceView  # all that is inside, also what has no name here: see `core.interpret.sentence_inspection`
     prediction: dict[str, Any]
     """`label` and `probabilities` by class; of several labels `labels` at 0.5 and `labels_tuned`."""
 

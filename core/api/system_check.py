@@ -22,10 +22,8 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore, get_starters_dir, list_starters
 
 GIGABYTE = 1024**3
-MEMORY = 1.0
-"""Gigabytes: a training run of a preset on the built-in corpus takes about this much."""
-DISK = 1.0
-"""Gigabytes: some twenty runs with their checkpoints."""
+MEMORY = 1.0  # gigabytes: a training run of a preset on the built-in corpus takes about this much
+DISK = 1.0  # gigabytes: some twenty runs with their checkpoints
 OPTIONAL = re.compile(r"extra\s*==")
 AGAIN = "install Sentiscope again: `pip install -e .`"
 

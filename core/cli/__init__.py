@@ -87,8 +87,7 @@ class Argument(NamedTuple):
 
     name: str
     typed: CliArgument
-    parameter: inspect.Parameter
-    """That of the command."""
+    parameter: inspect.Parameter  # that of the command
 
 
 def generate_command(command: str) -> Callable[..., None]:

@@ -114,8 +114,7 @@ class PageReader(Reader):
         yield
 
 
-data = PageReader(memo=StreamlitMemo())
-"""The reader of all pages and visitors."""
+data = PageReader(memo=StreamlitMemo())  # the reader of all pages and visitors
 
 
 @st.cache_resource

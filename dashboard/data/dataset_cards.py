@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from core.data.dataset import Dataset
 
 
-AT_ONCE = 2_000_000
-"""Characters up to which the card of a data set is made without asking: some seconds."""
+AT_ONCE = 2_000_000  # characters up to which the card of a data set is made without asking: some seconds
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,16 +28,14 @@ if TYPE_CHECKING:
     from core.runs.comparison_data import ComparisonData
     from dashboard.figures.row_selection import RowSelection, SplitFacts
 
-NOTICED = 10
-"""Seconds after which a run that has finished elsewhere is noticed: looking for it reads every record."""
+NOTICED = 10  # seconds after which a run that has finished elsewhere is noticed: looking for it reads every record
 
 
 @dataclass(frozen=True)
 class DropoutStatus:
     """The stored MC-dropout uncertainty of a run, or the reason why it cannot be measured."""
 
-    why: str
-    """Why nothing can; empty: it can."""
+    why: str  # why nothing can; empty: it can
     files: DropoutUncertainty | None
 
 

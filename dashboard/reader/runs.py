@@ -35,16 +35,14 @@ if TYPE_CHECKING:
     from dashboard.figures.theme import Look
 
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
-_testing = threading.Lock()
-"""One visitor tests for ties; the others find it done."""
+_testing = threading.Lock()  # one visitor tests for ties; the others find it done
 
 
 @dataclass
 class ModelTies:
     """The groups of leaderboard models without a significant difference; empty until the tests have run."""
 
-    groups: list[list[int]] | None = None
-    """Places of the models that were measured; None before it has been tested."""
+    groups: list[list[int]] | None = None  # places of the models that were measured; None before it has been tested
     reason: str = ""
 
 
