@@ -33,7 +33,7 @@ def describe_baseline(family: Family, lacks: str) -> str:
 
 
 ALL = "All"
-LINKED = 6  # most runs named for a preset; Overview lists the others
+LINKED = 6  # most runs named for a preset; the page Runs lists the others
 
 
 class Sizes(NamedTuple):
