@@ -437,7 +437,7 @@ _PLAIN = re.compile("[A-Za-z0-9-]+")
 def get_figure_key(name: str) -> str:
     """Return the current Streamlit widget key of the figure with this name.
 
-    Streamlit refuses some component keys, such as those with two underscores, so a user's name (such as of a data set) is
+    Streamlit refuses some component keys, such as those with two underscores, so a user's name (as of a data set) is
     replaced by its digest.
     """
     plain = name if _PLAIN.fullmatch(name) else hashlib.sha256(name.encode()).hexdigest()[:16]
