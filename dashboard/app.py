@@ -13,7 +13,7 @@ from typing import Literal
 
 import streamlit as st
 
-# `streamlit run dashboard/app.py` without an installation knows only this folder.
+# Without an installation, `streamlit run dashboard/app.py` finds only modules in this folder.
 if importlib.util.find_spec("dashboard") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -47,7 +47,7 @@ def _make_page(name: str, address: str, visibility: Literal["visible", "hidden"]
 
 st.set_page_config(
     "Sentiscope",
-    page_icon="\U0001f50e",  # a character: a material icon would be fetched from an outside host
+    page_icon="\U0001f50e",  # a character, since a Material icon would be loaded from another host
     layout="wide",
     initial_sidebar_state="collapsed" if state.is_projector() else 230,
 )

@@ -49,7 +49,7 @@ class OneStepBack:
     HISTORY = (Path(__file__).parent / "assets" / "history.js").read_text(encoding="utf-8")
     SCRIPT = f"<script>window.__streamlit = {{ BACKEND_BASE_URL: {BASE} }};\n{HISTORY}</script>".encode()
     UNASKED = (b"accept-encoding", b"range", b"if-none-match", b"if-modified-since")
-    """What would make the answer another one than the page as it lies on disk."""
+    """Removed request headers: with them, the response would not be the full, uncompressed file."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -70,7 +70,7 @@ class OneStepBack:
                 if kind.startswith("text/html"):
                     begun.update(message)
                     return
-            if not begun:  # anything else goes out as it comes
+            if not begun:  # all other responses pass unchanged
                 await send(message)
                 return
             body.extend(message.get("body", b""))

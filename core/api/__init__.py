@@ -82,7 +82,7 @@ VERBS: dict[str, str] = {
     "sweeps cancel": "sweeps:sweeps_cancel",
     "sweeps rm": "sweeps:sweeps_remove",
 }
-"""Command → module of this room and function."""
+"""Command → module of `core.api` and function."""
 PYTHON = {
     "ablation": ("lambdas", "parts"),
     "attribution": ("methods",),
@@ -92,7 +92,7 @@ PYTHON = {
     "runs": ("runs_history", "runs_predictions", "runs_table"),
     "training": ("resume", "tabulate_scores", "describe_start", "summarize_run"),
 }
-"""Module → what is for Python alone: arrays, frames, figures, and parts of other verbs."""
+"""Module → functions for Python only: arrays, frames, figures, and parts of other verbs."""
 
 
 def load_verb(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:

@@ -152,8 +152,5 @@ CONFIDENCE = Figure(
     ),
     how="Each bar covers a twentieth of the probabilities; the line is the threshold.",
     options=thresholding.OPTIONS,
-    sizes=lambda decision: {
-        "right answers": int(decision.correct.sum()),
-        "wrong answers": int((~decision.correct).sum()),
-    },
+    sizes=lambda each: {"right answers": int(each.correct.sum()), "wrong answers": int((~each.correct).sum())},
 )

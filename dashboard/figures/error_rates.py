@@ -31,9 +31,8 @@ class ErrorRates:
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
-    """As `core.error_analysis.risk_ratio.build_risk_table` gives them; `tag` is the rule that selects the rows."""
-    picked: str = ""
-    """The rule that is a word of the selection; empty: none is."""
+    """Rows of `core.error_analysis.risk_ratio.build_risk_table`; `tag` is the filter rule that selects a group."""
+    picked: str = ""  # the rule of a row that is part of the filter; empty: none
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
@@ -72,18 +71,17 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
     """Mark a risk ratio with its interval on a log axis; empty without an interval."""
     if row["ratio_interval"] is None:
         return Mark()
-    most = math.log2(FARTHEST)
     low, high = row["ratio_interval"]
     value = "no errors elsewhere" if row["ratio"] is None else number(row["ratio"], 2)
     to = "and more" if high is None else f"to {number(high, 2)}"
     p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
     said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
-    return Mark(
-        _clip_log(row["ratio"], most), _clip_log(low, most), _clip_log(high, most), not row["differs"], said=said
-    )
+    ratio, start, end = map(_clip_log, (row["ratio"], low, high))
+    return Mark(ratio, start, end, not row["differs"], said=said)
 
 
-def _clip_log(ratio: float | None, most: float) -> float:
+def _clip_log(ratio: float | None) -> float:
+    most = math.log2(FARTHEST)
     if ratio is None:
         return most
     return max(-most, min(most, math.log2(ratio))) if ratio > 0 else -most
@@ -108,11 +106,9 @@ def write_tag(tag: str, small: str = "") -> TextCell:
 
 def _name_tag(row: Mapping[str, Any]) -> TextCell:
     name, _, value = row["tag"].partition("=")
-    return (
-        write_tag(value, "no cause" * _is_consequence(row))
-        if name == TAG
-        else TextCell(format_value(value), small=name)
-    )
+    if name == TAG:
+        return write_tag(value, "no cause" * _is_consequence(row))
+    return TextCell(format_value(value), small=name)
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
@@ -250,8 +246,7 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
 
 
 MOST = 4
-WORTH = 1.0
-"""Excess errors below which nothing is advised."""
+WORTH = 1.0  # fewest excess errors that lead to a suggested step
 
 
 class NextStep(NamedTuple):

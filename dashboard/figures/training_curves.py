@@ -19,11 +19,10 @@ from dashboard.figures.training_log import Curves
 
 def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     """Return the points of a run's training curves as tables, for export."""
+    after = {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
     tables = {
         "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
-        "Validation": pd.DataFrame(
-            {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
-        ),
+        "Validation": pd.DataFrame(after),
     }
     if curves.lambdas:
         columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
@@ -31,11 +30,9 @@ def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     return tables
 
 
-SMALLEST_CHANGE = 1e-3  # the change panels are magnified no further than this
-NAMES = 1.3
-"""The axis is this much longer than the training, for the names at the ends of the lines."""
-LIVE = "live"
-"""One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
+SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
+NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
+LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
 def draw_learning(curves: Curves, look: Look) -> go.Figure:
@@ -104,9 +101,8 @@ def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
         change = {layer: tuple(value - line[0] for value in line) for layer, line in lines.items()}
         _draw_lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
         _draw_lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
-    figure.update_xaxes(
-        range=[0, curves.epochs * 1.16], tickvals=_list_epoch_ticks(curves.epochs), showticklabels=False
-    )
+    ticks = _list_epoch_ticks(curves.epochs)
+    figure.update_xaxes(range=[0, curves.epochs * 1.16], tickvals=ticks, showticklabels=False)
     figure.update_xaxes(title="epoch", showticklabels=True, row=len(titles))
     figure.update_yaxes(nticks=5, exponentformat="none")
     figure.update_layout(uirevision=LIVE)
@@ -129,7 +125,7 @@ def _draw_lambda_panel(
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
         figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
         color = t.muted if layer < layers / 2 else t.ink
-        own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # over the line of zero
+        own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # hides the zero line
         figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
     figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
     figure.update_yaxes(range=list(limits), **at)

@@ -17,9 +17,9 @@ class Screen(NamedTuple):
     letter: str = ""
     """The key that opens it after g, in the presenter; empty: none."""
     of_run: bool = True
-    """Whether it shows a run or its data, so that a slice can be picked without a selection."""
+    """Whether the page shows a run or its data, so that a slice can be selected there."""
     of_texts: str = ""
-    """Why it cannot show a run that tags words; empty: it can."""
+    """Why the page cannot show runs that tag words; empty: it can."""
 
 
 PAGES = {

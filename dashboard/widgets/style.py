@@ -33,7 +33,7 @@ def send_style() -> None:
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
     colors = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.is_projector() else ""
-    # What opens above the page hangs outside of it, where the browser knows of no theme.
+    # Menus and dialogs are outside the page element, where the theme's variables are not defined.
     above = f"[data-testid=stPopoverBody]{{color-scheme:{'dark' if get_look().dark else 'light'}}}"
     st.html(f"<style>:root{{{colors}}}{root}{above}{read_asset('page.css')}</style>")
 
