@@ -51,7 +51,7 @@ def show_page() -> None:
         show_header("Sentence", QUESTION, list_facts(record))
         show_empty(*_explain_no_weights(record), "train")
         return
-    show_header("Sentence", QUESTION, list_facts(record, describe_attention(record)), low=True)
+    show_header("Sentence", QUESTION, list_facts(record, describe_attention(record)))
     fill_text(record, get_current_text(record)[0] or choose_default_text(record))
     add_style("bench.css")
     show_text_part(record, partial(_show_reading, others=list_other_runs(record)))
