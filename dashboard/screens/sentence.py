@@ -162,7 +162,7 @@ def _pick_label(record: RunRecord, view: SentenceView, ought: str, key: str) -> 
         index=classes.index(ought) if ought in classes else None,
         placeholder="Choose a class",
         key=key,
-        help=f"{record.run} predicts {escape_label(view.label)}",
+        help=f"{data.label_run(record.run)} predicts {escape_label(view.label)}",
     )
 
 
@@ -176,7 +176,7 @@ def _pick_labels(record: RunRecord, view: SentenceView, ought: str, key: str) ->
         default=true if ought else said,
         placeholder=NOTHING,
         key=key,
-        help=f"All correct labels; {record.run} predicts {escape_label(', '.join(said)) or NOTHING}",
+        help=f"All correct labels; {data.label_run(record.run)} predicts {escape_label(', '.join(said)) or NOTHING}",
     )
 
 
