@@ -65,9 +65,8 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.Data
             state.open_page(selection.SENTENCE)
         return {}
     rows = kept[:MOST]
-    shown = ClassList(
-        rows, _predict_examples([record.run, *beside], rows), record.run, len(kept), _label_runs([record.run, *beside])
-    )
+    runs = [record.run, *beside]
+    shown = ClassList(rows, _predict_examples(runs, rows), record.run, len(kept), _label_runs(runs))
     # A name of its own for each state of the list: a chosen row is a place, where another sentence may stand now.
     name = f"{COUNTER_EXAMPLES.name}-{_describe_list(rows)}"
     key, reading = f"fig-{name}", str(COUNTER_EXAMPLES.reading)
