@@ -108,7 +108,7 @@ def show_page() -> None:
 def _show_comparison(source: Source) -> None:
     try:
         tables = _show_models(source)
-    except InputError as error:  # the metric is not defined on these rows
+    except InputError as error:  # the metric is undefined on these rows
         show_problem("These runs cannot be compared by this metric", str(error))
         return
     tables |= _show_pair(source)
@@ -129,7 +129,7 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
         key=state.COMPARE,
         bind="query-params",
         placeholder="Choose two runs or more",
-        help="Runs that differ only in seed or fold count as one model. You can also select models on Overview.",
+        help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
     )
     return [done[name] for name in names if name in done]
 
@@ -238,7 +238,7 @@ def _show_maps(source: Source) -> None:
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
-    shape = COST.read_data(source)  # not kept: another run, or a measurement, changes it
+    shape = COST.read_data(source)  # not cached: new runs and measurements change it
     show(COST, shape)
     lacking = [each.run for each in (source.record, *source.others) if data.read_efficiency(each).one is None]
     if lacking:

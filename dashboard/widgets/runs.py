@@ -23,7 +23,7 @@ from dashboard.widgets.progress import show_job, start_analyses
 SHORT = 20
 """Characters of a name that the picker shows; a longer name also appears below it."""
 STARTER = "It comes with Sentiscope: reinstall Sentiscope, or run `git restore trained` in a checkout."
-"""What to do about a starter run that is damaged; it cannot be deleted."""
+"""Advice for a damaged starter run, which cannot be deleted."""
 WHAT = "This deletes its record, curves, weights, predictions and maps for good. Other runs do not change."
 
 
@@ -37,13 +37,15 @@ def pick_run() -> None:
     if asked and asked not in names and not state.get_run():
         state.set_value(state.MISSING, asked)
     elif names and not state.get_run() and not state.get_value(state.MISSING, ""):
-        state.set_initial(state.RUN, (choose_default_run(records) or records[0]).run)  # none finished: the newest
+        state.set_initial(
+            state.RUN, (choose_default_run(records) or records[0]).run
+        )  # without a finished run: the newest
     if said := state.pop_value(state.REMOVED):
         show_finding(*said)
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
         "Run that all pages show",
-        names,  # as they are: what is shown here is what the URL carries
+        names,  # the shown names are the values in the URL
         index=None,
         key=state.RUN,
         bind="query-params",
@@ -52,7 +54,7 @@ def pick_run() -> None:
         label_visibility="collapsed",
         disabled=not names,
     )
-    state.drop_keys(state.REQUESTED)  # the browser knows it now
+    state.drop_keys(state.REQUESTED)  # the browser has received it
     if state.get_run():
         state.drop_keys(state.MISSING)
         if len(state.get_run()) > SHORT:
@@ -75,7 +77,7 @@ def get_chosen_run() -> RunRecord | None:
 def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """Return the record of the chosen run; if there is none to show, explain that on the page and return None.
 
-    `purpose` says what the page would show with a run, such as "Errors appear here".
+    `purpose`: what the page shows for a run, such as "Errors appear here".
     """
     records = {record.run: record for record in data.list_runs()}
     record = records.get(state.get_run())
@@ -155,7 +157,7 @@ def _remove_run(run: str) -> None:
     except SentiscopeError as error:
         state.set_value(state.REMOVED, ("The run was not deleted", str(error)))
         return
-    state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, which now holds another run
+    state.clear_clicks(state.ROWS)  # the selected row number now means another run
     if state.get_run() == run and (first := choose_default_run(data.list_runs())):
         state.choose_run(first.run)
     state.set_value(state.REMOVED, (f"“{run}” is deleted", "All its files are gone."))
@@ -166,8 +168,8 @@ def is_refused(record: RunRecord | None, page: str) -> bool:
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     show_header(PAGES[page].title, "", list_facts(record))
-    what = "See Tokens for its sentences, errors and types, and to tag your own sentence."
+    what = "See Tagging for its sentences, errors and types, and to tag your own sentence."
     show_finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
-    if st.button("Open Tokens", type="primary", key="to-tokens"):
+    if st.button("Open Tagging", type="primary", key="to-tokens"):
         state.open_page("tokens")
     return True
