@@ -40,7 +40,10 @@ WATCH = """([event, seen, name]) => {
 CURVE = "document.querySelector('.st-key-fig-learning .scatterlayer .trace path')"
 METRICS = "[...document.querySelectorAll('.s-cap')].some((line) => line.textContent.includes('Test accuracy'))"
 COUNT_SENT = """const send = WebSocket.prototype.send;
-WebSocket.prototype.send = function (data) { window.messages = (window.messages ?? 0) + 1; return send.call(this, data); };"""
+WebSocket.prototype.send = function (data) {
+    window.messages = (window.messages ?? 0) + 1;
+    return send.call(this, data);
+};"""
 OF_ALL = "/[0-9].* of 25/.test(document.querySelector('%s')?.innerText ?? '')"
 LASSO_PARTS = {
     "sent": ("lasso: the browser asks, having marked the points", "window.messages"),
