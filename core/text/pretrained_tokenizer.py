@@ -1,7 +1,7 @@
 """The tokenizer of a pretrained encoder, as its authors published it.
 
-A pipeline comes from an untrusted file, and some parts turn thirty letters into gigabytes, which ends the whole
-process. So only the parts of the supported families are allowed, each once, and none that adds much text.
+A pipeline comes from an untrusted file. Some components turn thirty letters into gigabytes, which kills the process, so
+only components of the supported families are allowed, each once, and none that adds much text.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ KNOWN = {
     "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Replace", "WordPiece"),
     "model": ("BPE", "Unigram", "WordLevel", "WordPiece"),
 }
-"""By part of a pipeline the kinds that it may have."""
+"""Part of a pipeline → kinds of component that it may have."""
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
 BLANKS = " {2,}"
-"""The one regular expression that is read: several blanks become one, as SentencePiece has it."""
+"""The only regular expression that is allowed: SentencePiece replaces several blanks by one."""
 LONGEST_REPLACED = 100
-"""Bytes that a table of Precompiled may put in the place of a character; the longest of Unicode's have 33."""
+"""Bytes by which a table of Precompiled may replace a character, at most; Unicode's longest replacement has 33."""
 LONGEST_WORD = 1_000
-"""Characters of a word that WordPiece looks through; BERT has 100, and the time grows with the square."""
+"""Characters of a word that WordPiece reads, at most; BERT has 100, and the time grows with the square."""
 
 
 def check_pipeline(text: str) -> None:
@@ -54,7 +54,7 @@ def check_pipeline(text: str) -> None:
         for each in _iterate_parts(tree.get(part)):
             kind = each.get("type", "")
             if part == "model" and not kind:
-                continue  # older files leave it out; the library tells the models apart by their fields
+                continue  # older files omit it; the library recognises the model by its fields
             if kind not in known:
                 raise ValueError(f"its {part} has a part {kind!r:.40}, which is not read; known are {', '.join(known)}")
             if kind in kinds and kind != "Replace":
@@ -114,7 +114,7 @@ def convert_panics() -> Iterator[None]:
 
 
 NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))
-"""What padding, an unknown word, the beginning and the end of a text are called, the usual name first."""
+"""Names of padding, the unknown word, the beginning and the end of a text; the usual name first."""
 BLOCK = 4096
 
 
@@ -124,7 +124,7 @@ class PublishedTokenizer(NamedTuple):
     pipeline: str
     """The text of its `tokenizer.json`."""
     longest: int
-    """Tokens of a text that the backbone has places for, without those at its beginning and end."""
+    """Tokens of a text that the backbone has positions for, without its special tokens at both ends."""
     name: str
 
 
@@ -144,11 +144,11 @@ class PretrainedTokenizer(Tokenizer):
         self._model.no_truncation()
         self._model.no_padding()
         self.specials = tuple(self._find_special(names) for names in NAMES)
-        """Rows of padding, the unknown word, the beginning and the end in the table of the backbone."""
+        """Rows of padding, the unknown word, the beginning and the end in the backbone's embedding table."""
         self._unknown = self.specials[1]
         self._between, self._longest = self._find_between(), 0
         self.rows = 1 + max(self._model.get_vocab().values())
-        """Of the backbone's table that its tokenizer asks for; some may have no token."""
+        """Rows of the backbone's embedding table that its tokenizer can use; some may have no token."""
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:

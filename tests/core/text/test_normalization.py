@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.normalization import list_steps, make_text_keys, normalize_text
+from core.text.normalization import list_steps, make_text_keys, prepare
 from core.text.tokenizer_factory import fit_tokenizer
 
 TEXTS = st.text(max_size=60)
+
+
+def normalize(text, kind, marks=False, cased=False):
+    return prepare(text, TextConfig(normaliser=kind, mark_elongation=marks, mark_capitals=marks), cased=cased)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +36,7 @@ TEXTS = st.text(max_size=60)
     ],
 )
 def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
-    assert normalize_text(text, kind) == expected
+    assert normalize(text, kind) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,7 +55,7 @@ def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
     ],
 )
 def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
-    assert normalize_text(text, "tweet-clean") == expected
+    assert normalize(text, "tweet-clean") == expected
 
 
 @pytest.mark.parametrize(
@@ -71,8 +75,8 @@ def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
     ],
 )
 def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_finds_them(text, paper, released):
-    assert normalize_text(text, "tweet-clean") == paper
-    assert normalize_text(text, "tweet-clean-as-released") == released
+    assert normalize(text, "tweet-clean") == paper
+    assert normalize(text, "tweet-clean-as-released") == released
 
 
 @pytest.mark.parametrize(
@@ -90,26 +94,26 @@ def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_fin
     ],
 )
 def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
-    assert normalize_text(text, kind, elongation=True, capitals=True) == expected
+    assert normalize(text, kind, marks=True) == expected
 
 
 def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normalizer_is_named():
-    assert normalize_text("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
-    assert normalize_text("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
+    assert normalize("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
+    assert normalize("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
     with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
-        normalize_text("a", "upper")
+        normalize("a", "upper")
 
 
 @pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
 def test_a_normalized_text_is_composed_storable_and_stays_and_marks_change_only_what_they_mark(kind, text):
-    once = normalize_text(text.replace("&", ""), kind)
-    assert normalize_text(once, kind) == once
-    marked = normalize_text(text, kind, elongation=True, capitals=True)
+    once = normalize(text.replace("&", ""), kind)
+    assert normalize(once, kind) == once
+    marked = normalize(text, kind, marks=True)
     if "xx" not in marked:
-        assert marked == normalize_text(text, kind)
-    result = normalize_text(text, "none")
+        assert marked == normalize(text, kind)
+    result = normalize(text, "none")
     assert result == unicodedata.normalize("NFC", result)
     assert result == " ".join(result.split())
     result.encode("utf-8")

@@ -3,7 +3,7 @@
 import pytest
 
 from core.text.config import TextConfig
-from core.text.normalization import NORMALIZERS, make_text_keys, normalize_text
+from core.text.normalization import NORMALIZERS, make_text_keys, prepare
 from core.text.special_ids import FIRST
 from core.text.text_pairs import MARK, SIGN, divide_tokens, is_mostly_pairs, join_pair, split_pair
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
@@ -22,8 +22,8 @@ def test_what_was_joined_is_parted_again_and_no_text_can_say_the_mark():
 @pytest.mark.parametrize("kind", NORMALIZERS)
 def test_each_text_is_normalized_by_itself(kind):
     first, second = "A LOVELY #DayOut, see http://x.y/z", "not so @you 2 &amp; <b>"
-    both = normalize_text(join_pair(first, second), kind)
-    assert both == MARK.join([normalize_text(first, kind), normalize_text(second, kind)])
+    config = TextConfig(normaliser=kind)
+    assert prepare(join_pair(first, second), config) == MARK.join([prepare(first, config), prepare(second, config)])
 
 
 @pytest.mark.parametrize("config", KINDS)
