@@ -1,7 +1,7 @@
 """The AdamW optimiser (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`.
 
-Parameter groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
-Every optimizer class of torch imports torch's compiler when it is created: that would delay each training by a second.
+Lambda has no weight decay; all other parameters have it (NDT, section 3), or only matrices. torch's own optimizer
+classes import its compiler when they are created, which would delay each training by a second.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AdamW:
         """Create an AdamW optimiser from parameter groups: `names`, `params`, `weight_decay` and `rate`."""
         self.groups = groups
         self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
-        """Part → name → tensor, of the parameters that had a gradient so far."""
+        """Part → name → tensor, for the parameters that had a gradient so far."""
 
     def restore(self, moments: Mapping[str, Mapping[str, Tensor]]) -> None:
         """Load the AdamW moments of a checkpoint; KeyError if a parameter is missing."""
@@ -85,8 +85,8 @@ def freeze_layers(model: Model, config: TrainingConfig) -> None:
 def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
     """Split a model's trainable parameters into groups for AdamW, by weight decay and learning-rate factor.
 
-    `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
-    far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).
+    `rate` is the factor on the learning rate: `lambda_lr` for the parameters of lambda, times `layer_decay` to the
+    power of the distance from the head (Howard and Ruder 2018; Clark et al. 2020).
     """
     lambdas = model.name_lambda_parameters()
     groups: dict[tuple[str, float], list[str]] = {}

@@ -28,9 +28,9 @@ from core.training.history import HistoryWriter
 from core.training.training_stage import Events, TrainingStage
 
 SHARE = 0.15
-"""Of the tokens that are known, how many are to be guessed."""
+"""Share of the known tokens that the model has to predict."""
 HIDDEN, RANDOM = 0.8, 0.1
-"""Of those, how many the model reads as unknown, and how many as another one; it reads the rest as they are."""
+"""Shares of these that are replaced by the unknown token and by a random one; the rest stays unchanged."""
 
 
 class MaskedBatch(NamedTuple):
@@ -51,7 +51,7 @@ def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked
     polarity, grams = batch.polarity, batch.grams
     if polarity is not None:
         polarity = torch.where((hidden | swapped)[..., None], NEUTRAL, polarity)
-    if grams is not None:  # letters would give the word away
+    if grams is not None:  # n-grams would reveal the word
         grams = grams.masked_fill((hidden | swapped)[..., None], 0)
     return MaskedBatch(batch._replace(ids=read, polarity=polarity, grams=grams), places)
 
@@ -59,9 +59,8 @@ def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked
 def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
     """Replace each token of a batch by the unknown token with probability `share` (word dropout).
 
-    Its part of speech and character n-grams stay, and so does padding; a class token is put before the texts later.
-    Drawn from torch's global generator on the CPU, where the batch has to be; nothing is drawn at 0. The `mark` between
-    the texts of a pair is no word.
+    Parts of speech, character n-grams, padding and the separator `mark` of a pair stay; the class token is added later.
+    The batch must be on the CPU, whose global torch generator draws the tokens; nothing is drawn at 0.
     """
     if not share:
         return batch
@@ -96,7 +95,7 @@ class Masking(TrainingStage):
     model: EncoderClassifier
     tokens: TokenTable
     config: TrainingConfig
-    """`masked_epochs`, and what both stages share: batches, rate, decay, clipping, precision, seed."""
+    """`masked_epochs`, and the settings that both stages use: batches, rate, decay, clipping, precision, seed."""
     history: Path
     checkpoint: Path
     device: torch.device
@@ -109,7 +108,7 @@ class Masking(TrainingStage):
             torch.manual_seed(self.config.seed)
             self.guess = Guess(width, vocabulary).to(self.device)
         self.both = nn.ModuleDict({"model": self.model, "guess": self.guess})
-        self.model.head.requires_grad_(False)  # it has no part in this
+        self.model.head.requires_grad_(False)  # this stage does not use it
         config = self.config
         guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
         own = {"names": list(guess), "params": list(guess.values()), "weight_decay": config.weight_decay, "rate": 1.0}
