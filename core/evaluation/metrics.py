@@ -36,11 +36,11 @@ def evaluate(
     """Compute every metric of predictions that is defined for these rows; `explain_left_out` explains the others.
 
     Args:
-        labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
+        labels: (n,) class numbers, in a multi-label task (n, C) zeros and ones.
         probabilities: (n, C); InputError if they do not fit the labels.
         task: Single or multi.
-        thresholds: (C,) or one for all, of a multi-label task.
-        ordered: Whether the class numbers are places on a scale.
+        thresholds: (C,) or one for all labels of a multi-label task.
+        ordered: Whether the classes are on an ordinal scale.
     """
     scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
@@ -105,7 +105,7 @@ def evaluate_classes(
 ) -> dict[str, dict[str, float]]:
     """Compute precision, recall, F1 and support of each class, and its ROC AUC and average precision where defined.
 
-    Of a multi-label task also the threshold that it is predicted above.
+    In a multi-label task also each label's threshold.
     """
     scores = build_scores(labels, probabilities, task, thresholds)
     if len(classes) != probabilities.shape[1]:
@@ -137,10 +137,7 @@ def compute_confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -
 
 
 def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
-    """Describe which classes a macro average covers, if some classes have no row; empty if all have rows.
-
-    `counts` are as `compute_confusion` gives them.
-    """
+    """Describe which classes a macro average covers, if some have no row in a confusion matrix; else return empty."""
     table = np.asarray(counts)
     absent, said = table.sum(1) == 0, table.sum(0) > 0
     if not absent.any():
@@ -176,14 +173,14 @@ def compute_calibration(labels: np.ndarray, probabilities: np.ndarray) -> list[d
 def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
     """Return the ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
 
-    Empty lists where the class or the rest has no row. The first threshold, where nothing is claimed, is 1.
+    The lists are empty if the class or the rest has no row. The first threshold, at which no row is predicted, is 1.
     """
     scores = build_scores(labels, probabilities)
     true, false, thresholds = _count_positives(scores, number)
     if not len(true) or not true[-1] or not false[-1]:
         return {"fpr": [], "tpr": [], "threshold": []}
     true, false, thresholds = np.append(0, true), np.append(0, false), np.append(1, thresholds)
-    # A point inside a straight piece shows nothing.
+    # Points inside a straight segment are left out.
     turns = (np.diff(true, 2) != 0) | (np.diff(false, 2) != 0)
     keep = np.concatenate([[True], turns, [True]])
     return {

@@ -1,8 +1,8 @@
 """Spans of tagged words, and the agreement of predicted spans with labelled ones.
 
 A span is correct if its type and both ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
-CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that continues nothing
-begins a span too. Tests compare with seqeval; counts here are by sentence, since intervals resample sentences.
+CoNLL-2003 shared task"). As in the official script and seqeval, an `I-` tag that continues no span begins one. Counts
+are by sentence, since intervals resample sentences.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.evaluation.scores import SIDES, Part, divide_safely
 
 Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
 KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")
-"""Right · same words, another type · words in common, another border · nothing said · nothing there."""
+"""Right · same words, other type · shared words, other border · no predicted span · no labelled span."""
 
 
 class WordSpan(NamedTuple):
@@ -28,7 +28,7 @@ class WordSpan(NamedTuple):
 
     kind: str
     first: int  # its first word, from 0
-    end: int  # and the one behind its last
+    end: int  # the word after its last one
 
 
 class SpanMatch(NamedTuple):
@@ -66,9 +66,9 @@ def decode_spans(tags: Sequence[str]) -> list[WordSpan]:
 def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
     """Match labelled and predicted spans of a sentence; return the matches in the order of their first words.
 
-    Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
-    common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
-    of the labels, and the first three with `spurious` to those that are said.
+    Spans of the same words are matched first, then, among the others, the first spans that share a word. A span has at
+    most one match, so that `right`, `wrong type`, `wrong border` and `missed` add up to the labelled spans, and the
+    first three with `spurious` to the predicted ones.
     """
     true, claimed = decode_spans(label), decode_spans(said)
     there = {span[1:]: span for span in claimed}
@@ -76,7 +76,7 @@ def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
     met = {each.span[1:] for each in found}
     left = [span for span in true if span[1:] not in met]
     waiting = [span for span in claimed if span[1:] in there]
-    place = 0  # no two of a side overlap: what ends before a span ends before all that follow
+    place = 0  # spans of one side do not overlap: a span that ends before this one ends before all later ones
     for span in left:
         while place < len(waiting) and waiting[place].end <= span.first:
             found.append(SpanMatch("spurious", None, waiting[place]))
