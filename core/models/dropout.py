@@ -64,8 +64,8 @@ def activate_dropout(model: Network, seed: int) -> Network:
 def shuffle_weights(model: Network, seed: int) -> Network:
     """Return a copy of a model with the numbers of each weight tensor shuffled; buffers are unchanged.
 
-    Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
-    numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.
+    Adebayo et al. (2018), "Sanity checks for saliency maps", draw new weights. Here each tensor keeps its numbers, so
+    that the control has weights of the same size, also for a linear model, which starts from zeros.
     """
     other, random = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from core.exceptions import InputError
 from core.models.activation_record import SILENT, Record
 
-TAGS = 12  # Universal parts of speech; ids 1 to 12, 0 where unknown or padded
+TAGS = 12  # Universal parts of speech, ids 1 to 12; 0: unknown or padded
 CLASS_TAG = TAGS + 1
 TAG_STD = 0.02
 
@@ -68,7 +68,7 @@ class PolarityAware(nn.Module):
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
         """Return the position encodings (B, L, d) to add to embeddings x, given part-of-speech tags (B, L).
 
-        Texts in a language without a tagger have no tags: then every tag is unknown, and the third term adds nothing.
+        Texts in a language without a tagger have no tags; then the third term is 0.
         """
         waves = compute_sinusoid(x.shape[1], x.shape[2], x.device)
         p = self.alpha * waves
@@ -101,10 +101,8 @@ class CharacterNGrams(nn.Module):
     def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
         """Return the mean n-gram embedding (B, L, d) of each token from hash buckets (B, L, K); 0 means no n-gram.
 
-        Those that are `off` (token, n-gram), in all texts or of each, add 0, while the others weigh as before.
-
-        Raises:
-            InputError: the texts come without n-grams.
+        N-grams that are `off`, given as (token, n-gram) for all texts or each, add 0; the others keep their weight.
+        Raises InputError for texts without n-grams.
         """
         if grams is None:
             raise InputError("this model reads character n-grams of words, and these texts come without them")
@@ -113,7 +111,7 @@ class CharacterNGrams(nn.Module):
         there = grams > 0
         ends = there.sum(-1).flatten().cumsum(0)
         starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-        # Without the padding in it: half of the time of a bag that skips it.
+        # Padding is removed first, which takes half the time of a bag with a padding index.
         total = F.embedding_bag(grams[there] - 1, self.table.weight, starts, mode="sum")
         return total.view(*grams.shape[:2], -1) / count.clamp(min=1)
 
@@ -130,7 +128,7 @@ def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> 
 
 
 MARK = 2
-"""The id of the mark between two texts in every tokenizer of ours; it is the last token of the first text."""
+"""The id of the pair mark in all tokenizers; it is the last token of the first text."""
 
 
 def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:
