@@ -54,7 +54,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_are_any():
+def test_baselines_measure_all_splits_except_train_and_test_phenomena():
     result = fit_baseline(dataset())
     assert result["model"] == "tfidf-logreg"
     assert result["C"] == 0.25
@@ -71,7 +71,7 @@ def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_
 
 @pytest.mark.slow
 @each_yardstick
-def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
+def test_new_texts_get_the_same_predictions_as_split_texts(model):
     known = fit_baseline(dataset(), model)
     texts = dataset().splits["test"]["text"].tolist()
     said = predict_split("f", ("bad", "good"), "test", kept, model)
@@ -82,7 +82,7 @@ def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
     assert answers.sum(1) == pytest.approx(np.ones(82))
 
 
-def test_it_is_fitted_where_none_is_kept_and_an_unwritable_cache_only_warns(cache, tmp_path, monkeypatch, capsys):
+def test_baselines_are_fitted_if_not_cached_also_without_writable_cache(cache, tmp_path, monkeypatch, capsys):
     answers = predict_new_texts("f", ("bad", "good"), ["good", "bad"], dataset)
     assert answers.argmax(1).tolist() == [1, 0]
     assert len(list(cache.glob("*.npz"))) == 1
@@ -94,7 +94,7 @@ def test_it_is_fitted_where_none_is_kept_and_an_unwritable_cache_only_warns(cach
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [None, b"PK"])
-def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
+def test_missing_cached_predictions_are_recomputed(content, cache):
     fit_baseline(dataset())
     (path,) = cache.glob("*.npz")
     whole = path.read_bytes()
@@ -104,7 +104,7 @@ def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
 
 
 @pytest.mark.slow
-def test_each_data_set_and_model_is_measured_and_then_read(cache, monkeypatch):
+def test_baselines_are_cached_by_data_set_and_model(cache, monkeypatch):
     every = [(dataset(), model) for model in module.YARDSTICKS]
     every += [(dataset(**change), module.WORDS) for change in ({"fingerprint": "g"}, {"classes": ("neg", "pos")})]
     first = [fit_baseline(*each) for each in every]
@@ -115,7 +115,7 @@ def test_each_data_set_and_model_is_measured_and_then_read(cache, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatch):
+def test_new_metrics_invalidate_cached_baselines(monkeypatch):
     fit_baseline(dataset())
     later = dataclasses.replace(METRICS["accuracy"], name="later")
     monkeypatch.setitem(METRICS, "later", later)
@@ -124,7 +124,7 @@ def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", ["{}", "\x00"])
-def test_a_damaged_file_is_replaced(content, cache):
+def test_damaged_baseline_caches_are_replaced(content, cache):
     first = fit_baseline(dataset())
     (path,) = cache.glob("*.json")
     path.write_text(content)
@@ -134,7 +134,7 @@ def test_a_damaged_file_is_replaced(content, cache):
 
 
 @pytest.mark.slow
-def test_several_labels_per_text_are_measured_at_half_and_at_thresholds_of_validation():
+def test_multi_label_baselines_have_metrics_at_half_and_tuned_thresholds():
     result = fit_baseline(several())
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
     assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}

@@ -18,14 +18,14 @@ LIKE_THEM = in_full("brier", "precision_weighted", "mae", "quadratic_kappa", "av
 
 
 @pytest.mark.parametrize(("rows", "least", "most"), [(200, 0.02, 0.04), (1000, 0.03, 0.05)])
-def test_mcnemar_is_conservative_and_less_so_of_more_rows(studies, rows, least, most):
+def test_mcnemar_is_conservative_and_less_with_more_rows(studies, rows, least, most):
     random, count = np.random.default_rng(rows), studies(2000)
     ps = [run_test({(0, -1): both(*models(random, rows))}, METRICS["accuracy"]).p for _ in range(count)]
     assert agrees(sum(p < 0.05 for p in ps), count, least, most)
 
 
 @pytest.mark.parametrize("metric", [*OTHERS, *LIKE_THEM])
-def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, metric):
+def test_other_metrics_have_4_to_5_percent_false_positives(studies, metric):
     random, count = np.random.default_rng(7), studies(2000)
     ps = [
         run_test({(0, -1): all_apart(*models(random, 400))}, METRICS[metric], Draws(METRICS[metric], 200, seed)).p
@@ -35,7 +35,7 @@ def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, met
 
 
 @pytest.mark.parametrize("rows", [26, 45])
-def test_with_few_rows_that_differ_the_interval_of_an_f1_difference_leaves_chance_out_in_5_percent(studies, rows):
+def test_f1_intervals_with_few_differing_rows_exclude_0_in_5_percent(studies, rows):
     """From the ten rows on that an interval needs."""
     random, count = np.random.default_rng(rows), studies(2000)
     pairs = (both(*models(random, rows)) for _ in range(count))
@@ -58,7 +58,7 @@ def with_scales(random, rows, *scales):
 
 
 @pytest.mark.parametrize("scale", [1.0, *in_full(1.25, 1.8)])
-def test_equal_calibration_errors_are_told_apart_by_chance_only(studies, scale):
+def test_equal_calibration_errors_have_5_percent_false_positives(studies, scale):
     """Both calibrated, a little or much too sure: 8,000 studies, as the swaps themselves cost little."""
     random, parts, count, called = np.random.default_rng(3), METRICS["ece"].parts, studies(8000), 0
     for seed in range(count):
@@ -69,7 +69,7 @@ def test_equal_calibration_errors_are_told_apart_by_chance_only(studies, scale):
     assert agrees(called, count, 0.04, 0.055)
 
 
-def test_one_too_sure_and_one_as_much_too_timid_are_told_apart_by_chance_only(studies):
+def test_over_and_underconfident_models_have_5_percent_false_positives(studies):
     """Swaps would mix the two and call 8 to 11 %; rows are drawn."""
     random, count = np.random.default_rng(3), studies(2000)
     pairs = (all_apart(*with_scales(random, 400, 1.8, 0.5846)) for _ in range(count))
@@ -78,7 +78,7 @@ def test_one_too_sure_and_one_as_much_too_timid_are_told_apart_by_chance_only(st
 
 
 @pytest.mark.parametrize("metric", ["accuracy", *in_full("f1_macro")])
-def test_after_holm_a_family_of_four_equally_good_models_has_a_false_better_in_5_percent_at_most(studies, metric):
+def test_holm_keeps_family_errors_at_5_percent(studies, metric):
     random, wrong, count = np.random.default_rng(11), 0, studies(2000)
     for seed in range(count):
         several = models(random, 400, several=4)
@@ -104,7 +104,7 @@ def weakened(random, rows, metric, kept):
     ("metric", "kept"),
     [("brier", 0.3), ("f1_macro", 0.8), *in_full(("brier", 0.15), ("brier", 0.4), ("f1_macro", 0.6))],
 )
-def test_with_the_rows_needed_the_bootstrap_finds_a_difference_in_80_percent_of_studies(studies, metric, kept):
+def test_rows_needed_give_the_bootstrap_80_percent_power(studies, metric, kept):
     random, of, count = np.random.default_rng(5), METRICS[metric], studies(400, few=100)
     rows = run_test({(0, -1): weakened(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
     ps = [

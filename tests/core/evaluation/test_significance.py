@@ -28,7 +28,7 @@ def accuracy(*pairs, draws=1000):
     return compare_classifiers({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
-def test_it_sees_a_difference_that_each_interval_alone_would_hide_and_ends_where_the_metric_does():
+def test_paired_tests_find_differences_that_separate_intervals_hide():
     worse = np.random.default_rng(0).random(1000) < 0.8
     better = worse | (np.arange(1000) % 25 == 0)  # the same but for some rows more
     found = accuracy(both(better, worse))
@@ -41,7 +41,7 @@ def test_it_sees_a_difference_that_each_interval_alone_would_hide_and_ends_where
     assert (found.difference, found.compute_interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
-def test_of_one_classifier_with_itself_it_finds_nothing_and_more_seeds_on_the_same_rows_are_no_more_texts():
+def test_equal_classifiers_do_not_differ_and_more_seeds_add_no_rows():
     one = np.arange(100) % 3 > 0
     found = accuracy(both(one, one), both(one, one))
     assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)
@@ -53,7 +53,7 @@ def test_of_one_classifier_with_itself_it_finds_nothing_and_more_seeds_on_the_sa
 
 
 @pytest.mark.parametrize(("differing", "told"), [(2, False), (9, False), (10, True)])
-def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told):
+def test_fewer_than_ten_differing_rows_have_no_interval(differing, told):
     first = np.arange(60) % 3 > 0
     second = first ^ (np.arange(60) < differing)
     found = accuracy(both(first, second))
@@ -61,7 +61,7 @@ def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told
 
 
 @pytest.mark.slow
-def test_the_width_is_that_of_the_differences_of_rows_and_wider_for_seeds_that_disagree():
+def test_intervals_widen_with_row_and_seed_variance():
     random = np.random.default_rng(1)
     first, second = random.random(2000) < 0.7, random.random(2000) < 0.7
     found = accuracy(both(first, second))
@@ -77,14 +77,14 @@ def test_the_width_is_that_of_the_differences_of_rows_and_wider_for_seeds_that_d
 
 
 @pytest.mark.parametrize(("one", "other"), [(5, 0), (8, 1), (12, 3), (30, 12), (40, 38)])
-def test_for_one_seed_it_finds_no_more_than_the_exact_test_of_the_rows_on_which_they_differ(one, other):
+def test_one_seed_is_not_more_significant_than_the_exact_test(one, other):
     first = np.array([True] * one + [False] * other + [True, False] * 50)
     second = np.array([False] * one + [True] * other + [True, False] * 50)
     exact = binomtest(one, one + other).pvalue
     assert exact / 1.3 - 0.01 < accuracy(both(first, second)).p < exact + 0.06
 
 
-def test_folds_are_drawn_apart_and_their_rows_add_up():
+def test_folds_are_resampled_separately_and_their_rows_add_up():
     random = np.random.default_rng(3)
     folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
     found = compare_classifiers(folds, Draws(METRICS["accuracy"]))
@@ -99,7 +99,7 @@ FURTHER = in_full((2, 0.2), (3, 0.0), (5, 0.2))
 @pytest.mark.study
 @pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "between"), [(1, 0.0), (3, 0.2), *FURTHER])
-def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_studies_at_most(studies, seeds, between):
+def test_equally_good_models_are_significant_in_at_most_5_percent(studies, seeds, between):
     """Rows differ in how hard they are, for each procedure in its own way; seeds are better or worse by chance."""
     random, rows, count = np.random.default_rng(seeds), 200, studies(2000, few=300)
 
@@ -133,7 +133,7 @@ def compared(first, second, seed=0):
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
+def test_5_percent_of_swaps_exceed_the_normal_quantile(seeds):
     """Of 10 rows all 1,024; each swaps a row of every seed at once."""
     random = np.random.default_rng(1)
     tables = random.normal(0, 1, (2, seeds, 10, 3))
@@ -149,7 +149,7 @@ def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
     assert compute_swap_variance(*map(list, tables)) ** 0.5 == pytest.approx(expected, rel=0.06)
 
 
-def test_one_too_sure_and_one_too_timid_are_not_swapped():
+def test_over_and_underconfident_models_are_not_swapped():
     random = np.random.default_rng(3)
     sure, timid, other = (answers(random, 1500, shift) for shift in (0.1, -0.1, 0.1))
     assert compute_swap_variance(*([METRICS["ece"].parts(each)] for each in (sure, timid))) is None
@@ -158,7 +158,7 @@ def test_one_too_sure_and_one_too_timid_are_not_swapped():
 
 @pytest.mark.parametrize("shift", [0.0, 0.05, 0.2])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 6])
-def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(shift, alpha):
+def test_the_interval_excludes_0_exactly_if_p_is_below_alpha(shift, alpha):
     random = np.random.default_rng(4)
     for seed in range(6):
         found = compared(answers(random, 120), answers(random, 120, shift), seed)
@@ -166,7 +166,7 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(shift, alp
         assert low < found.difference < high and (found.p < alpha) == (not low <= 0 <= high)
 
 
-def test_the_order_of_the_two_turns_the_sign_alone_and_a_model_and_itself_are_the_same():
+def test_swapping_models_changes_only_the_sign():
     first, second = (answers(np.random.default_rng(seed), 200) for seed in (6, 7))
     one, other = compared(first, second), compared(second, first)
     assert one.p == pytest.approx(other.p) and one.difference == pytest.approx(-other.difference)

@@ -54,7 +54,7 @@ def assert_same(some, others, atol):
 @pytest.mark.slow
 @settings(max_examples=80)
 @given(data=st.data())
-def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask(data):
+def test_banded_attention_equals_masked_dense_attention_and_gradients(data):
     draw = data.draw
     L = draw(st.sampled_from([1, 2, 3, 17, 31, 32, 33, 64, 97, 160]) | st.integers(1, 170), "L")
     lengths = draw(st.lists(st.integers(0, L), min_size=1, max_size=4), "lengths")
@@ -73,7 +73,7 @@ def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask
 
 
 @pytest.mark.slow
-def test_equals_it_in_float32_to_1e6_on_long_rows():
+def test_long_float32_texts_match_to_1e6():
     keep = kept([700, 650], 700)
     positions = globals_of(keep)
     tensors = inputs(2, 2, 2, 700, 8, 8, "token", 5, torch.float32)
@@ -87,7 +87,7 @@ def test_equals_it_in_float32_to_1e6_on_long_rows():
 
 
 @pytest.mark.slow
-def test_passes_a_numerical_gradient_check(monkeypatch):
+def test_banded_attention_passes_a_numerical_gradient_check(monkeypatch):
     monkeypatch.setattr(banded_attention, "BLOCK", 3)
     keep = kept([7, 5], 7)
     tensors = inputs(2, 2, 1, 7, 2, 2, "token", 3)
@@ -96,7 +96,7 @@ def test_passes_a_numerical_gradient_check(monkeypatch):
 
 @pytest.mark.parametrize("block", [1, 5, 32, 64])
 @pytest.mark.parametrize("buffer", [1, 20_000, 10**9])
-def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(monkeypatch, block, buffer):
+def test_block_and_buffer_sizes_do_not_change_the_result(monkeypatch, block, buffer):
     keep = kept([90, 61, 0], 90)
     tensors = inputs(3, 2, 2, 90, 3, 4, "token", 2)
     wanted = with_gradients(dense, tensors, keep, globals_of(keep), window=10)
@@ -105,7 +105,7 @@ def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(mon
     assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
 
 
-def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():
+def test_hidden_keys_have_no_weight_at_any_position():
     keep = kept([90, 70], 90)
     positions = globals_of(keep)
     hidden = [0, 13, 40, int(positions[1, 2]), 69]  # the ends, two in between and a random global
@@ -118,7 +118,7 @@ def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():
     assert torch.equal(*same)
 
 
-def test_queries_that_see_no_key_give_zero_and_finite_gradients():
+def test_queries_without_keys_give_zero_and_finite_gradients():
     keep = kept([100, 0], 100)
     positions = globals_of(keep)
     keep[0, positions[0]] = False  # the globals' gates are shut, and those of a whole stretch
@@ -133,7 +133,7 @@ def test_queries_that_see_no_key_give_zero_and_finite_gradients():
     assert all((gradient[1] == 0).all() for gradient in gradients)
 
 
-def test_views_as_projections_make_them_give_the_same():
+def test_strided_projections_give_the_same_result():
     keep = kept([70, 50], 70)
     q, k, v, c = (x.detach() for x in inputs(2, 3, 2, 70, 4, 5, "token", 1))
     strided = [x.permute(0, 3, 1, 2, 4).contiguous().permute(0, 2, 3, 1, 4) for x in (q, k)]
@@ -144,7 +144,7 @@ def test_views_as_projections_make_them_give_the_same():
     torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
-def test_under_autocast_it_computes_in_float32():
+def test_autocast_computes_in_float32():
     keep = kept([70, 50], 70)
     tensors = [x.detach().float().requires_grad_() for x in inputs(2, 2, 2, 70, 4, 4, "layer", 1)]
     args = keep, globals_of(keep)
@@ -184,7 +184,7 @@ def largest(L):
 
 
 @pytest.mark.slow
-def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
+def test_memory_is_linear_in_the_text_length(monkeypatch):
     monkeypatch.setattr(banded_attention, "BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)
     assert large == pytest.approx(4 * small, rel=0.05)
@@ -192,7 +192,7 @@ def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
 
 
 @pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
-def test_a_window_without_two_equal_halves_is_refused_with_one_that_works(window, better):
+def test_invalid_windows_are_refused_with_the_nearest_valid_one(window, better):
     keep = kept([9], 9)
     for call in (
         lambda: build_support_mask(keep, globals_of(keep), window),
@@ -216,7 +216,7 @@ def of_one(length: int, *, layer: int = 0, random: int = 2, seed: int = 0) -> li
 
 @pytest.mark.slow
 @given(**ROW)
-def test_first_last_and_as_many_others_as_there_are_all_distinct_and_inside(length, layer, random, seed):
+def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer, random, seed):
     row = of_one(length, layer=layer, random=random, seed=seed)
     present = [place for place in row if place != ABSENT]
     assert len(row) == 2 + random
@@ -228,26 +228,26 @@ def test_first_last_and_as_many_others_as_there_are_all_distinct_and_inside(leng
 
 @pytest.mark.slow
 @given(lengths=st.lists(st.integers(0, 60), min_size=1, max_size=6), layer=st.integers(0, 3))
-def test_a_row_has_the_same_globals_in_every_batch(lengths, layer):
+def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
     together = draw_global_positions(torch.tensor(lengths), layer=layer, random=2, seed=3)
     assert together.tolist() == [of_one(length, layer=layer, seed=3) for length in lengths]
 
 
-def test_the_draw_is_pinned_since_trained_models_depend_on_it():
+def test_global_positions_never_change():
     # Values of this code, written down once: another Python or torch must draw the same.
     assert of_one(100) == [0, 99, 80, 82]
     assert of_one(9) == [0, 8, 3, 7]
     assert of_one(3) == [0, 2, 1, ABSENT]
 
 
-def test_seed_layer_and_length_each_change_the_draw():
+def test_seed_layer_and_length_change_the_positions():
     assert len({tuple(of_one(200, layer=layer)) for layer in range(20)}) > 15
     assert len({tuple(of_one(200, seed=seed)) for seed in range(20)}) > 15
     assert len({of_one(length)[2] for length in range(200, 220)}) > 10
 
 
 @pytest.mark.slow
-def test_every_inner_place_is_drawn_about_equally_often():
+def test_inner_positions_are_drawn_uniformly():
     count = torch.zeros(12)
     for seed in range(4000):
         count[of_one(12, seed=seed)[2:]] += 1
@@ -257,7 +257,7 @@ def test_every_inner_place_is_drawn_about_equally_often():
     assert (count[1:11] - expected).abs().max() < 5 * 25
 
 
-def test_the_mask_written_out_one_pair_at_a_time():
+def test_the_mask_equals_its_definition_for_every_pair():
     keep = torch.tensor([[True, True, False, True, True, True, True, False], [True, True, True] + 5 * [False]])
     positions = torch.tensor([[0, 6, 4], [0, 2, ABSENT]])
     mask = build_support_mask(keep, positions, window=2)
@@ -270,7 +270,7 @@ def test_the_mask_written_out_one_pair_at_a_time():
 
 
 @pytest.mark.parametrize("window", [2, 6, 64])
-def test_among_kept_tokens_seeing_is_mutual_and_each_sees_itself_and_half_the_window_on_either_side(window):
+def test_visibility_is_symmetric_and_includes_half_the_window_on_each_side(window):
     keep = torch.arange(100) < torch.tensor([100, 70, 1, 0])[:, None]
     positions = draw_global_positions(keep.sum(1), layer=1, random=2, seed=5)
     mask = build_support_mask(keep, positions, window)
@@ -283,7 +283,7 @@ def test_among_kept_tokens_seeing_is_mutual_and_each_sees_itself_and_half_the_wi
         assert mask[1, i].nonzero().flatten().tolist() == sorted({*inside, *positions[1].tolist()})
 
 
-def test_a_window_over_everything_lets_all_see_all_kept_keys():
+def test_a_wide_window_shows_all_keys():
     keep = torch.arange(9) < torch.tensor([9, 4, 0])[:, None]
     mask = build_support_mask(keep, draw_global_positions(keep.sum(1), layer=0, random=0, seed=0), window=16)
     assert torch.equal(mask, keep[:, None].expand(3, 9, 9))

@@ -11,12 +11,12 @@ from core.models.presets import PRESETS
 FREE = {name for name, preset in PRESETS.items() if name.startswith("tfidf") or name == "lexicon"}
 
 
-def test_every_preset_of_a_paper_says_where_it_departs_from_it():
+def test_every_preset_lists_its_deviations():
     assert {name for name, preset in PRESETS.items() if not preset.departures} == FREE
 
 
 @pytest.mark.slow
-def test_what_a_departure_says_is_so():
+def test_listed_deviations_match_the_presets():
     """It names a setting that exists, and one that follows the paper is another value and a valid model."""
     for name, preset in PRESETS.items():
         own = flatten_config(compose(name))
@@ -34,7 +34,7 @@ def test_what_a_departure_says_is_so():
 
 
 @pytest.mark.slow
-def test_what_is_done_here_is_read_from_the_preset():
+def test_deviations_read_their_values_from_the_preset():
     rows = {row["what"]: row for row in preset_catalog.list_deviations("inceptive-64")}
     assert rows["learning rate"]["here"] == f"training.lr={compose('inceptive-64').training.lr}" == "training.lr=0.0005"
     assert rows["learning rate"]["instead"] == "training.lr=1e-5"
@@ -42,7 +42,7 @@ def test_what_is_done_here_is_read_from_the_preset():
     assert preset_catalog.describe_preset("inceptive-64")["departures"] == list(rows.values())
 
 
-def test_only_what_a_variant_has_is_said_of_it():
+def test_deviations_concern_only_parts_of_the_variant():
     def said(name: str) -> set[str]:
         return {each.what for each in PRESETS[name].departures}
 
@@ -54,7 +54,7 @@ def test_only_what_a_variant_has_is_said_of_it():
     assert "dropout after the encoder" not in said("inceptive-64")
 
 
-def test_gates_begin_open_and_the_class_tokens_is_one_as_the_departures_say():
+def test_gates_start_open_and_are_one_at_class_tokens():
     config = small(PRESETS["sentiformer"].model)
     gates = make(config)(example((5, 3)), trace=True).trace.layers[0].gates
     assert (gates[:, 0] == 1).all() and (gates[:, 1] < 1).all()

@@ -35,7 +35,7 @@ def normalize(text, kind, marks=False, cased=False):
         ("tweet", "#আমি ‘so’", "# আমি 'so'"),
     ],
 )
-def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
+def test_each_normalizer_applies_only_its_own_changes(kind, text, expected):
     assert normalize(text, kind) == expected
 
 
@@ -54,7 +54,7 @@ def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
         ("!!! 123 😀", ""),
     ],
 )
-def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
+def test_tweet_clean_follows_the_rules_of_the_paper_in_order(text, expected):
     assert normalize(text, "tweet-clean") == expected
 
 
@@ -74,7 +74,7 @@ def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
         ("joe@site.org", "joeorg", "joe"),
     ],
 )
-def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_finds_them(text, paper, released):
+def test_links_and_handles_match_the_paper_or_the_released_code(text, paper, released):
     assert normalize(text, "tweet-clean") == paper
     assert normalize(text, "tweet-clean-as-released") == released
 
@@ -93,11 +93,11 @@ def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_fin
         ("lower", "ㅋㅋㅋㅋ", "ㅋ xxlong"),
     ],
 )
-def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
+def test_elongated_words_and_capitals_are_marked(kind, text, expected):
     assert normalize(text, kind, marks=True) == expected
 
 
-def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normalizer_is_named():
+def test_cased_text_keeps_capitals_and_unknown_normalizers_are_refused():
     assert normalize("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
     assert normalize("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
     with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
@@ -107,7 +107,7 @@ def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normalizer_is_nam
 @pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
-def test_a_normalized_text_is_composed_storable_and_stays_and_marks_change_only_what_they_mark(kind, text):
+def test_normalization_is_idempotent_and_its_result_can_be_stored(kind, text):
     once = normalize(text.replace("&", ""), kind)
     assert normalize(once, kind) == once
     marked = normalize(text, kind, marks=True)
@@ -119,7 +119,7 @@ def test_a_normalized_text_is_composed_storable_and_stays_and_marks_change_only_
     result.encode("utf-8")
 
 
-def test_steps_lists_only_what_changed_and_ends_at_the_result():
+def test_steps_list_only_changes_and_end_with_the_result():
     shown = list_steps("See  @Ann", TextConfig(normaliser="tweet"))
     assert shown == [
         ("blanks folded", "See @Ann"),
@@ -137,7 +137,7 @@ ALIKE += ["so good! http://a.b/c", "так добре!"]
 @pytest.mark.parametrize("tokenizer", ["word", "bpe"])
 @pytest.mark.parametrize("normaliser", ["none", "lower", "tweet", "tweet-clean"])
 @pytest.mark.parametrize("marks", [False, True])
-def test_texts_are_equal_as_read_exactly_where_a_tokenizer_cuts_them_alike(tokenizer, normaliser, marks):
+def test_text_keys_are_equal_if_and_only_if_token_ids_are(tokenizer, normaliser, marks):
     config = TextConfig(normaliser, marks, marks, tokenizer=tokenizer, min_freq=1)
     keys = make_text_keys(ALIKE, config)
     ids = fit_tokenizer(ALIKE * 3, config).encode_batch(ALIKE)
@@ -146,6 +146,6 @@ def test_texts_are_equal_as_read_exactly_where_a_tokenizer_cuts_them_alike(token
             assert (keys[one] == keys[other]) == (ids[one] == ids[other]), (ALIKE[one], ALIKE[other])
 
 
-def test_an_unknown_word_keeps_texts_apart():
+def test_texts_with_different_unknown_words_have_different_keys():
     first, second = make_text_keys(["a zyzzyva", "a quokka"], TextConfig(min_freq=2))
     assert first != second

@@ -23,7 +23,7 @@ def fitted(pipeline, **settings):
 
 
 @pytest.mark.parametrize("pipeline", [word_pieces(), byte_pairs()], ids=["word pieces", "byte pairs"])
-def test_ids_are_those_of_the_backbone_two_places_on(pipeline):
+def test_ids_are_the_backbones_shifted_by_two(pipeline):
     tokenizer = fitted(pipeline)
     for text in TEXTS:
         own, found = pipeline.encode(text, add_special_tokens=False), tokenizer.encode(text)
@@ -35,7 +35,7 @@ def test_ids_are_those_of_the_backbone_two_places_on(pipeline):
     assert restore_tokenizer(tokenizer.to_json()).encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
 
 
-def test_pieces_of_a_word_are_named_as_byte_pairs_are_and_no_more_are_read_than_there_are_places():
+def test_token_names_show_word_starts_and_length_is_limited_by_positions():
     tokenizer = fitted(word_pieces())
     found = tokenizer.encode(TEXTS[0])
     assert found.tokens[:3] == ["The", "film", "s"]
@@ -48,7 +48,7 @@ def test_pieces_of_a_word_are_named_as_byte_pairs_are_and_no_more_are_read_than_
         fitted(word_pieces(), max_length=39)
 
 
-def test_one_that_cannot_be_read_is_told():
+def test_unreadable_backbone_tokenizers_are_refused():
     tree = json.loads(word_pieces().to_str())
     del tree["model"]["vocab"]["[CLS]"]
     with pytest.raises(DataError, match=r"tiny: .*neither \[CLS\] nor <s>"):
@@ -96,13 +96,13 @@ LOWER, BLANKS = {"type": "Lowercase"}, replacing({"Regex": " {2,}"}, " ")
         ("model", {"type": "Other"}, "its model has a part 'Other'"),
     ],
 )
-def test_a_pipeline_has_known_parts_that_make_no_text_much_longer(part, value, said):
+def test_pipelines_with_unknown_or_text_growing_parts_are_refused(part, value, said):
     """Eight times Replace made 30 letters 7 GB, and the library ends the process then."""
     with pytest.raises(DataError, match=re.escape(said)):
         fit_tokenizer(TEXTS, CONFIG, PublishedTokenizer(piped(part, value), 38, "tiny"))
 
 
-def test_the_parts_of_the_families_that_are_read_are_known():
+def test_pipelines_of_supported_families_are_accepted():
     """XLM-R's as its authors convert it; byte pairs and word pieces are tested above."""
     shorter = replacing({"String": "``"}, '"')
     normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
@@ -111,7 +111,7 @@ def test_the_parts_of_the_families_that_are_read_are_known():
     check_pipeline(piped("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
 
 
-def test_a_panic_of_the_library_is_an_error_of_the_run(monkeypatch):
+def test_panics_of_the_library_become_run_errors(monkeypatch):
     """It is no `Exception`: a page that met one never ended."""
     panic = type("PanicException", (BaseException,), {})
     tokenizer = fitted(word_pieces())

@@ -30,7 +30,7 @@ def words(text):
         ("", []),
     ],
 )
-def test_words_are_cut_as_a_person_sees_them(text, expected):
+def test_words_are_split_as_readers_see_them(text, expected):
     assert words(text) == expected
 
 
@@ -47,7 +47,7 @@ def test_words_are_cut_as_a_person_sees_them(text, expected):
         ("영화는 정말 좋다", "정말", "영화는 좋다"),
     ],
 )
-def test_a_word_goes_with_its_characters_and_the_doubled_space(text, word, left):
+def test_removing_words_closes_double_spaces(text, word, left):
     start = text.index(word)
     assert remove_words(text, [(start, start + len(word))]) == left
 
@@ -74,7 +74,7 @@ def shared(text, config, pattern=r"\S+"):
         ("lower", "한국 영화 👍🏽 ছবিটি", {"한국": "한국", "영화": "영화", "👍🏽": "👍🏽", "ছবিটি": "ছবিটি"}),
     ],
 )
-def test_a_token_is_of_the_word_that_was_typed(normaliser, text, owners):
+def test_token_shares_refer_to_the_typed_words(normaliser, text, owners):
     found, tokens = shared(text, TextConfig(normaliser=normaliser))
     typed = words(text)
     for place, token in enumerate(tokens):
@@ -83,7 +83,7 @@ def test_a_token_is_of_the_word_that_was_typed(normaliser, text, owners):
     assert set(owners) <= set(tokens)
 
 
-def test_marks_are_of_the_word_before_them_a_token_of_several_words_is_shared_and_what_is_behind_is_nobody_s():
+def test_marks_belong_to_the_word_before_and_wide_tokens_are_shared():
     config = TextConfig(mark_elongation=True, mark_capitals=True)
     found, tokens = shared("soooo GREAT film", config)
     assert tokens == ["so", "xxlong", "great", "xxcaps", "film"]
@@ -97,7 +97,7 @@ def test_marks_are_of_the_word_before_them_a_token_of_several_words_is_shared_an
 
 @pytest.mark.slow
 @given(st.text(alphabet="aB é'\u0301-.@#😀👍🏽영한ছবি<>&;:/w\u200b\n3", max_size=40), st.sampled_from(NORMALIZERS))
-def test_every_token_is_wholly_someone_s(text, normaliser):
+def test_token_shares_sum_to_one(text, normaliser):
     found, tokens = shared(text, TextConfig(normaliser=normaliser))
     assert found.shape == (len(find_word_spans(text)), len(tokens)) and (found >= 0).all()
     assert (found.sum(0) <= 1 + 1e-12).all()

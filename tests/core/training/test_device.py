@@ -12,7 +12,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize(("cuda", "mps", "chosen"), [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")])
-def test_auto_takes_cuda_then_mps_then_the_cpu(monkeypatch, cuda, mps, chosen):
+def test_auto_selects_cuda_then_mps_then_cpu(monkeypatch, cuda, mps, chosen):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: int(cuda))
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
@@ -36,7 +36,7 @@ def test_an_unavailable_device_is_refused(monkeypatch, name):
 @pytest.mark.parametrize(
     ("flags", "gains"), [("fma avx2", False), ("avx512f avx512_bf16", True), ("amx_tile amx_bf16", True)]
 )
-def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gains):
+def test_bfloat16_needs_native_cpu_support(tmp_path, monkeypatch, flags, gains):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(f"processor : 0\nflags\t\t: {flags}\n")
     assert has_native_bfloat16(cpuinfo) is gains and has_native_bfloat16(tmp_path / "none") is False
@@ -50,7 +50,7 @@ def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gai
 
 
 @pytest.mark.slow
-def test_repeatable_leaves_the_process_as_it_was():
+def test_determinism_settings_are_restored():
     before = torch.are_deterministic_algorithms_enabled()
     with pytest.raises(ZeroDivisionError), force_determinism(torch.device("cuda")):
         assert torch.are_deterministic_algorithms_enabled()
@@ -60,7 +60,7 @@ def test_repeatable_leaves_the_process_as_it_was():
     assert torch.utils.deterministic.fill_uninitialized_memory
 
 
-def test_memory_is_kept_only_where_there_is_glibc(monkeypatch):
+def test_memory_settings_need_glibc(monkeypatch):
     calls = []
     library = types.SimpleNamespace(mallopt=lambda *values: calls.append(values))
     monkeypatch.setattr(room.ctypes, "CDLL", lambda name: library)
@@ -72,7 +72,7 @@ def test_memory_is_kept_only_where_there_is_glibc(monkeypatch):
     assert calls == [(-3, 1 << 30), (-1, 2**31 - 1)]
 
 
-def test_the_generator_is_put_back():
+def test_the_random_state_is_restored():
     torch.manual_seed(3)
     states = room.get_random_state(CPU)
     first = torch.rand(3)

@@ -64,7 +64,7 @@ def reference(texts: list[str]) -> TfidfVectorizer:
         ("tfidf-svm", lambda C, scale: LinearSVC(C=C, max_iter=5000, random_state=0)),
     ],
 )
-def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
+def test_linear_fits_equal_scikit_learn(family, estimator, classes):
     """The best value on validation, and the probability of each class, of a pipeline of scikit-learn's own parts."""
     texts, labels = corpus(200, classes, seed=0)
     held, held_labels = corpus(60, classes, seed=1)
@@ -88,7 +88,7 @@ def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
     np.testing.assert_allclose(found, expected, atol=1e-4 if family == "tfidf-nb" else 5e-3)
 
 
-def test_features_are_those_of_scikit_learn():
+def test_tfidf_features_equal_scikit_learn():
     texts, labels = corpus(80, 2, seed=2)
     fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg")
     tokenizer = fit.tokenizer
@@ -116,7 +116,7 @@ def test_character_ngrams_weigh_as_much_as_words_and_pairs():
 
 
 @pytest.mark.parametrize("family", ["tfidf-logreg", "tfidf-nb"])
-def test_a_fit_on_pairs_is_that_of_scikit_learn_on_both_texts_and_their_differences(family):
+def test_pair_fits_equal_scikit_learn_on_joined_features(family):
     first, second = (corpus(120, 2, seed)[0] for seed in (0, 1))
     labels = np.array([("good" in a) == ("good" in b) for a, b in zip(first, second, strict=True)], np.int64)
     texts = [join_pair(a, b) for a, b in zip(first, second, strict=True)]
@@ -145,14 +145,14 @@ def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarr
 
 
 @each_solver
-def test_the_weakest_of_equals_is_taken(solver):
+def test_the_weakest_of_equal_models_is_chosen(solver):
     chosen = tune_solver(solver, *EASY, *EASY, classes=2)
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
-def test_every_fit_is_at_its_optimum_although_it_starts_from_the_weaker_one(classes):
+def test_warm_started_fits_reach_their_optimum(classes):
     """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a fit from nothing says the same."""
     draw = np.random.default_rng(0)
     features = draw.random((400, 60)) * (draw.random((400, 60)) < 0.15)
@@ -176,7 +176,7 @@ def judged_by(best: float) -> Callable[[float], BestClassifier]:
 
 
 @pytest.mark.parametrize("best", [0.25 / 4**3, 0.25 / 4, 0.25, 4.0, 16.0, 64.0, 1024.0])
-def test_the_range_grows_until_the_best_lies_within_it_for_some_steps(best):
+def test_the_range_grows_until_the_best_is_inside(best):
     tried = []
 
     def fit(value: float) -> BestClassifier:
@@ -195,7 +195,7 @@ def test_the_range_grows_until_the_best_lies_within_it_for_some_steps(best):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", [LOGISTIC, SUPPORT_VECTORS], ids=["logistic", "SVM"])
-def test_a_weak_word_that_decides_asks_for_a_stronger_model_than_any_listed(solver):
+def test_stronger_models_than_the_listed_ones_are_tried(solver):
     draw = np.random.default_rng(0)
     features = draw.normal(0, 1, (240, 3)) * [0.01, 1, 1]
     labels = (features[:, 0] > 0).astype(int)
@@ -219,7 +219,7 @@ def test_a_class_without_training_rows_gets_probability_zero(solver):
 
 
 @each_solver
-def test_one_class_or_no_label_cannot_be_learned(solver):
+def test_one_class_or_no_label_is_refused(solver):
     with pytest.raises(DataError, match="one class only"):
         tune_solver(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
     with pytest.raises(DataError, match="no training text has a label"):
@@ -234,7 +234,7 @@ def test_one_class_or_no_label_cannot_be_learned(solver):
     ("solver", "known"),
     [(LOGISTIC, lambda C: LogisticRegression(C=C)), (NAIVE_BAYES, lambda alpha: MultinomialNB(alpha=alpha))],
 )
-def test_several_labels_are_one_problem_each(solver, known):
+def test_multi_label_tasks_have_one_classifier_per_label(solver, known):
     features, labels = problem(200, 0, labels=3)
     held, held_labels = problem(80, 1, labels=3)
     chosen = tune_solver(solver, features, labels, held, held_labels, classes=3)
@@ -245,7 +245,7 @@ def test_several_labels_are_one_problem_each(solver, known):
 
 
 @each_solver
-def test_a_label_that_no_or_every_training_text_has_says_so(solver):
+def test_constant_labels_get_constant_predictions(solver):
     features, labels = problem(60, 2, labels=3)
     labels[:, 0], labels[:, 2] = 0, 1
     columns = tune_solver(solver, features, labels, features, labels, classes=3).columns
@@ -254,7 +254,7 @@ def test_a_label_that_no_or_every_training_text_has_says_so(solver):
 
 
 @pytest.mark.parametrize("labels", [0, 3])
-def test_a_scale_minimizes_the_cross_entropy_and_changes_no_decision(labels):
+def test_the_scale_minimizes_cross_entropy_and_keeps_predictions(labels):
     features, truth = problem(300, 3, labels)
     plain = tune_solver(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
     scale, logits = plain.settings["scale"], plain.columns.compute_logits(features)
@@ -301,7 +301,7 @@ def valences(texts: list[str]) -> np.ndarray:
     return np.array([sum((word in GOOD) - (word in BAD) for word in text.split()) * 2 / 5 for text in texts])
 
 
-def test_probabilities_are_those_of_a_regression_on_the_sum(tokenizer):
+def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     texts, labels = words_of(80, 0)
     labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # some noise, so that the optimum is an inner one
     held, held_labels = words_of(40, 1)
@@ -320,7 +320,7 @@ def test_probabilities_are_those_of_a_regression_on_the_sum(tokenizer):
         ("sum", [["bad word1", "dull word2"], ["bad bad word1 word1", "dull sad word2 word2"]]),
     ],
 )
-def test_the_feature_is_the_one_that_tells_the_classes_apart_on_validation(tokenizer, feature, texts):
+def test_the_lexicon_feature_is_chosen_on_validation(tokenizer, feature, texts):
     """The same sums with other means, and the other way round."""
     rows, labels = [text for each in texts for text in each] * 10, np.array([0, 0, 1, 1] * 10)
     fit = fit_lexicon(tokenizer, rows, labels, rows, labels, classes=2)
@@ -328,7 +328,7 @@ def test_the_feature_is_the_one_that_tells_the_classes_apart_on_validation(token
     assert fit.model.weight[1 - ("sum", "mean").index(feature)].eq(0).all()
 
 
-def test_several_labels_are_one_regression_each(tokenizer):
+def test_multi_label_lexicon_baselines_have_one_regression_per_label(tokenizer):
     texts, first = words_of(80, 2)
     labels = np.stack([first, 1 - first, np.zeros(80)], 1)
     fit = fit_lexicon(tokenizer, texts, labels, texts, labels, classes=3)

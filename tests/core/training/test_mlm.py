@@ -48,7 +48,7 @@ def make(tmp_path):
     return masking
 
 
-def test_shares_of_what_is_hidden_swapped_and_left():
+def test_masked_words_are_hidden_swapped_or_unchanged_in_the_given_shares():
     torch.manual_seed(0)
     ids = torch.randint(FIRST, 1000, (400, 100))
     masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
@@ -61,7 +61,7 @@ def test_shares_of_what_is_hidden_swapped_and_left():
     assert masked.batch.ids.min() >= UNKNOWN and masked.batch.ids.max() < 1000
 
 
-def test_padding_and_unknown_words_are_never_guessed(make):
+def test_padding_and_unknown_words_are_never_masked(make):
     torch.manual_seed(0)
     ids = torch.tensor([[UNKNOWN] * 50 + [0] * 50]).repeat(20, 1)
     masked = mask_words(Batch(ids, ids > 0), 30)
@@ -73,7 +73,7 @@ def test_padding_and_unknown_words_are_never_guessed(make):
     )
 
 
-def test_what_is_known_of_a_hidden_word_is_hidden_too():
+def test_features_of_masked_words_are_hidden():
     torch.manual_seed(1)
     ids = torch.full((50, 20), 5)
     polarity, grams = torch.tensor([1.0, 0, 0]).expand(50, 20, 3), torch.tensor([7, 9]).expand(50, 20, 2)
@@ -85,7 +85,7 @@ def test_what_is_known_of_a_hidden_word_is_hidden_too():
     assert torch.equal(masked.batch.grams[~masked.places], grams[~masked.places])
 
 
-def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
+def test_the_loss_is_the_cross_entropy_of_masked_words(make):
     job, rows = make(), np.arange(16)
     job.model.eval()
     torch.manual_seed(7)
@@ -104,7 +104,7 @@ def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
 
 
 @pytest.mark.slow
-def test_words_are_learned_from_those_around(make):
+def test_masked_words_are_learned_from_context(make):
     job = make(masked_epochs=12, lr=2e-2)
     job.run()
     losses = [row["train_loss"] for row in read_history(job.history).select_kind("epoch")]
@@ -113,7 +113,7 @@ def test_words_are_learned_from_those_around(make):
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
+def test_pretraining_is_reproducible_and_resumes_bit_identically(make):
     whole = make("whole")
     whole.run()
     with pytest.raises(Cancelled):
@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
         {"norm_place": "post", "norm": "layer", "feedforward": "relu"},
     ],
 )
-def test_every_kind_of_encoder_guesses(make, changes):
+def test_every_encoder_can_be_pretrained(make, changes):
     job = make(model=dataclasses.replace(MODEL, **changes), masked_epochs=1)
     before = copy_weights(job.model)
     job.run()
@@ -145,7 +145,7 @@ def test_every_kind_of_encoder_guesses(make, changes):
     assert untouched == {name for name in before if name.startswith("head.")}
 
 
-def test_portions_have_the_gradient_of_the_whole_batch(make):
+def test_portions_sum_to_the_gradient_of_the_batch(make):
     """Of texts of uneven lengths, among which the words to be guessed are spread unevenly."""
     random = np.random.default_rng(0)
     tokens = TokenTable.from_ids([random.integers(FIRST, WORDS, 1 + 3 * row).tolist() for row in range(12)])

@@ -33,7 +33,7 @@ def dense(texts, size):
     return counts, np.where(counts > 0, np.maximum(mutual, 0), 0)
 
 
-def test_counts_and_mutual_information_are_those_of_the_definition():
+def test_cooccurrences_and_ppmi_match_their_definition():
     counts, expected = dense(TEXTS, SIZE)
     found = sum_cooccurrences(TokenTable.from_ids(TEXTS), SIZE)
     assert found.toarray() == pytest.approx(counts)
@@ -42,7 +42,7 @@ def test_counts_and_mutual_information_are_those_of_the_definition():
 
 
 @pytest.mark.parametrize("width", [6, 64])
-def test_vectors_are_those_of_the_dense_decomposition(width):
+def test_vectors_equal_a_dense_svd(width):
     """Up to the sign of a column, which cosines do not see; of fewer words than columns the last ones are 0."""
     found, known = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=width, seed=3)
     _, expected = dense(TEXTS, SIZE)
@@ -61,7 +61,7 @@ def test_vectors_are_those_of_the_dense_decomposition(width):
 
 
 @pytest.mark.parametrize(("preset", "long"), [("vanilla", 1), ("tweet-v1-p1", math.sqrt(128)), ("cnn", math.sqrt(300))])
-def test_rows_are_as_long_as_drawn_ones_and_rows_without_counts_keep_their_draw(preset, long):
+def test_vectors_have_the_length_of_random_rows_and_unknown_words_keep_theirs(preset, long):
     torch.manual_seed(0)
     model = build_model(compose(preset).model, vocabulary=SIZE, classes=2, max_length=8)
     drawn = model.embedding.weight.detach().clone()

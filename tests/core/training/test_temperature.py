@@ -58,7 +58,7 @@ def a_kind(kind, too_sure):
 @pytest.mark.slow
 @pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure_also_beside_a_prior(kind, too_sure):
+def test_the_temperature_is_optimal_on_a_fine_grid_also_with_a_prior(kind, too_sure):
     """The evidence of a text, its logits less those of the prior, is `too_sure` times as large as it should be."""
     given = a_kind(kind, too_sure)
     random, several_labels = np.random.default_rng(3), kind == "several labels"
@@ -79,19 +79,19 @@ def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure_also_beside_
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_prior_in_which_all_are_alike_is_none(kind):
+def test_a_uniform_prior_has_no_effect(kind):
     logits, labels = a_kind(kind, 2.0)
     alike = np.full(logits.shape[1], 0.5 if labels.ndim == 2 else 1 / logits.shape[1])
     assert fit_temperature(logits, labels, alike) == pytest.approx(fit_temperature(logits, labels), rel=1e-4)
 
 
-def test_the_class_prior_counts_each_class_once_more_so_that_none_is_nothing_or_all():
+def test_the_class_prior_is_smoothed_between_zero_and_one():
     assert compute_class_prior(np.array([0, 2, 2, 2, 2]), 4) == pytest.approx((2 / 9, 1 / 9, 5 / 9, 1 / 9))
     assert compute_class_prior(np.array([[1, 0, 0], [1, 0, 1]]), 3) == pytest.approx((3 / 4, 1 / 4, 2 / 4))
     assert compute_class_prior(np.zeros(0, int), 2) == (0.5, 0.5)
 
 
-def test_where_every_answer_is_right_it_stays_above_nothing():
+def test_the_temperature_is_positive_if_every_prediction_is_correct():
     """Each row wants log odds of log((n + 1) / 1), and has 2 / T."""
     labels = np.tile([0, 1], 100)
     logits = np.where(labels[:, None] == [0, 1], 1.0, -1.0)
@@ -100,7 +100,7 @@ def test_where_every_answer_is_right_it_stays_above_nothing():
     assert fit_temperature(logits, 1 - logits.argmax(1)) == pytest.approx(LARGEST, rel=1e-3), "all are wrong"
 
 
-def test_a_class_without_training_rows_has_no_part_in_it():
+def test_absent_classes_do_not_affect_the_temperature():
     logits, labels = said(600, 3, too_sure=2.0)
     more = np.column_stack([logits, np.full(600, ABSENT)])
     rows = np.where(np.arange(600) < 30, 3, labels)
@@ -114,7 +114,7 @@ def test_a_class_without_training_rows_has_no_part_in_it():
     assert fit_temperature(more, rows, prior) == pytest.approx(alone, rel=1e-6)
 
 
-def test_too_few_rows_leave_it_at_one():
+def test_with_too_few_rows_the_temperature_is_one():
     logits, labels = said(LEAST, 2, too_sure=3.0)
     assert fit_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
     assert fit_scaling(logits, labels).temperature == fit_temperature(logits, labels) > 1.5
@@ -122,7 +122,7 @@ def test_too_few_rows_leave_it_at_one():
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
-def test_probabilities_as_trained_come_back_from_calibrated_ones_as_a_file_holds_them(temperature):
+def test_unscaled_probabilities_are_recovered_from_stored_ones(temperature):
     logits = np.random.default_rng(2).standard_normal((300, 3)) * 3
     for task, of, apart in (("single", lambda x: softmax(x, 1), 1e-6), ("multi", expit, 6e-3)):
         kept = of(logits / temperature).astype(np.float32)
