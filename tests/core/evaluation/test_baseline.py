@@ -1,4 +1,4 @@
-"""The yardstick: measured once, kept, and never in the way."""
+"""The TF-IDF baseline: computed once, cached, and robust against damage."""
 
 import dataclasses
 import json
@@ -44,7 +44,7 @@ def several() -> Dataset:
 
 
 def kept() -> Dataset:
-    """In place of what loads the data."""
+    """Replaces the function that loads the data."""
     pytest.fail("it is kept")
 
 

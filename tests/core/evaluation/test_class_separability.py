@@ -1,4 +1,4 @@
-"""Silhouettes: scikit-learn's numbers, quicker, and a reason where there are none."""
+"""Silhouettes: equal to scikit-learn's, with a reason if undefined."""
 
 import json
 

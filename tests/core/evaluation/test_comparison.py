@@ -1,4 +1,4 @@
-"""McNemar's exact test against SciPy and statsmodels; its interval and its plan against the test itself."""
+"""McNemar's exact test compared with SciPy and statsmodels; its interval and rows needed with the test."""
 
 import itertools
 import math
@@ -56,7 +56,7 @@ def test_large_sample_intervals_are_walds_and_swapping_models_mirrors_them():
 
 
 def test_intervals_and_rows_needed_follow_closed_formulas():
-    """Of a share of 0 the score interval is z² / (n + z²)."""
+    """For a share of 0 the score interval ends at z² / (n + z²)."""
     z2 = norm.isf(0.025) ** 2
     assert McNemar(0, 0, 1000).compute_interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
     assert McNemar(0, 0, 1000).count_rows_needed(0.05) is None
@@ -102,7 +102,7 @@ def test_wilcoxon_with_ten_folds_by_hand_and_too_few_folds():
     for folds in range(2, 12):
         assert (Wilcoxon((1.0,) * folds).p < 0.05) == (folds >= LEAST)
     assert Wilcoxon((1.0,) * (LEAST - 1)).compute_interval(0.05) is None
-    # Differences 1 … 10: of 1,024 signs two are as extreme; the interval drops 8 means at either end.
+    # Differences 1 … 10: two of 1,024 sign patterns are as extreme; the interval drops 8 means at each end.
     found = Wilcoxon(tuple(map(float, range(1, 11))))
     assert found.p == 2 / 1024 and found.effect == 1.0 and found.difference == 5.5
     means = sorted((i + j) / 2 for i in range(1, 11) for j in range(i, 11))
@@ -164,7 +164,7 @@ def test_holm_by_hand_and_levels_agree_with_corrected_p():
     steps = apply_holm([0.04, 0.001, 0.03, 0.012])
     assert [step.p for step in steps] == pytest.approx([0.06, 0.004, 0.06, 0.036])
     assert [0.05 / step.alpha for step in steps] == pytest.approx([2, 4, 2, 3])
-    steps = apply_holm([0.03, 0.04])  # 0.04 alone would pass its own step; after 0.03 has failed at 0.025 it must not
+    steps = apply_holm([0.03, 0.04])  # 0.04 would be significant at its own step, but not after 0.03 failed at 0.025
     assert [step.alpha for step in steps] == [0.025, 0.025] and [step.p for step in steps] == [0.06, 0.06]
     for ps in np.random.default_rng(0).random((20, 7)) ** 5:
         assert [step.p < 0.05 for step in apply_holm(ps)] == [
@@ -244,6 +244,8 @@ def test_models_in_several_comparisons_are_resampled_once():
     draws = Draws(replace(METRICS["f1_macro"], measure=measure), 20)
     draws.resample_scores(several)
     pairs = [run_test({(0, -1): both(a, b)}, METRICS["f1_macro"], draws) for a, b in itertools.combinations(several, 2)]
-    assert len(pairs) == 6 and all(asked.count(id(each)) == 2 for each in several)  # of all rows, and of the draws
+    assert len(pairs) == 6 and all(
+        asked.count(id(each)) == 2 for each in several
+    )  # once for all rows, once for the resamples
     alone = compare_classifiers({(0, -1): both(several[0], several[1])}, Draws(METRICS["f1_macro"], 20))
     assert pairs[0].p == alone.p

@@ -1,4 +1,4 @@
-"""Thresholds at a cost ratio: the cheapest of all, Elkan's rule where probabilities are calibrated, counts by hand."""
+"""Thresholds for a cost ratio: minimal cost, Elkan's rule for calibrated probabilities, counts by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Cost: what is counted, and that timing leaves no mark."""
+"""Efficiency: counts, memory, and timing that does not change the model."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from core.text.token_table import TokenTable
 
 
 class Slow(nn.Module):
-    """Slow at first, then 2 ms per pass."""
+    """A model that is slow at first, then takes 2 ms per pass."""
 
     def __init__(self):
         super().__init__()
@@ -58,7 +58,7 @@ def test_errors_inside_the_model_are_raised():
 
 
 def test_memory_counts_live_tensors_without_views():
-    """Two layers of 1 000 floats each on 10 rows: the second result is made while the first is held."""
+    """Two layers of 1 000 floats on 10 rows, whose results are in memory at the same time."""
 
     class Two(nn.Module):
         def __init__(self):
@@ -108,7 +108,7 @@ def test_measured_texts_have_lengths_like_the_split():
 
 @pytest.mark.slow
 def test_counting_memory_does_not_load_torchs_compiler():
-    """It would take two seconds of every training."""
+    """The import would delay every training by two seconds."""
     code = (
         "import sys, torch\n"
         "from core.evaluation.efficiency import _TensorMemoryCounter\n"

@@ -1,4 +1,4 @@
-"""TF-IDF mixed into the answers of a network: the formula, and the weight that suits the validation split."""
+"""TF-IDF mixed with a network: the formula, and the weight fitted on validation."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ CHANCE = {"single": lambda logits: softmax(logits, -1), "multi": expit}
 
 
 def drawn(task, rows=300, noise=(1.0, 1.5)):
-    """Logits of two models that each know a part of the labels, and these."""
+    """Return logits of two models that each know some of the labels, and the labels."""
     random = np.random.default_rng(3)
     labels = random.integers(0, 3, rows) if task == "single" else random.integers(0, 2, (rows, 3))
     truth = 2.0 * (np.eye(3)[labels] if task == "single" else 2 * labels - 1)

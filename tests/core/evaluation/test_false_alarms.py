@@ -1,4 +1,4 @@
-"""Studies of models: how often each test calls chance a difference, and finds one on the rows that it needs."""
+"""Simulated studies: false positives of each test, and power with the rows needed."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from core.metrics import METRICS
 
 pytestmark = [pytest.mark.study, pytest.mark.slow]
 OTHERS = ["f1_macro", "loss", "ece", "roc_auc"]
-"""Counts of classes, a mean over rows, swaps, ranks: how the rows of a metric add up."""
+"""One metric per computation: class counts, a mean over rows, swaps, ranks."""
 LIKE_THEM = in_full("brier", "precision_weighted", "mae", "quadratic_kappa", "average_precision")
 
 
@@ -36,7 +36,7 @@ def test_other_metrics_have_4_to_5_percent_false_positives(studies, metric):
 
 @pytest.mark.parametrize("rows", [26, 45])
 def test_f1_intervals_with_few_differing_rows_exclude_0_in_5_percent(studies, rows):
-    """From the ten rows on that an interval needs."""
+    """Studies with the ten rows or more that an interval needs."""
     random, count = np.random.default_rng(rows), studies(2000)
     pairs = (both(*models(random, rows)) for _ in range(count))
     found = [
@@ -47,7 +47,7 @@ def test_f1_intervals_with_few_differing_rows_exclude_0_in_5_percent(studies, ro
 
 
 def with_scales(random, rows, *scales):
-    """Models that know exactly how sure they may be, and then scale their logits."""
+    """Return calibrated models with scaled logits."""
     labels = random.integers(0, CLASSES, rows)
     drawn = []
     for scale in scales:
@@ -59,7 +59,7 @@ def with_scales(random, rows, *scales):
 
 @pytest.mark.parametrize("scale", [1.0, *in_full(1.25, 1.8)])
 def test_equal_calibration_errors_have_5_percent_false_positives(studies, scale):
-    """Both calibrated, a little or much too sure: 8,000 studies, as the swaps themselves cost little."""
+    """Both calibrated, or equally overconfident: 8,000 studies, as swaps are fast."""
     random, parts, count, called = np.random.default_rng(3), METRICS["ece"].parts, studies(8000), 0
     for seed in range(count):
         tables = [parts(each) for each in with_scales(random, 400, scale, scale)]
@@ -70,7 +70,7 @@ def test_equal_calibration_errors_have_5_percent_false_positives(studies, scale)
 
 
 def test_over_and_underconfident_models_have_5_percent_false_positives(studies):
-    """Swaps would mix the two and call 8 to 11 %; rows are drawn."""
+    """Swaps would give 8 to 11 % false positives; rows are resampled instead."""
     random, count = np.random.default_rng(3), studies(2000)
     pairs = (all_apart(*with_scales(random, 400, 1.8, 0.5846)) for _ in range(count))
     ps = [compare_classifiers({(0, -1): pair}, Draws(METRICS["ece"], 200, seed)).p for seed, pair in enumerate(pairs)]
@@ -91,7 +91,7 @@ def test_holm_keeps_family_errors_at_5_percent(studies, metric):
 
 
 def weakened(random, rows, metric, kept):
-    """The second model hesitates (Brier score), or answers another class in some rows."""
+    """The second model is less confident (Brier score), or predicts another class in some rows."""
     first, second = models(random, rows)
     if metric == "brier":
         return all_apart(first, SingleLabelScores(second.labels, kept * second.probabilities + (1 - kept) / CLASSES))

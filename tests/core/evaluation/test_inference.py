@@ -1,4 +1,4 @@
-"""Predictions: in order, whatever the lengths, and the model is left as it was."""
+"""Predictions: in the order of the texts, without changing the model."""
 
 import math
 
@@ -28,7 +28,7 @@ TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
 
 
 class Counts(nn.Module):
-    """Logits: how many a and b; records what it was asked."""
+    """A model whose logits count a and b, and which records its batches."""
 
     def __init__(self):
         super().__init__()
@@ -129,7 +129,7 @@ def test_probabilities_are_softmax_or_sigmoid_by_task():
 
 
 def counted(texts):
-    """Logits, pooled vectors and parts that say how many words a text has, and how many of them are good."""
+    """Return logits, pooled vectors and parts from the number of words and of the word good."""
     rows = [(len(text.split()), text.split().count("good")) for text in texts]
     said = np.array(rows, np.float32).reshape(-1, 2)
     return Predictions(said, said / 100, said.repeat(2, 1), EnsembleLogits(2 * said, 3 * said))

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: the naive bootstrap's numbers, and their promise kept."""
+"""Bootstrap intervals: equal to a plain bootstrap, with the right coverage."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn(rows: int, seed: int = 0) -> np.ndarray:
-    """The rows of each resample, in the order of the generator."""
+    """Yield the rows of each resample, in the order of the generator."""
     random = np.random.default_rng(seed)
     block = max(1, module._CELLS // rows)
     sizes = [min(block, RESAMPLES - start) for start in range(0, RESAMPLES, block)]
@@ -56,7 +56,7 @@ def test_bootstrap_intervals_equal_a_plain_loop(classes):
 @pytest.mark.study
 @pytest.mark.slow
 def test_accuracy_intervals_miss_the_truth_in_5_percent(monkeypatch, studies):
-    """Of 150 rows the percentiles of a bootstrap are a little narrow: up to 6.5 %."""
+    """With 150 rows, percentile intervals are slightly narrow: up to 6.5 %."""
     monkeypatch.setattr(module, "METRICS", {"accuracy": module.METRICS["accuracy"]})
     truth, count, missed = 0.8, studies(2000), 0
     random = np.random.default_rng(0)
@@ -105,13 +105,13 @@ def test_share_intervals_equal_wilsons(hits, rows, low, high):
 
 
 def answers(confidence, right):
-    """Two classes, all rows of the first, which has `confidence` where the row is right."""
+    """Return predictions of two classes, with all rows in the first one, and `confidence` in correct rows."""
     sure = np.where(right, confidence, 1 - confidence)
     return np.zeros(len(sure), int), np.stack([sure, 1 - sure], 1)
 
 
 def test_calibration_error_interval_by_hand():
-    """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighed by 2/3 and 1/3."""
+    """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighted by 2/3 and 1/3."""
     confidence = np.array([0.9] * 4 + [0.6] * 2)
     labels, chances = answers(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
     low, high = compute_intervals(labels, chances)["ece"]
@@ -124,7 +124,7 @@ def test_calibration_error_interval_by_hand():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_calibration_error_intervals_contain_the_error(seed):
-    """Where the probabilities come true, the error is chance alone: resampling starts above it."""
+    """For calibrated probabilities the error is only noise, which resampling increases."""
     random = np.random.default_rng(seed)
     confidence = random.uniform(0.5, 1, 200)
     given = answers(confidence, random.random(200) < confidence)
@@ -137,7 +137,7 @@ def test_calibration_error_intervals_contain_the_error(seed):
     ("shift", "spread", "rows"), [(0.0, 0.5, 1000), (0.05, 0.5, 30), (0.0, 0.02, 30), (0.15, 0.02, 1000)]
 )
 def test_calibration_error_intervals_cover_at_least_92_percent(shift, spread, rows):
-    """Confidences below 1 by up to `spread`, too high by `shift`: the error of all rows there are is `shift`."""
+    """Confidences are below 1 by up to `spread`, and too high by `shift`, which is the true error."""
     random, studies = np.random.default_rng(rows), 300
     covered = 0
     for _ in range(studies):
@@ -191,7 +191,7 @@ def test_unpredicted_classes_have_no_precision_interval():
 
 
 def over_seeds(values, ranges, fold=-1):
-    """Of seeds 0, 1, … on the same rows."""
+    """Pool intervals of seeds 0, 1, … on the same rows."""
     return pool_intervals(
         *({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1)
     )
@@ -227,7 +227,7 @@ def band_case(rows: int, seed: int, share: float = 0.4) -> tuple[np.ndarray, np.
 
 
 def curves(own: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """False positive rate, recall and precision at each distinct threshold, falling."""
+    """Return false-positive rate, recall and precision at each distinct threshold, falling."""
     predicted = chance >= np.unique(chance)[::-1, None]
     hits, alarms = (predicted & own).sum(1), (predicted & ~own).sum(1)
     return alarms / (~own).sum(), hits / own.sum(), hits / (hits + alarms)

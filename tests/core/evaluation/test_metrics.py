@@ -1,4 +1,4 @@
-"""Metrics of one label or several: equal to scikit-learn where it has them, absent with a reason where undefined."""
+"""Metrics of one or several labels: equal to scikit-learn, and explained if undefined."""
 
 import math
 
@@ -135,7 +135,7 @@ def test_ordinal_metrics_equal_scikit_learn(case):
         return
     assert found["mae"] == pytest.approx(sk.mean_absolute_error(labels, predicted))
     if len({*labels, *predicted}) > 1:
-        scale = range(probabilities.shape[1])  # else it closes up the scale where a class is missing
+        scale = range(probabilities.shape[1])  # else it ignores missing classes of the scale
         expected = sk.cohen_kappa_score(labels, predicted, weights="quadratic", labels=scale)
         assert found["quadratic_kappa"] == pytest.approx(expected, abs=1e-9)
     else:
@@ -255,7 +255,7 @@ def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
 def test_tuned_thresholds_by_hand():
     labels = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
     probabilities = np.array([[0.3, 0.9], [0.2, 0.1], [0.1, 0.2], [0.05, 0.3]])
-    # Between 0.1 and 0.2 both rows are said and no other; a label without rows keeps 0.5.
+    # Between 0.1 and 0.2 exactly both rows are predicted; a label without rows keeps 0.5.
     assert tune_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
 
 
@@ -273,7 +273,7 @@ def test_intervals_contain_the_value_and_use_the_thresholds():
 
 
 def assert_each(found, true, said, probabilities):
-    """Each class has the numbers of scikit-learn, and areas where some rows have it and others have not."""
+    """Class metrics equal scikit-learn's; areas need rows with and without the class."""
     expected = sk.precision_recall_fscore_support(true, said, average=None, zero_division=0)
     for number, row in enumerate(found.values()):
         numbers = [row[part] for part in ("precision", "recall", "f1", "support")]

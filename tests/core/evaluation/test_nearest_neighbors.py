@@ -1,4 +1,4 @@
-"""Nearest rows and the purity of neighbourhoods against scikit-learn and against closed formulas."""
+"""Nearest neighbours and purity compared with scikit-learn and closed formulas."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from core.evaluation.nearest_neighbors import compute_chance_purity, compute_pur
 
 @pytest.fixture
 def clouds():
-    """Ninety points in three clouds that overlap, and their classes."""
+    """Return ninety points in three overlapping clusters, and their classes."""
     random = np.random.default_rng(2)
     labels = np.arange(90) % 3
     return (random.normal(size=(90, 5)) + 1.5 * np.eye(3, 5)[labels]).astype(np.float32), labels

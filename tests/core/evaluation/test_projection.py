@@ -1,4 +1,4 @@
-"""Maps of embeddings against scikit-learn and against their own definitions."""
+"""Maps of embeddings compared with scikit-learn and their definitions."""
 
 import sys
 
@@ -24,7 +24,7 @@ from core.exceptions import InputError, NotAvailable
 
 @pytest.fixture
 def clouds():
-    """Sixty points in two clouds of eight dimensions, and their classes."""
+    """Return sixty points in two clusters of eight dimensions, and their classes."""
     random = np.random.default_rng(0)
     labels = np.arange(60) % 2
     return (random.normal(size=(60, 8)) + 4 * labels[:, None]).astype(np.float32), labels
@@ -69,8 +69,8 @@ def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
     )
     before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]
     after = before.copy()
-    after[[0, 11]] = after[[11, 0]]  # two rows change their groups of eleven
-    # The two that moved keep none of ten; each of the twenty others loses the one that left.
+    after[[0, 11]] = after[[11, 0]]  # two rows swap their groups of eleven
+    # The two swapped rows keep none of ten neighbours; each of the twenty others loses one.
     assert measure_preservation(before, after) == pytest.approx((2 * 0 + 20 * 9) / 220)
 
 
@@ -137,16 +137,16 @@ def test_a_small_split_gets_a_smaller_perplexity():
 
 @pytest.fixture
 def two_clouds():
-    """Two clouds, one three times as large."""
+    """Return two clusters, one three times as large."""
     random = np.random.default_rng(3)
     return np.concatenate([random.normal(0, 1, (300, 2)), random.normal(8, 1, (100, 2))])
 
 
 @pytest.mark.slow
 def test_the_density_equals_scipys(two_clouds):
-    # Of points whose covariance is the identity SciPy's kernel is round, as ours always is.
+    # With identity covariance SciPy's kernel is isotropic, like ours.
     points = (two_clouds - two_clouds.mean(0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(two_clouds.T))).T
-    found = estimate_density(points)  # of cells, so that a peak is off by a fiftieth at most
+    found = estimate_density(points)  # on a grid, so a peak is wrong by at most 2 %
     x, y = np.meshgrid(found.x, found.y)
     wide = NARROWER * len(points) ** (-1 / 6) * np.sqrt(points.var(0).mean())
     expected = gaussian_kde(points.T, wide)(np.stack([x.ravel(), y.ravel()])).reshape(x.shape)

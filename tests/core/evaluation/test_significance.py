@@ -1,4 +1,4 @@
-"""A difference of two classifiers with its interval, against closed values and a simulated null."""
+"""The interval of a metric difference compared with closed formulas and a simulated null."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ from core.metrics import METRICS
 
 
 def scores(correct):
-    """Two classes, all rows of the first; the most probable class is right where `correct` says so."""
+    """Return predictions of two classes, with all rows in the first one, that are right where `correct` is true."""
     sure = np.where(correct, 0.9, 0.1)
     return SingleLabelScores(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
 
@@ -24,13 +24,13 @@ def both(first, second):
 
 
 def accuracy(*pairs, draws=1000):
-    """Compared over seeds 0, 1, … without folds."""
+    """Compare classifiers over seeds 0, 1, … without folds."""
     return compare_classifiers({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
 def test_paired_tests_find_differences_that_separate_intervals_hide():
     worse = np.random.default_rng(0).random(1000) < 0.8
-    better = worse | (np.arange(1000) % 25 == 0)  # the same but for some rows more
+    better = worse | (np.arange(1000) % 25 == 0)  # equal except for some more correct rows
     found = accuracy(both(better, worse))
     assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
     assert 0 < found.difference < 0.02 and found.significant and found.low is None
@@ -100,7 +100,7 @@ FURTHER = in_full((2, 0.2), (3, 0.0), (5, 0.2))
 @pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "between"), [(1, 0.0), (3, 0.2), *FURTHER])
 def test_equally_good_models_are_significant_in_at_most_5_percent(studies, seeds, between):
-    """Rows differ in how hard they are, for each procedure in its own way; seeds are better or worse by chance."""
+    """Rows differ in difficulty for each procedure; seeds vary at random."""
     random, rows, count = np.random.default_rng(seeds), 200, studies(2000, few=300)
 
     def procedure(hard):
@@ -119,7 +119,7 @@ def test_equally_good_models_are_significant_in_at_most_5_percent(studies, seeds
 
 
 def answers(random, rows, shift=0.0):
-    """Two classes; the confidence is `shift` above the share that is right."""
+    """Return predictions of two classes whose confidence exceeds the accuracy by `shift`."""
     confidence = random.uniform(0.55, 0.8, rows)
     right = random.random(rows) < confidence
     stated = np.clip(confidence + shift, 0.51, 0.99)
@@ -134,7 +134,7 @@ def compared(first, second, seed=0):
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_5_percent_of_swaps_exceed_the_normal_quantile(seeds):
-    """Of 10 rows all 1,024; each swaps a row of every seed at once."""
+    """All 1,024 swaps of 10 rows; each swaps a row in all seeds."""
     random = np.random.default_rng(1)
     tables = random.normal(0, 1, (2, seeds, 10, 3))
 

@@ -1,4 +1,4 @@
-"""Spans, what became of them, and their F1 beside seqeval's."""
+"""Spans, their outcomes, and F1 compared with seqeval's."""
 
 import warnings
 from collections import Counter
@@ -53,7 +53,7 @@ def test_span_outcomes_add_up_and_follow_the_matching_order(both):
 
 
 def met(label, said):
-    """(label, said) of the spans that meet, by the definition, each against all of the other side."""
+    """Return matched (labelled, predicted) spans by definition, comparing all with all."""
     true, claimed, found = decode_spans(label), decode_spans(said), set()
     for alike in (
         lambda one, other: one == other,

@@ -1,4 +1,4 @@
-"""Whether texts differ from those of training: what is told, with which numbers, and how often for nothing."""
+"""Differences from training texts: reports, numbers and false alarms."""
 
 import numpy as np
 import pandas as pd
@@ -24,12 +24,12 @@ FREQUENT = FREQUENT / FREQUENT.sum()
 
 
 def texts(rng, n, low=4, high=15):
-    """Texts of words as frequent as Zipf says."""
+    """Return texts of words with Zipf frequencies."""
     return [" ".join(rng.choice(WORDS, rng.integers(low, high), p=FREQUENT)) for _ in range(n)]
 
 
 def side(rng, n, share=0.5, **lengths):
-    """Texts of two classes."""
+    """Return texts of two classes."""
     return ComparedTexts(texts(rng, n, **lengths), to_class_matrix((rng.random(n) < share).astype(int), 2))
 
 
@@ -115,13 +115,13 @@ def test_repeated_texts_are_compared_with_chance():
 
 
 def test_repeats_are_counted_by_hand():
-    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; rows of the other side are marked, in two exchanges
+    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; two exchanges mark rows of the other side
     marked = np.array([[0, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0]], bool)
     assert split_differences._count_repeats(groups, marked, 3).tolist() == [[3, 2], [1, 2]]
 
 
 def test_very_many_repeats_are_sampled(monkeypatch):
-    keys = [str(number) for number in range(100)] * 2  # all of the other side are in the first
+    keys = [str(number) for number in range(100)] * 2  # all texts of the other side occur in the first
     for most, sampled in ((200, False), (40, True)):
         monkeypatch.setattr(split_differences, "MOST_REPEATED", most)
         found, _ = split_differences._compare_repeats(keys, 100, np.random.default_rng(0), learned=True)["in training"]
@@ -160,7 +160,7 @@ def test_rare_classes_are_merged():
 
 
 def false_alarms(seed, rounds, m, n, repeated):
-    """How many of so many comparisons of texts that are drawn alike warn, and how many measures have p < 0.05."""
+    """Count warnings in comparisons of equal distributions, and measures with p < 0.05."""
     rng, warned, small, measures = np.random.default_rng(seed), 0, 0, 0
     for _ in range(rounds):
         every = side(rng, m + n)

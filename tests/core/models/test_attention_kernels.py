@@ -1,4 +1,4 @@
-"""The ways to compute attention agree with the equation written out and with one another."""
+"""All attention kernels agree with the equation and with each other."""
 
 import math
 
@@ -13,14 +13,14 @@ KEEP = torch.arange(L) < torch.tensor([9, 5, 1, 2, 0])[:, None]
 
 
 def inputs(n: int, shape: tuple[int, ...]) -> list[torch.Tensor]:
-    """q, k, v and coefficients in float64, all of which want gradients."""
+    """Return q, k, v and coefficients in float64, with gradients."""
     g = torch.Generator().manual_seed(n)
     sizes = [(B, n, H, L, E), (B, n, H, L, E), (B, H, L, V), shape]
     return [torch.randn(size, generator=g, dtype=torch.float64).requires_grad_() for size in sizes]
 
 
 def written_out(q, k, v, c, keep):
-    """out = sum_i c_i softmax(q_i k_i^T) v, one query at a time, in Python."""
+    """Compute out = sum_i c_i softmax(q_i k_i^T) v in Python, one query at a time."""
     n = q.shape[1]
     c = c.expand(B, n, H, L, 1)
     out = torch.zeros(B, H, L, V, dtype=q.dtype)

@@ -1,4 +1,4 @@
-"""Who may see whom, and that banded attention is the masked dense one with every shape and gradient, at linear cost."""
+"""The mask of windowed attention, and banded attention: equal to masked dense attention, at linear cost."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ COEFFICIENTS = {
 
 
 def inputs(B, N, H, L, e, dv, per, seed, dtype=torch.float64):
-    """q, k, v and coefficients, all of which want gradients."""
+    """Return q, k, v and coefficients, with gradients."""
     g = torch.Generator().manual_seed(seed)
     shapes = [(B, N, H, L, e), (B, N, H, L, e), (B, H, L, dv), COEFFICIENTS[per](B, N, H, L)]
     return [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype).requires_grad_() for shape in shapes]
@@ -40,7 +40,7 @@ def dense(q, k, v, c, keep, positions, *, window):
 
 
 def with_gradients(way, tensors, *args, **kwargs):
-    """The output and the gradients of a random projection of it."""
+    """Return the output and the gradients of a random projection of it."""
     out = way(*tensors, *args, **kwargs)
     weight = torch.randn(out.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).to(out.dtype)
     return [out, *torch.autograd.grad((out * weight).sum(), tensors)]
@@ -62,7 +62,7 @@ def test_banded_attention_equals_masked_dense_attention_and_gradients(data):
     how = {"layer": draw(st.integers(0, 5)), "random": draw(st.integers(0, 4)), "seed": draw(st.integers(0, 9))}
     positions = globals_of(keep, **how)
     seed = draw(st.integers(0, 999), "seed")
-    if draw(st.booleans(), "closed gates"):  # keys hidden anywhere, globals among them, after the globals were chosen
+    if draw(st.booleans(), "closed gates"):  # hides keys, also global ones, after the global tokens were drawn
         keep = keep & (torch.rand(keep.shape, generator=torch.Generator().manual_seed(seed)) > 0.3)
     window = 2 * draw(st.integers(1, 50), "half window")
     e, dv = draw(st.integers(1, 5), "e"), draw(st.integers(1, 5), "dv")
@@ -78,7 +78,7 @@ def test_long_float32_texts_match_to_1e6():
     positions = globals_of(keep)
     tensors = inputs(2, 2, 2, 700, 8, 8, "token", 5, torch.float32)
     with torch.no_grad():
-        for x in tensors[:2]:  # scores of a trained size: deviation about 1
+        for x in tensors[:2]:  # scores with a standard deviation of about 1
             x.mul_(8**-0.25)
     got = with_gradients(attend_banded, tensors, keep, positions, window=64)
     wanted = with_gradients(dense, [x.detach().double().requires_grad_() for x in tensors], keep, positions, window=64)
@@ -121,14 +121,14 @@ def test_hidden_keys_have_no_weight_at_any_position():
 def test_queries_without_keys_give_zero_and_finite_gradients():
     keep = kept([100, 0], 100)
     positions = globals_of(keep)
-    keep[0, positions[0]] = False  # the globals' gates are shut, and those of a whole stretch
+    keep[0, positions[0]] = False  # hides all global keys, and a whole stretch
     keep[0, 20:60] = False
     tensors = inputs(2, 2, 2, 100, 3, 3, "token", 4)
     out, *gradients = with_gradients(attend_banded, tensors, keep, positions, window=8)
     blind = [i for i in range(24, 56) if i not in positions[0].tolist()]
     assert (out[0, :, blind] == 0).all()
     assert (out[1] == 0).all()
-    assert (out[0, :, positions[0]] != 0).all()  # a global still sees the others
+    assert (out[0, :, positions[0]] != 0).all()  # a global query still sees the others
     assert all(gradient.isfinite().all() for gradient in gradients)
     assert all((gradient[1] == 0).all() for gradient in gradients)
 
@@ -151,7 +151,7 @@ def test_autocast_computes_in_float32():
     plain = attend_banded(*tensors, *args, window=8)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = attend_banded(*tensors, *args, window=8)
-        rounded = attend_banded(tensors[0].bfloat16(), *tensors[1:], *args, window=8)  # as projections give it
+        rounded = attend_banded(tensors[0].bfloat16(), *tensors[1:], *args, window=8)  # like the output of projections
     gradients = (torch.autograd.grad(out.sum(), tensors) for out in (mixed, plain))
     assert torch.equal(mixed, plain)
     assert_same(*gradients, 0.0)
@@ -160,7 +160,7 @@ def test_autocast_computes_in_float32():
 
 
 class Largest(TorchDispatchMode):
-    """Counts the elements of the largest tensor that any operation makes, forward or backward."""
+    """Records the size of the largest tensor that any operation creates, forward or backward."""
 
     def __init__(self):
         super().__init__()
@@ -170,7 +170,7 @@ class Largest(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for x in result if isinstance(result, tuple | list) else [result]:
             if isinstance(x, torch.Tensor):
-                # Memory behind it, not its shape: stretches are views that overlap.
+                # Memory and not shape, as stretches are overlapping views.
                 self.numel = max(self.numel, x.untyped_storage().nbytes() // x.element_size())
         return result
 
@@ -234,7 +234,7 @@ def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
 
 
 def test_global_positions_never_change():
-    # Values of this code, written down once: another Python or torch must draw the same.
+    # Recorded values: other versions of Python and torch must draw the same.
     assert of_one(100) == [0, 99, 80, 82]
     assert of_one(9) == [0, 8, 3, 7]
     assert of_one(3) == [0, 2, 1, ABSENT]
@@ -253,7 +253,7 @@ def test_inner_positions_are_drawn_uniformly():
         count[of_one(12, seed=seed)[2:]] += 1
     expected = 4000 * 2 / 10
     assert (count[[0, 11]] == 0).all()
-    # Two of ten places each time: the deviation of a count is sqrt(4000 * 0.2 * 0.8) = 25.
+    # Two of ten positions per draw: the standard deviation of a count is sqrt(4000 * 0.2 * 0.8) = 25.
     assert (count[1:11] - expected).abs().max() < 5 * 25
 
 

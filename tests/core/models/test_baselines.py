@@ -1,4 +1,4 @@
-"""The baselines against their equations, and no setting that one does not read is silently ignored."""
+"""The baselines compared with their equations; settings without effect are refused."""
 
 import dataclasses
 import math
@@ -122,7 +122,7 @@ GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]
 
 
 def test_lexicon_logits_are_linear_in_sum_and_mean_of_valences():
-    """Of four, one and no tokens; where padded stands something that must not count."""
+    """Texts of four, one and no tokens, with arbitrary values at padding."""
     polarity = torch.tensor([[GOOD, PLAIN, BAD, GOOD], [BAD, GOOD, GOOD, GOOD], [GOOD, GOOD, GOOD, GOOD]])
     keep = torch.arange(4) < torch.tensor([4, 1, 0])[:, None]
     texts = Batch(torch.ones(3, 4, dtype=torch.long), keep, polarity=polarity)

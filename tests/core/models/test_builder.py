@@ -1,4 +1,4 @@
-"""Sizes, starting weights and saved names of the models."""
+"""Sizes, initial weights and parameter names of the models."""
 
 import dataclasses
 import math
@@ -82,7 +82,7 @@ IDS = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
     ],
 )
 def test_token_taggers_give_every_token_logits_independent_of_padding(preset, settings):
-    """A class token is no word."""
+    """Class tokens are excluded."""
     config = compose(preset, {"model.width": 16, "model.ff_width": 16, **settings}).model
     torch.manual_seed(0)
     model = build_model(config, vocabulary=20, classes=3, max_length=8, each_token=True).eval()

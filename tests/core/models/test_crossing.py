@@ -1,4 +1,4 @@
-"""Parts combine freely: configurations drawn at random train, or are refused with a reason and a way out."""
+"""Random configurations train, or are refused with a reason and an alternative."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Departures from the papers as data: tied to the settings they speak of, so that they cannot go stale."""
+"""Deviations from the papers, checked against the settings that they name."""
 
 import pytest
 from small_models import example, make, small
@@ -17,7 +17,7 @@ def test_every_preset_lists_its_deviations():
 
 @pytest.mark.slow
 def test_listed_deviations_match_the_presets():
-    """It names a setting that exists, and one that follows the paper is another value and a valid model."""
+    """Each names an existing setting; the paper's value differs and gives a valid model."""
     for name, preset in PRESETS.items():
         own = flatten_config(compose(name))
         for each in preset.departures:
@@ -26,7 +26,7 @@ def test_listed_deviations_match_the_presets():
             if each.instead:
                 assert each.paper, (name, each)
                 changed = flatten_config(compose(name, {each.setting: each.instead}))
-                # What reads as something was released does so with look-alikes as they are, too.
+                # Released normalisers leave look-alikes unchanged.
                 other = [key for key in own if own[key] != changed[key] and key != "text.lookalikes"]
                 assert other == [each.setting], (name, each)
         said = [each.what for each in preset.departures]

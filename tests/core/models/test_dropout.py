@@ -1,4 +1,4 @@
-"""Dropout with shared random draws behaves as dropout does."""
+"""Dropout with shared random draws behaves like torch's."""
 
 import pytest
 import torch

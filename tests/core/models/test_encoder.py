@@ -1,4 +1,4 @@
-"""Contracts that hold for every structure of the presets."""
+"""Properties of every structure of the presets."""
 
 import copy
 import dataclasses
@@ -101,7 +101,7 @@ def test_gradients_are_finite_and_reach_every_parameter(config, batch):
     (model(batch).logits * torch.arange(1.0, CLASSES + 1)).pow(2).sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-        # Adding one number to every score of a row changes no softmax, so a key's bias has no gradient.
+        # A constant added to all scores of a row does not change the softmax, so a key's bias has no gradient.
         assert parameter.grad.abs().max() > 0 or name.endswith("key.bias"), name
 
 
@@ -160,7 +160,7 @@ def test_maps_can_be_off_in_one_head_or_all(config, batch):
 
 
 def different(config) -> list[Intervention]:
-    """Of each kind that a model knows one at least."""
+    """Return at least one intervention of each kind that the model supports."""
     part, last = config.attention, config.attention.components - 1
     found = [
         Intervention(),
@@ -226,7 +226,7 @@ def test_maps_can_be_replaced_by_their_mean(preset, batch):
     layer, block, keep = plain.layers[0], model.layers[0], plain.keep[0]
     attention, entering = block.attention, block.attention_norm(plain.embedded) if block.pre else plain.embedded
     v = attention.value(entering).view(*entering.shape[:2], model.heads, -1).transpose(1, 2)
-    said = (layer.coefficients * layer.maps)[0] @ v[0]  # (N, H, L, d/H): what each says in the first text
+    said = (layer.coefficients * layer.maps)[0] @ v[0]  # (N, H, L, d/H): outputs of all maps in the first text
     left = said.clone()
     for component, head in ((0, 0), (0, 1), (1, 1)):
         left[component, head] = said[component, head][keep].mean(0)

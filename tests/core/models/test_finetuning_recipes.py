@@ -1,4 +1,4 @@
-"""The papers' own backbones as recipes: what they set, what they are set on, whether their weights are here."""
+"""Recipes for the papers' backbones: their settings, presets and available weights."""
 
 import re
 
@@ -28,7 +28,7 @@ NAMED_BY_THE_PAPERS = {
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """here(hub name): that backbone lies in SENTISCOPE_BACKBONES, without numbers in it."""
+    """here(hub name): puts a backbone without weights into SENTISCOPE_BACKBONES."""
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 

@@ -1,4 +1,4 @@
-"""The head: each step against its equation, and padding that changes nothing."""
+"""The head: every step follows its equation, and padding has no effect."""
 
 import math
 
@@ -17,7 +17,7 @@ WHOLE = {"width": WIDTH, "classes": 3, "kernels": KERNELS, "channels": CHANNELS,
 
 
 def made(**changes) -> Head:
-    """The whole head in float64, every parameter and running statistic away from its start."""
+    """Return the full head in float64 with random parameters and running statistics."""
     torch.manual_seed(0)
     head = Head(**{**WHOLE, "pooling": "mean", **changes}).double()
     with torch.no_grad():
@@ -29,13 +29,13 @@ def made(**changes) -> Head:
 
 @pytest.fixture
 def texts() -> tuple[torch.Tensor, torch.Tensor]:
-    """Vectors of four texts (full, short, one token, none) with something arbitrary where they are padded."""
+    """Return vectors of four texts (full, short, one token, none) with arbitrary values at padding."""
     x = torch.randn(4, 9, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     return x, torch.arange(9) < torch.tensor([9, 5, 1, 0])[:, None]
 
 
 def naive_branch(branch: Branch, x: torch.Tensor, kernel: int) -> torch.Tensor:
-    """One text without padding, (n, d): the printed sum at the effective index i + j - (k - 1) // 2."""
+    """Convolve one text (n, d) by the paper's sum, at index i + j - (k - 1) // 2."""
     weight, bias, norm = branch.convolution.weight, branch.convolution.bias, branch.norm
     rows = []
     for i in range(len(x)):
@@ -49,7 +49,7 @@ def naive_branch(branch: Branch, x: torch.Tensor, kernel: int) -> torch.Tensor:
 
 
 def naive_head(head: Head, x: torch.Tensor) -> torch.Tensor:
-    """Logits of one text without padding, (n, d), step by step."""
+    """Compute the logits of one text (n, d) without padding, step by step."""
     joined = torch.cat([x, *(naive_branch(head.branches[str(k)], x, k) for k in KERNELS)], 1)
     attention, size = head.attention, JOINED // head.attention.heads
     outs = []
@@ -94,7 +94,7 @@ def test_convolutions_read_only_their_window(kernel, sees):
 
 @pytest.mark.parametrize("training", [False, True])
 def test_padding_has_no_effect_in_training(texts, training):
-    """More padding, with anything in it: the same logits, and the same running statistics after a step."""
+    """More padding with arbitrary values gives the same logits and running statistics."""
     x, keep = texts
     longer, kept = F.pad(x, (0, 0, 0, 6), value=7.0), F.pad(keep, (0, 6))
     longer[~kept] += 5.0

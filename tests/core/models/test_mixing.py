@@ -1,4 +1,4 @@
-"""Lambda: its equations, its ranges, its rule at the start, its gradients."""
+"""Lambda: equations, ranges, initial values and gradients."""
 
 import math
 
@@ -83,7 +83,7 @@ def test_lambda_begins_at_its_start_and_stays_in_range(constraint, starts, low, 
         mixing = additive(constraint, layer=layer, start=start)
         if start is not None:
             assert mixing.get_lambdas().flatten().tolist() == pytest.approx([start] * 3, abs=0.02)
-        assert (mixing.alpha != mixing.beta).all()  # else lambda could not move
+        assert (mixing.alpha != mixing.beta).all()  # else lambda could not change
         for scale in (1.0, 50.0, 1e3):
             with torch.no_grad():
                 mixing.lambda_q.normal_().mul_(scale), mixing.lambda_k.normal_().mul_(scale)
@@ -100,7 +100,7 @@ def test_lambda_starts_and_scales_match_the_papers():
     assert compute_alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0), "a quarter gives lambda in 0 to 1 its whole range"
 
 
-RULE = {  # the fit: lambda at the start, layer 1 and layer 2
+RULE = {  # initial lambdas of layers 1 and 2
     "01": ([0.153, 0.143, 0.135], [0.185, 0.160, 0.150]),
     "pm1": ([-0.2, -0.16, -0.128], [-0.06, -0.10, -0.08]),
     "pos": ([0.2, 0.16, 0.128], [0.3555, 0.2, 0.16]),

@@ -1,4 +1,4 @@
-"""Parts, sizes and equations told without torch: equal to what is built, to the counts of the papers, and complete."""
+"""Parts, sizes and equations without torch: equal to the built models and the papers' counts."""
 
 import dataclasses
 
@@ -15,7 +15,7 @@ from core.models.presets import PAPERS, PRESETS
 
 
 def built(config: ModelConfig, vocabulary: int, classes: int) -> int:
-    """Parameters of the module, made without memory for them."""
+    """Count a module's parameters on the meta device."""
     with torch.device("meta"):
         model = build_model(config, vocabulary=vocabulary, classes=classes, max_length=20)
     return sum(parameter.numel() for parameter in model.parameters())
@@ -30,7 +30,7 @@ FURTHER = {
 
 @pytest.mark.slow
 def test_counted_parameters_equal_the_built_model():
-    """Of every preset but the pretrained one, which `test_pretrained` counts, and of further settings."""
+    """All presets except the pretrained one (see `test_pretrained`), and further settings."""
     models = {name: preset.model for name, preset in PRESETS.items() if name != "pretrained"}
     models |= {name: compose(*chosen).model for name, chosen in FURTHER.items()}
     for name, model in models.items():
@@ -127,7 +127,7 @@ def test_features_list_enabled_options(name, expected):
 
 
 def test_every_attention_option_is_listed():
-    """Each further part of attention adds a mark or changes one."""
+    """Each attention option adds or changes a listed feature."""
     base = ModelConfig(attention=AttentionConfig(mixing="additive", components=2, gate=True, lexical="add", window=4))
     changes = {"rotary": True, "qk_norm": True, "lexicon_gate": True, "window": 8, "lexical": "hadamard"}
     changes |= {"lexical_heads": "last", "constraint": "pos", "head_norm": True, "row_norm": True, "components": 3}

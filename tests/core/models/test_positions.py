@@ -1,4 +1,4 @@
-"""What is added to the rows of words, term by term: positions (SentiFormer, eq. 3), n-grams, the text of a pair."""
+"""Vectors added to embeddings: positions (SentiFormer, eq. 3), n-grams and segments."""
 
 import dataclasses
 import math
@@ -85,7 +85,7 @@ def spelling(preset="vanilla", **changes):
 
 
 def spelt(batch, most=5):
-    """The batch with up to five n-grams a token, none at some."""
+    """Return the batch with up to five n-grams per token, some without any."""
     random = torch.Generator().manual_seed(2)
     grams = torch.randint(1, BUCKETS + 1, (*batch.ids.shape, most), generator=random)
     count = torch.randint(0, most + 1, batch.ids.shape, generator=random)
@@ -174,7 +174,7 @@ def config_of(name):
 
 
 def pairs(lengths=((4, 4), (2, 2), (0, 1), (1, 0), (3, 0))) -> Batch:
-    """Texts of these lengths with a mark between them; no other token is one."""
+    """Return pairs of texts of these lengths, with one mark each."""
     batch = example(tuple(a + 1 + b for a, b in lengths))
     ids = torch.where(batch.ids == MARK, MARK + 1, batch.ids)
     for row, (first, _) in enumerate(lengths):

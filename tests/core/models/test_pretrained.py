@@ -1,4 +1,4 @@
-"""Backbones with our attention in them, held to the library that they come from; one family in the quick run."""
+"""Backbones with Sentiscope's attention, compared with their library; quick tests use one family."""
 
 import dataclasses
 import math
@@ -26,7 +26,7 @@ TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}
 STRONG = {**LEXICAL, "model.attention.lexical_strength": 3}
 EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
-ONE = pytest.mark.parametrize("known", ["bert"], indirect=True)  # What is the same in every family
+ONE = pytest.mark.parametrize("known", ["bert"], indirect=True)  # for behaviour that is equal in all families
 
 
 @pytest.fixture(scope="module", params=EVERY)
@@ -39,7 +39,7 @@ def known(request, tmp_path_factory):
 
 @pytest.fixture
 def make(known):
-    """make(**settings): a model on that backbone, its head the same whatever the settings."""
+    """make(**settings): a model on that backbone, with the same head for all settings."""
     found, tokenizer = known
 
     def made(classes=3, dtype=torch.float32, **settings):
@@ -58,7 +58,7 @@ def batch(known):
 
 
 def theirs(known, batch, kind):
-    """What transformers says of the same texts: last vectors and maps."""
+    """Return the last vectors and maps of transformers for the same texts."""
     import transformers
 
     found, tokenizer = known
@@ -76,7 +76,7 @@ def theirs(known, batch, kind):
 
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
 def test_outputs_equal_both_implementations_of_the_library(known, make, batch, kind):
-    """Fast to the bit of the fused one; its maps are those of the explicit one."""
+    """The fast path is bit-identical to the fused one; maps equal those of the explicit one."""
     said, keep = theirs(known, batch, kind)
     model = make()
     with torch.no_grad():
@@ -95,7 +95,7 @@ def test_outputs_equal_both_implementations_of_the_library(known, make, batch, k
 @pytest.mark.parametrize("trace", [False, True], ids=["fused", "explicit"])
 @pytest.mark.parametrize("strength", [0, 3])
 def test_attention_rows_sum_to_one_in_every_implementation(make, batch, strength, trace):
-    """Where all values are one, each head says one: fused attention shows no maps."""
+    """With all values 1 each head gives 1, as fused attention has no maps to check."""
     model = make(**LEXICAL, **{"model.attention.lexical_strength": strength})
     layer = model.layers[0].attention
     q, k = torch.randn(2, 2, 3, 6, 8)
@@ -129,7 +129,7 @@ def test_strength_zero_does_not_change_the_logits(make, batch, further):
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("reach", ["all", "last"])
 def test_sigma_is_added_to_its_heads(make, batch, reach, scaled):
-    """In the first layer, whose content is the same: log of the maps apart by sigma, up to a number for each row."""
+    """In the first layer, log maps differ by sigma and a constant per row."""
     settings = {"model.attention.lexical_heads": reach, "model.attention.lexical_scaled": scaled}
     with torch.no_grad():
         plain = make(dtype=torch.float64)(batch, trace=True).trace
@@ -157,7 +157,7 @@ def test_traces_show_the_computed_values(make, batch, kind):
 
 @ONE
 def test_gradients_pass_through_sigma(make, batch):
-    """Of the strength as by differences, and of the words."""
+    """Gradients of the strength (compared with differences) and of the words."""
     settings = {**STRONG, "model.attention.learn_strength": True}
     model = make(dtype=torch.float64, **settings)
     batch = batch._replace(polarity=batch.polarity.double())
@@ -194,7 +194,7 @@ def test_word_vectors_can_replace_words(make, batch):
 
 
 def test_interventions_have_their_documented_effect(make, batch):
-    """What the last layer gave of a donor, at every place, makes its answer; a head that is off says nothing."""
+    """Patching the last layer at all tokens gives the donor's prediction; a head that is off gives 0."""
     model = make()
     one, other = (Batch(batch.ids[row : row + 1, :2], batch.keep[row : row + 1, :2]) for row in (0, 1))
     with torch.no_grad():

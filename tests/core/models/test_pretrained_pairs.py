@@ -1,4 +1,4 @@
-"""A pair in a backbone: the ids, types and vectors that its own library gives the same two texts."""
+"""Text pairs in a backbone: ids, types and vectors equal those of its library."""
 
 import pytest
 import tokenizers as hf

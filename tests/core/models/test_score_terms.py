@@ -1,4 +1,4 @@
-"""Each part of a score against its paper's equation written out in loops, alone and crossed, and what follows."""
+"""Each term of a score compared with its paper's equation in loops, alone and combined."""
 
 import cmath
 import itertools
@@ -77,7 +77,7 @@ def run(attention, *, trace=False, keep=KEEP, polarity=None, intervene=None, cla
 
 
 def turned(vector: torch.Tensor, place: int) -> torch.Tensor:
-    """Rotary positions with complex numbers."""
+    """Compute rotary positions with complex numbers."""
     width = len(vector)
     out = []
     for j in range(width // 2):
@@ -99,7 +99,7 @@ def log_gate(attention, b: int, j: int) -> torch.Tensor:
 
 
 def factor(attention, part: AttentionConfig, h: int, b: int, i: int, j: int, silent: str) -> torch.Tensor:
-    """What the lexicons say of query i and key j of text b in head h; its mean is over the tokens that are read."""
+    """Return sigma of query i and key j of text b in head h; its mean is over the visible tokens."""
     there = KEEP[b].nonzero().flatten().tolist() if silent == "mean" else [j]
     found = torch.zeros((), dtype=torch.float64)
     for k in range(part.lexicons):
@@ -112,7 +112,7 @@ def factor(attention, part: AttentionConfig, h: int, b: int, i: int, j: int, sil
 def score(
     attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int, int], q, k, silent=""
 ) -> torch.Tensor:
-    """Of query i and key j of text b in head h, from their content; the lexicons' factor may be off or at its mean."""
+    """Return the content score of query i and key j of text b in head h; the lexical factor may be off or averaged."""
     h, b, i, j = at
     root = math.sqrt(len(q))
     if part.qk_norm:
@@ -136,7 +136,7 @@ def support(part: AttentionConfig, b: int) -> torch.Tensor:
 
 
 def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[torch.Tensor, torch.Tensor]:
-    """One text: maps (N, H, L, L) and output (L, d), a number at a time."""
+    """Return maps (N, H, L, L) and output (L, d) of one text, computed in loops."""
     N, H = part.components, part.heads
     q_all, k_all, v_all = attention.query(X[b]), attention.key(X[b]), attention.value(X[b])
     e, dv, seen = q_all.shape[-1] // N // H, 16 // H, support(part, b)
@@ -161,7 +161,7 @@ def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[t
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_attention_follows_its_equation(part):
-    """On both paths, whose gradients are the same too."""
+    """Both paths give the same result and gradients."""
     attention = layer(**part)
     fast, (traced, seen) = run(attention)[0], run(attention, trace=True)
     with torch.no_grad():
@@ -333,7 +333,7 @@ def test_learned_scalars_have_names():
 @pytest.mark.parametrize("strength", [0.0, 1.0])
 @pytest.mark.parametrize("learn", [False, True])
 def test_the_lexical_term_is_silent_only_without_effect_and_learning(kind, strength, learn):
-    """Content that is multiplied by zero times sigma is not what it was; a strength of 0 that learns has a gradient."""
+    """A zero factor changes the scores, and a learned strength of 0 has a gradient."""
     reach = torch.ones(1, 1, 2, dtype=torch.bool)
     term = LexicalTerm(kind=kind, reach=reach, strength=strength, learn=learn, scale=1.0)
     nothing = kind == "add" and strength == 0

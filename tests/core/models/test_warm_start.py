@@ -1,4 +1,4 @@
-"""A model that starts from another: what is copied is equal, what is not is named."""
+"""Warm start from another model: copied weights are equal, the others are listed."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What a reader takes for one character is never cut: by words, by edits, by texts that are shown shortened."""
+"""Grapheme clusters stay whole in words, edits and clipped texts."""
 
 from itertools import accumulate, pairwise
 
@@ -14,7 +14,7 @@ SAMPLES = (
     "👍🏽 👨‍👩‍👧 🇧🇩🇰🇷 1️⃣ 12️⃣ ❤️‍🔥 🏴\U000e0067\U000e0062\U000e007f e\u0301 "
     "\u0600١ ℹ️ don't #tag @name https://x.y/é , . ! \u200d \u200f \ufe0f \u0301 \r\n"
 ).split(" ")
-"""Of many scripts, also marks that stand alone."""
+"""Texts of many scripts, and single marks."""
 texts = st.lists(
     st.one_of(st.sampled_from(SAMPLES), st.sampled_from([" ", "\n"]), st.text(max_size=3)), max_size=8
 ).map("".join)

@@ -1,4 +1,4 @@
-"""A tokenizer that another run fitted, for new texts: its ids stay, frequent words become tokens."""
+"""Extension of another run's tokenizer: ids stay, frequent new words become tokens."""
 
 import dataclasses
 

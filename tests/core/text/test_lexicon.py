@@ -1,4 +1,4 @@
-"""Polarity of tokens: what a lexicon's files say, what becomes of it, and a third each where it says nothing."""
+"""Polarity of tokens: lexicon files, counts, and a third each for unlisted tokens."""
 
 import json
 import math
@@ -154,7 +154,7 @@ def test_contains_adds_every_entry_with_the_token_once(lexicon):
     settings = {"tokenizer": "bpe", "max_vocab": 260, "lexicon": entries, "lexicon_match": "contains"}
     tokenizer = fitted(lexicon, "ab ab ab", **settings)  # two merges: a blank with a, and those with b
     assert tokenizer.encode("abx").tokens == ["ab", "x"]
-    assert tokenizer.encode("ab").polarity == [polarity(2, 0, 4)]  # of the entries, all but xab begin with this piece
+    assert tokenizer.encode("ab").polarity == [polarity(2, 0, 4)]  # all entries except xab begin with this piece
     assert tokenizer.encode("film").polarity[0] == NOTHING
 
 

@@ -1,4 +1,4 @@
-"""Characters that look the same: what is read as one, what is left, and where it stood."""
+"""Look-alike characters: which are replaced, which stay, and their positions."""
 
 import json
 
@@ -19,7 +19,7 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
 @pytest.mark.parametrize(
     ("typed", "read"),
     [
-        # Apostrophes between letters, and only there.
+        # Only apostrophes between letters.
         ("isn\u02bct", "isn't"),
         ("isn\u2018t", "isn't"),
         ("isn\u2019t", "isn't"),
@@ -29,7 +29,7 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
         ("the `good` one", "the `good` one"),
         ("\u2018good\u2019", "\u2018good\u2019"),
         ("5`000", "5`000"),
-        # Width and ligatures, nothing else that has a compatible form.
+        # Widths and ligatures, but no other compatibility forms.
         ("\uff47\uff4f\uff4f\uff44\u3000\uff12", "good 2"),
         ("\uff76\uff9e", "カ\u3099"),
         ("\uffa1", "ㄱ"),
@@ -47,7 +47,7 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
         ("not\u200bgood", "not good"),
         ("great<br />film<BR>and <br/>so </br>on", "great film and  so  on"),
         ("a < b, bread <b>bold</b>", "a < b, bread <b>bold</b>"),
-        # Entities, once, and only whole ones.
+        # Entities are decoded once, and only complete ones.
         ("don&rsquo;t R&amp;D &#128077; &#x27;", "don't R&D 👍 '"),
         ("&lt;br&gt;", " "),
         ("&amp;amp;", "&amp;"),

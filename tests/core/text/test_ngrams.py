@@ -1,4 +1,4 @@
-"""N-grams: the baseline's view of a text."""
+"""N-grams, the features of the baselines."""
 
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -30,7 +30,7 @@ def test_character_ngrams_equal_scikit_learns_within_words():
     words = [" ".join(tokenizer.encode(text).tokens[: len(text.split())]) for text in ("so soooo good", "don't go")]
     assert words == ["so soooo good", "don't go"]
     known = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
-    apart = [text.replace("-", " - ") for text in TEXTS]  # where a word ends is ours to say
+    apart = [text.replace("-", " - ") for text in TEXTS]  # scikit-learn splits words elsewhere
     counts = known.fit_transform(apart).toarray()
     names = [tokenizer.name(each) for each in range(2, tokenizer.size)]
     assert {name[1:] for name in names if name.startswith(" ")} == set(known.vocabulary_)

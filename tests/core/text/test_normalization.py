@@ -49,8 +49,8 @@ def test_each_normalizer_applies_only_its_own_changes(kind, text, expected):
         ("#BuyTheDip #2day", "buythedip day"),
         ("good 😀 :) <3 day!!", "good day"),
         ("a_b 4ever 2.5", "a_b ever"),
-        ("joe@site.org", "joeorg"),  # the handle's rule takes what stands behind any @
-        ("héllo 日本 ½", "héllo 日本 ½"),  # a letter is a letter in every script; a fraction is no decimal digit
+        ("joe@site.org", "joeorg"),  # the rule for handles matches after any @
+        ("héllo 日本 ½", "héllo 日本 ½"),  # letters of every script stay; a fraction is no decimal digit
         ("!!! 123 😀", ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""Parts of speech: twelve tags, the same for the same words, aligned to tokens, kept, and off where unknown."""
+"""Parts of speech: twelve reproducible tags, aligned to tokens, cached, and off for other languages."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ FIXED = {
     "nl": "'t Was niet slecht , maar z'n baby's huilden . Da's jammer ! 2 sterren … zo'n mooie dag heb ik nooit gezien",
 }
 DIGESTS = {2: "75c6ffa0bbad557b"}
-"""By `SCHEME`: of the tags of `FIXED`. A line is added, none is changed."""
+"""`SCHEME` → digest of the tags of `FIXED`. Add a line; never change one."""
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_files_in_the_working_directory_are_not_loaded_as_models(tmp_path, monke
     pos_tags._load_hanta.cache_clear()
     assert named("good") == ["ADJ"]
     with pytest.raises(OSError):
-        HanoverTagger.HanoverTagger(MODELS["en"])  # the trap is real
+        HanoverTagger.HanoverTagger(MODELS["en"])  # the file would be loaded
 
 
 def test_subwords_get_the_tag_of_their_word_and_blanks_none():

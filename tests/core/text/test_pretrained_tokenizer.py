@@ -1,4 +1,4 @@
-"""The tokenizer of a backbone: its ids behind our two, its unknown token ours, its places those of the text."""
+"""The tokenizer of a backbone: shifted ids, Sentiscope's unknown token, offsets in the text."""
 
 import base64
 import json
@@ -61,7 +61,7 @@ def test_unreadable_backbone_tokenizers_are_refused():
 
 
 def piped(part, value):
-    """A pipeline with another part."""
+    """Return the pipeline with one part replaced."""
     return json.dumps({**json.loads(word_pieces().to_str()), part: value})
 
 
@@ -97,13 +97,13 @@ LOWER, BLANKS = {"type": "Lowercase"}, replacing({"Regex": " {2,}"}, " ")
     ],
 )
 def test_pipelines_with_unknown_or_text_growing_parts_are_refused(part, value, said):
-    """Eight times Replace made 30 letters 7 GB, and the library ends the process then."""
+    """Eight Replace steps expand 30 letters to 7 GB, which ends the process."""
     with pytest.raises(DataError, match=re.escape(said)):
         fit_tokenizer(TEXTS, CONFIG, PublishedTokenizer(piped(part, value), 38, "tiny"))
 
 
 def test_pipelines_of_supported_families_are_accepted():
-    """XLM-R's as its authors convert it; byte pairs and word pieces are tested above."""
+    """The pipeline of XLM-R; byte pairs and word pieces are tested above."""
     shorter = replacing({"String": "``"}, '"')
     normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
     check_pipeline(piped("normalizer", {"type": "Sequence", "normalizers": normalizers}))
@@ -112,7 +112,7 @@ def test_pipelines_of_supported_families_are_accepted():
 
 
 def test_panics_of_the_library_become_run_errors(monkeypatch):
-    """It is no `Exception`: a page that met one never ended."""
+    """A panic is no `Exception`, and would hang a page."""
     panic = type("PanicException", (BaseException,), {})
     tokenizer = fitted(word_pieces())
 

@@ -1,4 +1,4 @@
-"""Texts of any script: where every tokenizer says that its pieces stand, and to which words they belong."""
+"""Texts of any script: offsets of the pieces, and the words that they belong to."""
 
 import copy
 
@@ -78,7 +78,7 @@ def test_piece_offsets_rise_and_pieces_belong_to_words(kind, text):
     owned = compute_shares(text, words, found.offsets, tokenizer.config)
     assert (owned >= 0).all()
     sums = owned.sum(0)
-    # A piece is wholly of words, unless it stands behind the last of them, or between: then it is unseen.
+    # Only pieces after the last word or between words may not belong to words.
     for (start, end), share in zip(found.offsets, sums, strict=True):
         assert share <= 1 + 1e-9
         if any(sign.isalnum() for sign in found.text[start:end]):

@@ -1,4 +1,4 @@
-"""A pair is a text with a mark in it: read apart, cut on both sides, and never taken for anything that was typed."""
+"""Text pairs: joined by a mark that cannot be typed, split, and truncated on both sides."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_one_token_separates_the_texts_and_occurs_nowhere_else(config):
     assert found.ids.count(FIRST) == 1
     assert found.tokens[found.ids.index(FIRST)] == SIGN == tokenizer.name(FIRST)
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
-    assert FIRST not in tokenizer.encode(f"a good{SIGN}film").ids  # typed in a single text, and glued to words
+    assert FIRST not in tokenizer.encode(f"a good{SIGN}film").ids  # typed in a single text, without blanks
     assert tokenizer.encode_batch(PAIRS) == [tokenizer.encode(text).ids for text in PAIRS]
     assert tokenizer.split_batch(PAIRS) == [tokenizer.encode(text).tokens for text in PAIRS]
 
@@ -59,7 +59,7 @@ def test_saved_tokenizers_read_pairs_only_if_fitted_on_pairs(config):
 def test_the_longer_text_is_truncated_first(first, second, most, left):
     assert divide_tokens(first, second, most) == left
     a, b = first, second
-    while a + b > most:  # token by token, as it is defined
+    while a + b > most:  # token by token, by definition
         a, b = (a - 1, b) if a > b else (a, b - 1)
     assert left == (a, b)
 

@@ -1,4 +1,4 @@
-"""Tokenizers: fitted, deterministic, honest about what they cut, and safe to store."""
+"""Tokenizers: fitting, determinism, truncation and storage."""
 
 import json
 
@@ -147,6 +147,6 @@ def test_the_unknown_share_counts_words_without_punctuation(tokenizer):
         ("Don't zzz, \U0001f600", 2 / 3),
         ("", 0.0),
         ("?!", 0.0),
-        ("good oo oo ood", 0.75),  # parts of words that are known are no known words
+        ("good oo oo ood", 0.75),  # known n-grams are no known words
     ]:
         assert tokenizer.compute_unknown_share(text) == pytest.approx(share)

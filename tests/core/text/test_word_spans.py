@@ -1,4 +1,4 @@
-"""Words of a typed text: spans in any script, texts without them, and which tokens are theirs."""
+"""Words of a typed text: spans in any script, removal, and their shares of tokens."""
 
 import re
 
@@ -56,7 +56,7 @@ NORMALIZERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released
 
 
 def shared(text, config, pattern=r"\S+"):
-    """(words, tokens) of the tokens that a pattern cuts from the normalised text."""
+    """Return the shares (words, tokens) of tokens that a pattern finds in the normalised text."""
     read = prepare(text, config)
     offsets = [match.span() for match in re.finditer(pattern, read)]
     return compute_shares(text, find_word_spans(text), offsets, config), [read[start:end] for start, end in offsets]

@@ -1,4 +1,4 @@
-"""The word pattern: what is one token."""
+"""The word pattern, which defines tokens."""
 
 import json
 from zlib import crc32
@@ -92,7 +92,7 @@ def test_character_ngrams_and_their_crc32_buckets_from_one():
     assert [crc32(piece.encode()) for piece in ("<ba", "bad")] == [0xBF4E9D0D, 0x822B39FB]
     assert hash_char_ngrams("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
     assert hash_char_ngrams("bad", 1) == [1] * 6
-    assert hash_char_ngrams("\ud800", 7)  # half a character, which no file holds
+    assert hash_char_ngrams("\ud800", 7)  # a lone surrogate
 
 
 def test_every_token_of_a_batch_has_buckets_including_unknown_words():

@@ -22,7 +22,7 @@ def groups(made: list[torch.nn.Parameter]) -> list[dict]:
 
 
 def give_gradients(made: list[torch.nn.Parameter], step: int) -> None:
-    """New ones for all but the second parameter, which has none before step 3."""
+    """Set new gradients; the second parameter has none before step 3."""
     numbers = torch.Generator().manual_seed(step)
     for place, parameter in enumerate(made):
         gradient = torch.randn(parameter.shape, generator=numbers)

@@ -1,4 +1,4 @@
-"""Further texts to learn from: long ones made of short ones, and made-up words, of which a model learns to doubt."""
+"""Augmentation: joined texts, and texts of made-up words with the class prior as target."""
 
 import dataclasses
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_joined_texts_have_one_class_and_fit_the_length():
     assert all(len(set(KINDS[rows])) == 1 for rows in found)
     sums = np.array([LENGTHS[rows].sum() for rows in found])
     assert all(total <= 200 or len(rows) == 1 for total, rows in zip(sums, found, strict=True))
-    # Drawn evenly from 2 to 200, less what the next text would have needed.
+    # Lengths are uniform from 2 to 200, minus the text that did not fit.
     assert np.quantile(sums, [0.25, 0.5, 0.75]) == pytest.approx([44, 93, 143], abs=8)
     assert np.mean([KINDS[rows[0]] for rows in found]) == pytest.approx(0.25, abs=0.03)
 
@@ -77,7 +77,7 @@ def test_made_up_texts_are_reproducible_and_have_unknown_words():
     assert {len(word) for word in words} == set(range(SHORTEST, LONGEST + 1))
     unknown = [KOREAN.encode(text).ids for text in found]
     assert np.mean([each == 1 for ids in unknown for each in ids]) > 0.99
-    # One letter over and over is among them, and the letters of the texts are.
+    # Includes words of one letter, and letters of the given texts.
     assert any(len(set(word)) == 1 for word in words) and any("가" in word for word in words)
 
 
@@ -117,6 +117,6 @@ def test_training_with_made_up_texts_predicts_the_prior_for_unknown_words(tmp_pa
         for each in (doubting, believing)
     )
     assert doubted <= 0.10 < believed
-    # 40 texts more are learned, and nothing is measured on them.
+    # 40 texts are added for training, none for evaluation.
     progress = doubting.record.progress
     assert progress["steps"] == 6 * 64 and progress["rows"]["train"] == 2000

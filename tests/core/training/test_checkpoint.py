@@ -61,7 +61,7 @@ def test_every_dtype_is_stored_as_safetensors_reads_it(tmp_path):
 
 @pytest.mark.slow
 def test_saving_does_not_copy_all_weights(tmp_path):
-    """A process that holds 160 MB saves them; its highest memory grows by less than a quarter of that."""
+    """Saving 160 MB increases the peak memory of a process by less than a quarter of that."""
     script = (
         "import resource, sys, torch; from pathlib import Path; from core.training.checkpoint import *\n"
         "groups = {'model': {str(n): torch.ones(2_000_000) for n in range(20)}}\n"

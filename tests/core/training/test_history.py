@@ -99,7 +99,7 @@ def test_overlong_histories_are_not_parsed(tmp_path, content, said):
 @pytest.mark.parametrize(
     "poison",
     [
-        {"lambda": [[0.5]]},  # one component where there were two
+        {"lambda": [[0.5]]},  # one component instead of two
         *({"lambda": 0.5}, {"lambda": [[0.5, "x"]]}, {"lambda_heads": [[0.5]]}, {"gates": [["x"]]}),
         *({"loss": "small"}, {"scalars": {"tau": 1.0}}, {"validation": {"accuracy": "good"}}),
         *({"seconds": -1}, {"step": 10**400}),

@@ -1,4 +1,4 @@
-"""The TF-IDF baselines: scikit-learn's numbers, from a torch model."""
+"""The TF-IDF baselines: a torch model with scikit-learn's numbers."""
 
 import dataclasses
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def reference(texts: list[str]) -> TfidfVectorizer:
     ],
 )
 def test_linear_fits_equal_scikit_learn(family, estimator, classes):
-    """The best value on validation, and the probability of each class, of a pipeline of scikit-learn's own parts."""
+    """Return the best value on validation and the class probabilities of a scikit-learn pipeline."""
     texts, labels = corpus(200, classes, seed=0)
     held, held_labels = corpus(60, classes, seed=1)
     fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes, family=family)
@@ -136,7 +136,7 @@ EASY = np.eye(2)[[1, 0] * 10], np.array([1, 0] * 10)
 
 
 def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of six words; classes 0 to 2, or `labels` labels, that depend on them with some noise."""
+    """Return counts of six words, and classes 0 to 2 or `labels` labels that depend on them with noise."""
     draw = np.random.default_rng(seed)
     features = draw.poisson(1.0, (rows, 6)).astype(float)
     if not labels:
@@ -153,7 +153,7 @@ def test_the_weakest_of_equal_models_is_chosen(solver):
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_warm_started_fits_reach_their_optimum(classes):
-    """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a fit from nothing says the same."""
+    """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a cold start gives the same fit."""
     draw = np.random.default_rng(0)
     features = draw.random((400, 60)) * (draw.random((400, 60)) < 0.15)
     labels = (features[:, 0] + features[:, 1] + draw.normal(0, 0.2, 400) > 0.3).astype(int) + (features[:, 2] > 0.5)
@@ -161,7 +161,7 @@ def test_warm_started_fits_reach_their_optimum(classes):
     for value in LOGISTIC.values:
         weight, bias = LOGISTIC.read(warm.set_params(C=value).fit(features, labels))
         errors = softmax(features @ weight + bias, 1) - np.eye(classes)[labels]
-        shares = 2 if classes == 2 else 1  # one vector of weights w stands as w/2 and -w/2, so that |w|^2 is 2 |W|^2
+        shares = 2 if classes == 2 else 1  # one weight vector w is stored as w/2 and -w/2, so |w|^2 is 2 |W|^2
         gradient = features.T @ errors + shares * weight / value
         assert max(np.abs(gradient).max(), np.abs(errors.sum(0)).max()) / 400 <= 1e-6
         cold = LOGISTIC.make().set_params(C=value).fit(features, labels)
@@ -169,7 +169,7 @@ def test_warm_started_fits_reach_their_optimum(classes):
 
 
 def judged_by(best: float) -> Callable[[float], BestClassifier]:
-    """A fit that does the better the nearer its value is to the best one, on a scale of logarithms."""
+    """Score a value by its distance from the best one on a logarithmic scale."""
     return lambda value: BestClassifier(
         Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best))
     )
@@ -277,7 +277,7 @@ PLAIN = [f"word{number}" for number in range(20)]
 
 @pytest.fixture
 def tokenizer(tmp_path) -> Tokenizer:
-    """A vocabulary in which eight words have a polarity of 1 or -1."""
+    """Return a tokenizer with eight words of polarity 1 or -1."""
     path = tmp_path / "words.tsv"
     rows = [f"{word}\t{value}" for words, value in ((GOOD, 1), (BAD, -1)) for word in words]
     path.write_text("\n".join(["word\tpolarity", *rows]) + "\n")
@@ -286,7 +286,7 @@ def tokenizer(tmp_path) -> Tokenizer:
 
 
 def words_of(rows: int, seed: int, longest: int = 12) -> tuple[list[str], np.ndarray]:
-    """Texts of plain words with one to three of one polarity among them, which is their label."""
+    """Return texts of neutral words and one to three words of a polarity, which is the label."""
     draw = np.random.default_rng(seed)
     labels = np.arange(rows) % 2
     texts = []
@@ -297,13 +297,13 @@ def words_of(rows: int, seed: int, longest: int = 12) -> tuple[list[str], np.nda
 
 
 def valences(texts: list[str]) -> np.ndarray:
-    """(n,): an entry of polarity 1 counts 2, smoothed 3 of 5 positive and 1 of 5 negative."""
+    """Return the sums (n,): an entry of polarity 1 has 2 counts, smoothed 3/5 positive and 1/5 negative."""
     return np.array([sum((word in GOOD) - (word in BAD) for word in text.split()) * 2 / 5 for text in texts])
 
 
 def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     texts, labels = words_of(80, 0)
-    labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # some noise, so that the optimum is an inner one
+    labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # with noise, so that the optimum is finite
     held, held_labels = words_of(40, 1)
     fit = fit_lexicon(tokenizer, texts, labels, held, held_labels, classes=2)
     assert (fit.settings["feature"], fit.score) == ("sum", 1.0)
@@ -321,7 +321,7 @@ def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     ],
 )
 def test_the_lexicon_feature_is_chosen_on_validation(tokenizer, feature, texts):
-    """The same sums with other means, and the other way round."""
+    """Equal sums with different means, and the reverse."""
     rows, labels = [text for each in texts for text in each] * 10, np.array([0, 0, 1, 1] * 10)
     fit = fit_lexicon(tokenizer, rows, labels, rows, labels, classes=2)
     assert (fit.settings["feature"], fit.score) == (feature, 1.0)

@@ -21,7 +21,7 @@ from core.training.training_stage import Events, Examples, compute_lr_factor, pl
 
 
 class Killed(BaseException):
-    """Stands for a SIGKILL: nothing may be saved on its way."""
+    """Simulates a SIGKILL, which saves nothing."""
 
 
 class KillAt(Events):
@@ -35,7 +35,7 @@ class KillAt(Events):
 
 @pytest.mark.slow
 def test_small_tasks_are_learned_with_labels_or_soft_targets(make):
-    """Every text once more with the opposite as its target and half of the weight: the labels win, by as much."""
+    """Each text occurs again with an even target."""
     job = make(epochs=12)
     assert job.run().best >= 0.9
     losses = [row["train_loss"] for row in read_history(job.history).select_kind("epoch")]
@@ -49,7 +49,7 @@ def test_small_tasks_are_learned_with_labels_or_soft_targets(make):
     outcome = job.run()
     assert outcome.steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
     logits = job.model(Batch.from_arrays(job.training.tokens.pad_rows(np.arange(len(labels))))).logits
-    # Of two equal texts, one certain and one even, the best answer is three in four.
+    # For equal texts with a certain and an even target the optimum is 3/4.
     sure = logits.softmax(1)[np.arange(len(labels)), labels].median().item()
     assert sure == pytest.approx(0.75, abs=0.05)
 
@@ -59,11 +59,11 @@ def test_seeds_determine_the_result(make, whole):
     again, other = make("b"), make("c", seed=1)
     for job in (again, other):
         job.run()
-        torch.rand(5)  # whatever else draws numbers in between does not matter
+        torch.rand(5)  # other draws in between have no effect
     assert have_same_bits(whole.model, again.model) and not have_same_bits(whole.model, other.model)
     assert rows_without_time(whole.history) == rows_without_time(again.history)
     ended = make("b")
-    ended._update_weights = None  # calling it would fail: what has ended only hands back its best weights
+    ended._update_weights = None  # calling it would fail: a finished training only restores its best weights
     assert ended.run().steps == 21 and have_same_bits(whole.model, ended.model)
 
 
@@ -71,7 +71,7 @@ STOPS = [*((Cancelled, StopAfter(updates)) for updates in (0, 7, 8)), *((Killed,
 
 
 def stop_and_resume(make, error, stop, **settings):
-    """Stop a training, draw other numbers and go on with it."""
+    """Stop a training, draw other random numbers and resume it."""
     with pytest.raises(error):
         make("cut", events=stop, **settings).run()
     before = load_checkpoint(make("cut", **settings).checkpoint)
@@ -163,7 +163,7 @@ def test_gradient_norms_are_logged_before_clipping(make, clip, clipped):
 
 @pytest.mark.slow
 def test_lambda_has_its_own_learning_rate(make):
-    """A first step of AdamW moves every entry by its rate: ten times as far with a factor of 10, the rest as before."""
+    """AdamW's first step changes every entry by its rate, which a factor of 10 multiplies."""
     usual, faster = make("usual", epochs=1, rows=8), make("faster", epochs=1, rows=8, lambda_lr=10.0)
     before = copy_weights(usual.model)
     for job in (usual, faster):
@@ -258,7 +258,7 @@ def test_checkpoints_of_another_model_are_refused(make):
     ids=["plain", "balanced", "smoothed", "taught", "diversity"],
 )
 def test_portions_sum_to_the_gradient_of_the_batch(make, settings, changes):
-    """Of uneven classes and lengths, where a mean of means would be another one."""
+    """Uneven classes and lengths, so that a mean of means is different."""
     settings = dict(settings)
     taught = settings.pop("taught", False)
     model = dataclasses.replace(make.model, dropout=0.0, **changes)
@@ -378,7 +378,7 @@ def test_validation_has_no_word_dropout(make, monkeypatch):
     read = []
     monkeypatch.setattr(loop, "forget_words", lambda batch, share, mark: read.append(len(batch.ids)) or batch)
     job.run()
-    assert sum(read) == len(job.training.labels)  # and no validation text among them
+    assert sum(read) == len(job.training.labels)  # without validation texts
     epoch = read_history(job.history).select_kind("epoch")[0]
     logits, labels = job._predict_validation(), torch.from_numpy(job.validation.labels)
     assert epoch["validation"]["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item())

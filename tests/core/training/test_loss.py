@@ -1,4 +1,4 @@
-"""What is minimised, against formulas and torch's own losses."""
+"""The loss compared with formulas and torch's own losses."""
 
 import math
 import typing
@@ -36,7 +36,7 @@ def test_soft_targets_give_their_cross_entropy():
     assert Loss("single")(LOGITS, targets).item() == pytest.approx(expected.item())
     balanced = of(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced")
     assert balanced.weights.tolist() == pytest.approx([4 / 9, 4 / 3, 0])
-    # Weighted, the best answer to targets t is proportional to w t.
+    # With weights, the optimum for targets t is proportional to w t.
     weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
     best = (targets * weighted.weights).log().clamp(min=-50)
     weighted(logits + best, targets).backward()
@@ -59,7 +59,7 @@ def test_balanced_labels_weight_both_values_equally():
     labels = torch.tensor([[1.0, 0, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]])
     loss = of(labels, "multi", class_weights="balanced")
     assert loss.weights.tolist() == pytest.approx([1 / 3, 1, 3])
-    # At logits of 0 each decision costs ln 2 times its weight: of each label with rows, yes and no together 2 n_no.
+    # At logits of 0 each label value costs ln 2 times its weight; both values of a label with rows weigh 2 n_no.
     found = loss(torch.zeros(4, 3), labels).item()
     assert found == pytest.approx(math.log(2) * ((3 * 1 / 3 + 1) + 4 + (1 * 3 + 3)) / 12)
 
@@ -97,7 +97,7 @@ def test_distillation_loss_mixes_labels_and_teacher(task):
     targets = torch.from_numpy(mix_targets(labels.numpy(), taught.numpy(), 0.6))
     found = loss(logits, targets)
     assert found.item() == pytest.approx(0.4 * loss(LOGITS, labels).item() + 0.6 * loss(LOGITS, taught).item())
-    # By each logit it rises with what is said minus what is to be said: p - (0.4 y + 0.6 q), over the rows.
+    # The gradient is p - (0.4 y + 0.6 q), averaged over the rows.
     found.backward()
     known = F.one_hot(labels, 3) if task == "single" else labels
     said = LOGITS.softmax(1) if task == "single" else LOGITS.sigmoid()
@@ -107,7 +107,7 @@ def test_distillation_loss_mixes_labels_and_teacher(task):
 
 @pytest.mark.parametrize("weights", [None, torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64)])
 def test_portions_of_tagged_texts_sum_to_the_batch_loss(weights):
-    """Of texts with one tag, with three and with none, where a mean of means would be another one."""
+    """Texts with one, three and no tags, so that a mean of means is different."""
     random, loss = np.random.default_rng(0), Loss("tokens", weights)
     logits = torch.tensor(random.normal(size=(3, 4, 3)))
     tags = torch.tensor([[1, 0, 2, UNTAGGED], [UNTAGGED, 1, UNTAGGED, UNTAGGED], [UNTAGGED] * 4])

@@ -1,4 +1,4 @@
-"""Masked words: what is hidden, what is learned, and that it goes on where it was stopped."""
+"""Masked words: masking, learning and resuming."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ WORDS = 20
 
 
 def texts(count=60):
-    """Each text says one word eight times, so that a hidden one follows from those beside it."""
+    """Each text repeats one word eight times, so that a masked word follows from its neighbours."""
     random = np.random.default_rng(0)
     return TokenTable.from_ids([[word] * 8 for word in random.integers(FIRST, WORDS, count)])
 
@@ -123,7 +123,7 @@ def test_pretraining_is_reproducible_and_resumes_bit_identically(make):
     assert have_same_bits(whole.both, rest.both)
     assert rows_without_time(whole.history) == rows_without_time(rest.history)
     ended = make("cut")
-    ended._update_weights = None  # what has ended is not done again
+    ended._update_weights = None  # a finished stage does not run again
     ended.run()
     assert have_same_bits(ended.both, whole.both)
 
@@ -146,7 +146,7 @@ def test_every_encoder_can_be_pretrained(make, changes):
 
 
 def test_portions_sum_to_the_gradient_of_the_batch(make):
-    """Of texts of uneven lengths, among which the words to be guessed are spread unevenly."""
+    """Texts of uneven lengths, with unevenly distributed masked words."""
     random = np.random.default_rng(0)
     tokens = TokenTable.from_ids([random.integers(FIRST, WORDS, 1 + 3 * row).tolist() for row in range(12)])
     found = []

@@ -1,4 +1,4 @@
-"""Word vectors from company, against the same computed with dense matrices and loops."""
+"""PPMI word vectors compared with dense matrices and loops."""
 
 import math
 
@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(0)
 WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()
 TEXTS = [RANDOM.choice(np.arange(1, 29), RANDOM.integers(0, 14), p=WEIGHTS).tolist() for _ in range(60)]
 SIZE = 30
-"""Ids 28 and 29 stand nowhere or hardly anywhere; 1 is the unknown word."""
+"""Ids 28 and 29 occur never or rarely; 1 is the unknown word."""
 
 
 def dense(texts, size):
@@ -43,7 +43,7 @@ def test_cooccurrences_and_ppmi_match_their_definition():
 
 @pytest.mark.parametrize("width", [6, 64])
 def test_vectors_equal_a_dense_svd(width):
-    """Up to the sign of a column, which cosines do not see; of fewer words than columns the last ones are 0."""
+    """Equal up to the sign of a column; with fewer words than columns the last ones are 0."""
     found, known = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=width, seed=3)
     _, expected = dense(TEXTS, SIZE)
     left, singular, _ = np.linalg.svd(expected)

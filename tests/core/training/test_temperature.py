@@ -1,4 +1,4 @@
-"""The temperature of a run: against a fine grid, against closed formulas, and what it must never change."""
+"""The temperature of a run compared with a fine grid and closed formulas."""
 
 import numpy as np
 import pytest
@@ -17,11 +17,11 @@ from core.training.temperature import (
 )
 
 GRID = np.exp(np.linspace(-1.5, 1.5, 601))
-"""Half a hundredth apart."""
+"""In steps of 0.005."""
 
 
 def said(rows, classes, *, too_sure, seed=0):
-    """Logits that would be right in the share that they claim, were they not `too_sure` times as large; and labels."""
+    """Return calibrated logits multiplied by `too_sure`, and labels."""
     random = np.random.default_rng(seed)
     logits = 2 * random.standard_normal((rows, classes))
     draws = random.random((rows, 1))
@@ -35,7 +35,7 @@ def several(rows, too_sure, seed=0):
 
 
 def cross_entropy(logits, labels, temperature, prior=None):
-    """Mean over rows, or over rows and labels, of targets as Platt has them: certainty (n + 1) / (n + C)."""
+    """Return the mean cross-entropy over rows (and labels) with Platt's targets (n + 1) / (n + C)."""
     n, cooled = len(labels), logits / temperature
     if prior is not None:
         odds = prior if labels.ndim == 1 else prior / (1 - prior)
@@ -59,7 +59,7 @@ def a_kind(kind, too_sure):
 @pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_temperature_is_optimal_on_a_fine_grid_also_with_a_prior(kind, too_sure):
-    """The evidence of a text, its logits less those of the prior, is `too_sure` times as large as it should be."""
+    """Logits minus those of the prior are `too_sure` times too large."""
     given = a_kind(kind, too_sure)
     random, several_labels = np.random.default_rng(3), kind == "several labels"
     classes = {"two classes": 2, "five classes": 5}.get(kind, 3)
@@ -92,7 +92,7 @@ def test_the_class_prior_is_smoothed_between_zero_and_one():
 
 
 def test_the_temperature_is_positive_if_every_prediction_is_correct():
-    """Each row wants log odds of log((n + 1) / 1), and has 2 / T."""
+    """Each row's optimal log-odds are log((n + 1) / 1), its own are 2 / T."""
     labels = np.tile([0, 1], 100)
     logits = np.where(labels[:, None] == [0, 1], 1.0, -1.0)
     assert fit_temperature(logits, labels) == pytest.approx(2 / np.log(201), rel=1e-3)
@@ -131,5 +131,5 @@ def test_unscaled_probabilities_are_recovered_from_stored_ones(temperature):
         odds = np.log(prior / (1 - prior) if task == "multi" else prior)
         kept = of(logits / temperature + (1 - 1 / temperature) * odds).astype(np.float32)
         found = as_trained(kept, Scaling(temperature, tuple(prior)), task)
-        # A file's float32 near 1 hides as much as the temperature is below 1 and the prior above a half.
+        # Near 1, float32 loses more with a temperature below 1 and a prior above a half.
         np.testing.assert_allclose(found, of(logits), atol=max(apart, 2e-2 if task == "multi" else 0))

@@ -18,7 +18,7 @@ def test_batches_depend_only_on_seed_and_epoch():
     lengths = np.arange(500)
 
     def flat(seed, epoch):
-        np.random.seed(seed * 7 + epoch)  # the global generator must not matter
+        np.random.seed(seed * 7 + epoch)  # the global generator has no effect
         return np.concatenate(plan_batches(lengths, batch_size=8, seed=seed, epoch=epoch)).tolist()
 
     assert flat(3, 1) == flat(3, 1)
@@ -38,7 +38,7 @@ def test_length_batches_are_sorted_inside_pools_and_shuffled():
 
 
 def padded(lengths, batches, width=0):
-    """Token places for each token."""
+    """Return positions per token, with padding."""
     return sum(len(rows) * max(width, int(lengths[rows].max())) for rows in batches) / lengths.sum()
 
 
