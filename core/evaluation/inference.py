@@ -109,11 +109,12 @@ def predict_tokens(
     device, parts = get_device(model), []
     # Without texts the model reads an empty one, so that the empty result has the right widths.
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
+    empty = dataclasses.replace(tokens, offsets=np.zeros(2, np.int64))
     with switch_to_eval(model):
         batches = split_batches(order, batch_size) or [order]
         for number, rows in enumerate(batches):
             on_batch(number / len(batches))
-            padded = tokens.pad_rows(rows) if len(rows) else tokens.make_empty().pad_all()
+            padded = tokens.pad_rows(rows) if len(rows) else empty.pad_all()
             output = model(Batch.from_arrays(padded).to(device), intervene=_select_rows(intervene, rows))
             logits = check_finite(output.logits.float())
             found = (logits, compute_probabilities(logits, task, scaling), output.pooled.float())

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.lazy_imports import scipy
 
-NEIGHBORS = 10  # of each row, for `compute_purity`
+NEIGHBORS = 10  # of each row, by default
 _BLOCK = 4_000_000  # distances in memory at once
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data.splits import cut_rows, find_strata
+from core.evaluation.nearest_neighbors import NEIGHBORS, find_nearest
 from core.evaluation.scores import SEVERAL
 from core.exceptions import InputError, NotAvailable
 from core.lazy_imports import scipy
@@ -22,7 +23,6 @@ METHODS: tuple[Method, ...] = typing.get_args(Method)
 NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 ROWS = 3_000
 """Rows that t-SNE and UMAP place and that quality is measured on, by default."""
-NEIGHBORS = 10  # for `preserved`, and for the position of a new text
 FEWEST = 5  # rows that a map needs
 PERPLEXITY, UMAP_NEIGHBORS, UMAP_DISTANCE = 30.0, 15, 0.1
 EARLY, LATE, EVERY = 125, 500, 25
@@ -181,14 +181,9 @@ def measure_quality(
 
 def measure_preservation(before: np.ndarray, after: np.ndarray, neighbors: int = NEIGHBORS) -> float | None:
     """Return the mean share of a row's nearest neighbours in `before` (n, d) that stay nearest in `after` (n, k)."""
-    from sklearn.neighbors import NearestNeighbors
-
     if len(before) < neighbors + 2:
         return None
-    first, second = (
-        NearestNeighbors(n_neighbors=neighbors, algorithm="brute").fit(each).kneighbors(return_distance=False)
-        for each in (before, after)
-    )
+    first, second = (find_nearest(each, each, neighbors, np.arange(len(each)))[0] for each in (before, after))
     return float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]) / neighbors)
 
 

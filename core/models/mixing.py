@@ -36,7 +36,7 @@ class SingleMap(nn.Module):
         """Return the constant coefficient of a single attention map, shape (1, 1, 1, 1, 1)."""
         return x.new_ones(1, 1, 1, 1, 1)
 
-    def get_lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor:
         """Return an empty tensor (0, 1), as a single attention map needs no weight λ."""
         return torch.empty(0, 1)
 
@@ -57,7 +57,7 @@ class Differential(nn.Module):
         self.lambda_q = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
-    def get_lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor:
         """Return the weight λ of a layer's second attention map, (1, 1), or one λ per head, (1, H)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
@@ -166,12 +166,8 @@ class Additive(nn.Module):
         return found
 
 
-def _build_coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
-    if lambdas is None:
-        raise RuntimeError("lambda depends on the input")
-    return torch.cat([torch.ones_like(lambdas[:1]) if len(lambdas) else lambdas.new_ones(1, 1), sign * lambdas])[
-        None, :, :, None, None
-    ]
+def _build_coefficients(lambdas: Tensor, sign: float) -> Tensor:
+    return torch.cat([lambdas.new_ones(1, lambdas.shape[1]), sign * lambdas])[None, :, :, None, None]
 
 
 def compute_lambda_init(layer: int) -> float:

@@ -22,7 +22,7 @@ class Batch(NamedTuple):
     tags: Tensor | None = None
     """(B, L) int64: part of speech, 1 to 12; 0 where padded or unknown. None: texts without tags."""
     polarity: Tensor | None = None
-    """(B, L, 3K): positive, neutral and negative shares in K lexicons; thirds if unlisted or padded. None: no lexicon."""
+    """(B, L, 3K): positive, neutral and negative shares in K lexicons; thirds if unlisted or padded; None: none."""
     grams: Tensor | None = None
     """(B, L, K) int64: the hash bucket of each character n-gram of a token, from 1; 0: no n-gram. None: not used."""
 

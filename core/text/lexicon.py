@@ -87,8 +87,7 @@ def convert_valence(valence: float) -> Counts:
 
 def combine_polarities(polarity: float, aspect: float, intensity: float) -> Counts:
     """Return polarity counts: one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin)."""
-    first, second = _encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)
-    return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
+    return _add_counts(_encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity))
 
 
 def scale_counts(counts: Counts, factor: float) -> Counts:

@@ -50,7 +50,9 @@ class AdamW:
             pairs = zip(group["names"], group["params"], strict=True)
             learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}
             for name in learning.keys() - self.moments["step"].keys():
-                self._initialize_moments(name, learning[name])
+                self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=learning[name].device)
+                self.moments["exp_avg"][name] = torch.zeros_like(learning[name])
+                self.moments["exp_avg_sq"][name] = torch.zeros_like(learning[name])
             steps, means, squares = ([self.moments[part][name] for name in learning] for part in MOMENTS)
             with torch.no_grad():
                 adamw(
@@ -69,11 +71,6 @@ class AdamW:
                     eps=EPSILON,
                     maximize=False,
                 )
-
-    def _initialize_moments(self, name: str, parameter: Tensor) -> None:
-        self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=parameter.device)
-        self.moments["exp_avg"][name] = torch.zeros_like(parameter)
-        self.moments["exp_avg_sq"][name] = torch.zeros_like(parameter)
 
 
 def freeze_layers(model: Model, config: TrainingConfig) -> None:
@@ -94,7 +91,7 @@ def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any
     for name, parameter in named.items():
         spared = config.decay == "matrices" and parameter.ndim < 2
         role = "lambda" if name in lambdas else "vectors" if spared else "weights"
-        below = _get_head_depth(model) - _get_depth(model, name)
+        below = _get_depth(model, "head") - _get_depth(model, name)
         factor = config.lambda_lr if role == "lambda" else 1.0
         groups.setdefault((role, factor * config.layer_decay**below), []).append(name)
     order = {role: place for place, role in enumerate(("weights", "vectors", "lambda"))}
@@ -112,7 +109,3 @@ def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any
 
 def _get_depth(model: Model, name: str) -> int:
     return model.find_depth(name) if isinstance(model, EncoderClassifier) else 0
-
-
-def _get_head_depth(model: Model) -> int:
-    return len(model.layers) + 1 if isinstance(model, EncoderClassifier) else 0

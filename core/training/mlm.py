@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -33,15 +32,11 @@ HIDDEN, RANDOM = 0.8, 0.1
 """Shares of these that are replaced by the unknown token and by a random one; the rest stays unchanged."""
 
 
-class MaskedBatch(NamedTuple):
-    """A batch of texts with masked words, and a mask (B, L) of the words to predict."""
+def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> tuple[Batch, Tensor]:
+    """Mask random words of a batch, except the pair mark; return the batch and the mask (B, L) of words to predict.
 
-    batch: Batch
-    places: Tensor
-
-
-def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> MaskedBatch:
-    """Mask random words of a batch, with their polarity and n-grams, but not the separator `mark` of a pair."""
+    The polarity and n-grams of these words are hidden too.
+    """
     ids, first = batch.ids, FIRST if mark is None else FIRST + 1
     places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
@@ -53,7 +48,7 @@ def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked
         polarity = torch.where((hidden | swapped)[..., None], NEUTRAL, polarity)
     if grams is not None:  # n-grams would reveal the word
         grams = grams.masked_fill((hidden | swapped)[..., None], 0)
-    return MaskedBatch(batch._replace(ids=read, polarity=polarity, grams=grams), places)
+    return batch._replace(ids=read, polarity=polarity, grams=grams), places
 
 
 def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
@@ -141,16 +136,12 @@ class Masking(TrainingStage):
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
         """Yield the loss of each portion of a batch, as its part of the mean cross-entropy over all masked words."""
         whole = Batch.from_arrays(self.tokens.pad_rows(rows))
-        masked = mask_words(whole, len(self.guess.bias), self.model.mark)
-        every, begin = int(masked.places.sum()), 0
+        masked, places = mask_words(whole, len(self.guess.bias), self.model.mark)
+        every, begin = int(places.sum()), 0
         for part in self._split_batch(rows):
             some = slice(begin, begin := begin + len(part))
-            words = whole.ids[some][masked.places[some]]
-            yield self._compute_loss(MaskedBatch(masked.batch.select_texts(some), masked.places[some]), words, every)
-
-    def _compute_loss(self, masked: MaskedBatch, words: Tensor, every: int) -> Tensor:
-        places, words = masked.places.to(self.device), words.to(self.device)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            vectors = self.model.encode_tokens(masked.batch.to(self.device))[places]
-            scores = self.guess(vectors, self.model.embedding.weight)
-        return F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)
+            words = whole.ids[some][places[some]].to(self.device)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+                vectors = self.model.encode_tokens(masked.select_texts(some).to(self.device))
+                scores = self.guess(vectors[places[some].to(self.device)], self.model.embedding.weight)
+            yield F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)

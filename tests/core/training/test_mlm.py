@@ -51,21 +51,20 @@ def make(tmp_path):
 def test_masked_words_are_hidden_swapped_or_unchanged_in_the_given_shares():
     torch.manual_seed(0)
     ids = torch.randint(FIRST, 1000, (400, 100))
-    masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
-    places = masked.places
-    read = masked.batch.ids[places]
+    read, places = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
+    swapped = read.ids[places]
     assert places.float().mean() == pytest.approx(0.15, abs=0.006)
-    assert (read == UNKNOWN).float().mean() == pytest.approx(0.8, abs=0.02)
-    assert (read == ids[places]).float().mean() == pytest.approx(0.1, abs=0.02)
-    assert torch.equal(masked.batch.ids[~places], ids[~places])
-    assert masked.batch.ids.min() >= UNKNOWN and masked.batch.ids.max() < 1000
+    assert (swapped == UNKNOWN).float().mean() == pytest.approx(0.8, abs=0.02)
+    assert (swapped == ids[places]).float().mean() == pytest.approx(0.1, abs=0.02)
+    assert torch.equal(read.ids[~places], ids[~places])
+    assert read.ids.min() >= UNKNOWN and read.ids.max() < 1000
 
 
 def test_padding_and_unknown_words_are_never_masked(make):
     torch.manual_seed(0)
     ids = torch.tensor([[UNKNOWN] * 50 + [0] * 50]).repeat(20, 1)
-    masked = mask_words(Batch(ids, ids > 0), 30)
-    assert not masked.places.any() and torch.equal(masked.batch.ids, ids)
+    read, places = mask_words(Batch(ids, ids > 0), 30)
+    assert not places.any() and torch.equal(read.ids, ids)
     job = make(tokens=TokenTable.from_ids([[UNKNOWN], []]), masked_epochs=1)
     job.run()
     assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == 0, (
@@ -77,12 +76,12 @@ def test_features_of_masked_words_are_hidden():
     torch.manual_seed(1)
     ids = torch.full((50, 20), 5)
     polarity, grams = torch.tensor([1.0, 0, 0]).expand(50, 20, 3), torch.tensor([7, 9]).expand(50, 20, 2)
-    masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
-    hidden = masked.batch.ids == UNKNOWN
-    assert torch.equal(masked.batch.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
-    assert torch.equal(masked.batch.polarity[~masked.places], polarity[~masked.places])
-    assert not masked.batch.grams[hidden].any()
-    assert torch.equal(masked.batch.grams[~masked.places], grams[~masked.places])
+    read, places = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
+    hidden = read.ids == UNKNOWN
+    assert torch.equal(read.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
+    assert torch.equal(read.polarity[~places], polarity[~places])
+    assert not read.grams[hidden].any()
+    assert torch.equal(read.grams[~places], grams[~places])
 
 
 def test_the_loss_is_the_cross_entropy_of_masked_words(make):
@@ -92,10 +91,10 @@ def test_the_loss_is_the_cross_entropy_of_masked_words(make):
     (loss,) = job._yield_losses(rows)
     torch.manual_seed(7)
     whole = Batch.from_arrays(job.tokens.pad_rows(rows))
-    masked = mask_words(whole, WORDS)
+    read, places = mask_words(whole, WORDS)
     losses, norm = [], job.guess.norm
-    vectors = job.model.encode_tokens(masked.batch)
-    for row, place in masked.places.nonzero().tolist():
+    vectors = job.model.encode_tokens(read)
+    for row, place in places.nonzero().tolist():
         inner = F.gelu(job.guess.hidden(vectors[row, place]))
         inner = F.layer_norm(inner, (MODEL.width,), norm.weight, norm.bias)
         scores = job.model.embedding.weight @ inner + job.guess.bias
