@@ -72,9 +72,12 @@ def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
     """
     true, claimed = decode_spans(label), decode_spans(said)
     there = {span[1:]: span for span in claimed}
-    found = [_compare_types(span, there.pop(span[1:])) for span in true if span[1:] in there]
-    met = {each.span[1:] for each in found}
-    left = [span for span in true if span[1:] not in met]
+    found, left = list[SpanMatch](), list[WordSpan]()
+    for span in true:
+        if other := there.pop(span[1:], None):
+            found.append(SpanMatch("right" if span == other else "wrong type", span, other))
+        else:
+            left.append(span)
     waiting = [span for span in claimed if span[1:] in there]
     place = 0  # spans of one side do not overlap: a span that ends before this one ends before all later ones
     for span in left:
@@ -88,10 +91,6 @@ def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
             found.append(SpanMatch("missed", span, None))
     found += [SpanMatch("spurious", None, span) for span in waiting[place:]]
     return sorted(found, key=lambda each: each.span.first)
-
-
-def _compare_types(label: WordSpan, said: WordSpan) -> SpanMatch:
-    return SpanMatch("right" if label == said else "wrong type", label, said)
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def find_differences(
     measures: dict[str, tuple[SampleDifference, str]] = {}
     if first.has is not None and other.has is not None:
         measures["labels"] = _compare_labels(first.has, other.has, classes)
-    keys = [_normalize_text(text) for text in (*first.texts, *other.texts)]
+    keys = [" ".join(text.lower().split()) for text in (*first.texts, *other.texts)]
     repeats = _compare_repeats(keys, len(first.texts), rng, learned=learned)
     measures |= _compare_words(*_select_unique(first.texts, other.texts, keys), rng) | repeats
     steps = apply_holm([each.p for each, _ in measures.values()])
@@ -211,11 +211,6 @@ def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(1)])
     at = max(range(len(each)), key=lambda place: abs(each[place].difference))
     return each[at]._replace(p=compute_chi_square(counts)), classes[at]
-
-
-def _normalize_text(text: str) -> str:
-    """Return a text in lower case with single blanks, so that equal texts are found."""
-    return " ".join(text.lower().split())
 
 
 def _select_unique(

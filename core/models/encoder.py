@@ -157,7 +157,9 @@ class EncoderClassifier(nn.Module):
         inside = trace or similarity
         x, seen = self._run_layers(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
         read = self.head(x, batch.keep, trace=trace, record=record.get_part("head"))
-        logits = self._select_tokens(read.logits) if self.head.each_token else read.logits
+        logits = read.logits
+        if self.head.each_token:  # without special tokens
+            logits = logits[:, self.first : logits.shape[1] - self.last]
         shown = None
         if trace:
             shown = Trace(
@@ -173,10 +175,6 @@ class EncoderClassifier(nn.Module):
             )
         alike = compute_map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
-
-    def _select_tokens(self, logits: Tensor) -> Tensor:
-        """Return the logits (B, L, C) of the texts' own tokens, without that of the class token in (B, L', C)."""
-        return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html.entities import html5
+from operator import methodcaller
 from typing import Any
 
 from core.exceptions import ConfigError
@@ -155,10 +156,6 @@ def _split_hashtags(text: str) -> str:
     return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
 
 
-def _replace_quotes(text: str) -> str:
-    return text.translate(_QUOTES)
-
-
 def _mark_elongation(text: str) -> str:
     """Shorten drawn-out words in a text, and mark them: "soooo coooool" → "so xxlong cool xxlong"."""
 
@@ -216,7 +213,7 @@ NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
         ("links marked", partial(_URL.sub, f" {URL_MARK} ")),
         ("user names marked", partial(_USER.sub, f" {USER_MARK} ")),
         ("hashtags split", _split_hashtags),
-        ("quotes straightened", _replace_quotes),
+        ("quotes straightened", methodcaller("translate", _QUOTES)),
         _LOWER,
         _COMPOSE,
         _FOLD,

@@ -20,7 +20,7 @@ from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
 from core.text.normalization import prepare_all
 from core.text.special_ids import FIRST, UNKNOWN
-from core.text.tokenizer import State, Tokenizer, compute_max_length
+from core.text.tokenizer import State, Tokenizer, compute_max_length, trim_span
 
 KNOWN = {
     "normalizer": (
@@ -219,7 +219,7 @@ class PretrainedTokenizer(Tokenizer):
     def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         with convert_panics():
             found = self._model.encode(text, add_special_tokens=False)
-        return self._shift_ids(found.ids), [_trim_span(text, *span) for span in found.offsets]
+        return self._shift_ids(found.ids), [trim_span(text, *span) for span in found.offsets]
 
     def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         rest = iter(texts)
@@ -235,10 +235,3 @@ class PretrainedTokenizer(Tokenizer):
     def restore(cls, state: State, config: TextConfig, max_length: int) -> PretrainedTokenizer:
         """Restore a pretrained encoder's tokenizer from a saved state."""
         return cls(state.pipeline, config, max_length)
-
-
-def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a token's span without the blank before its word; a token of only a blank has the blank as its span."""
-    if start == end and text[start - 1 : start] == " ":
-        return start - 1, end
-    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

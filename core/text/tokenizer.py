@@ -389,6 +389,13 @@ def _find_owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
     return owners
 
 
+def trim_span(text: str, start: int, end: int) -> Span:
+    """Return a token's span without the blank before its word; a token of only a blank has the blank as its span."""
+    if start == end and text[start - 1 : start] == " ":
+        return start - 1, end
+    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)
+
+
 def compute_max_length(lengths: Sequence[int]) -> int:
     """Return a maximum text length: the 99th percentile of token counts, rounded up to a multiple of 8, 16 to 256."""
     percentile = float(np.percentile(lengths, 99)) if len(lengths) else 0.0

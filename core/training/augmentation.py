@@ -77,13 +77,13 @@ def generate_nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
     known = sorted(letter for letter in set().union(*texts) if letter.isalpha())
     alphabets: Sequence[Sequence[str]] = [string.ascii_lowercase, known or string.ascii_lowercase]
     random = np.random.default_rng([seed, count])
-    return [_generate_text(random, list(alphabets[number % 2])) for number in range(count)]
+    found = []
+    for number in range(count):
+        words = random.integers(1, MOST_WORDS + 1)
+        found.append(" ".join(_generate_word(random, alphabets[number % 2]) for _ in range(words)))
+    return found
 
 
-def _generate_text(random: np.random.Generator, letters: list[str]) -> str:
-    return " ".join(_generate_word(random, letters) for _ in range(random.integers(1, MOST_WORDS + 1)))
-
-
-def _generate_word(random: np.random.Generator, letters: list[str]) -> str:
+def _generate_word(random: np.random.Generator, letters: Sequence[str]) -> str:
     few = [letters[place] for place in random.integers(0, len(letters), random.integers(1, DIFFERENT + 1))]
     return "".join(few[place] for place in random.integers(0, len(few), random.integers(SHORTEST, LONGEST + 1)))

@@ -71,22 +71,16 @@ def build_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Ta
     `class_weights=balanced` weights class c by n / (C n_c), or 0 without rows. In a multi-label task texts with label c
     have weight (n - n_c) / n_c, so that both values of a label have equal weight, or 1 without rows.
     """
-    weights = None
-    if config.class_weights == "balanced":
-        labels = labels[labels != UNTAGGED] if task == "tokens" else labels
-        weigh = _weigh_labels if task == "multi" else _weigh_classes
-        weights = weigh(labels, classes).to(device)
-    return Loss(task, weights, config.label_smoothing)
-
-
-def _weigh_classes(labels: Tensor, classes: int) -> Tensor:
-    counts = torch.bincount(labels, minlength=classes).float()
-    return len(labels) / (classes * counts.clamp(min=1)) * (counts > 0)
-
-
-def _weigh_labels(labels: Tensor, classes: int) -> Tensor:
-    counts = labels.sum(0, dtype=torch.float32)
-    return torch.where(counts > 0, (len(labels) - counts) / counts.clamp(min=1), torch.ones(classes))
+    if config.class_weights == "none":
+        return Loss(task, None, config.label_smoothing)
+    if task == "multi":
+        counts = labels.sum(0, dtype=torch.float32)
+        weights = torch.where(counts > 0, (len(labels) - counts) / counts.clamp(min=1), torch.ones(classes))
+    else:
+        labels = labels[labels != UNTAGGED]
+        counts = torch.bincount(labels, minlength=classes).float()
+        weights = len(labels) / (classes * counts.clamp(min=1)) * (counts > 0)
+    return Loss(task, weights.to(device), config.label_smoothing)
 
 
 def mix_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
