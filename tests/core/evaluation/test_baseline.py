@@ -35,7 +35,7 @@ def dataset(**changes) -> Dataset:
     return Dataset(**{"name": "toy", "splits": splits, "classes": ("bad", "good"), "fingerprint": "f", **changes})
 
 
-def several() -> Dataset:
+def make_multi_label() -> Dataset:
     splits = dataset().splits
     return dataset(
         splits={name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()},
@@ -43,9 +43,9 @@ def several() -> Dataset:
     )
 
 
-def kept() -> Dataset:
+def fail_to_load() -> Dataset:
     """Replaces the function that loads the data."""
-    pytest.fail("it is kept")
+    pytest.fail("the baseline is cached")
 
 
 @pytest.fixture(autouse=True)
@@ -74,9 +74,9 @@ def test_baselines_measure_all_splits_except_train_and_test_phenomena():
 def test_new_texts_get_the_same_predictions_as_split_texts(model):
     known = fit_baseline(dataset(), model)
     texts = dataset().splits["test"]["text"].tolist()
-    said = predict_split("f", ("bad", "good"), "test", kept, model)
+    said = predict_split("f", ("bad", "good"), "test", fail_to_load, model)
     assert evaluate(dataset().get_targets("test"), said) == pytest.approx(known["splits"]["test"], abs=1e-6)
-    answers = predict_new_texts("f", ("bad", "good"), [*texts, "unseen words", ""], kept, model)
+    answers = predict_new_texts("f", ("bad", "good"), [*texts, "unseen words", ""], fail_to_load, model)
     assert answers.shape == (82, 2) and answers.dtype == np.float64
     np.testing.assert_array_equal(answers[:80], said)
     assert answers.sum(1) == pytest.approx(np.ones(82))
@@ -135,9 +135,9 @@ def test_damaged_baseline_caches_are_replaced(content, cache):
 
 @pytest.mark.slow
 def test_multi_label_baselines_have_metrics_at_half_and_tuned_thresholds():
-    result = fit_baseline(several())
+    result = fit_baseline(make_multi_label())
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
     assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
     assert result["splits"]["validation"]["f1_macro"] == 1
-    answers = predict_new_texts("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), kept)
-    np.testing.assert_array_equal(answers, predict_split("f", ("bad", "good"), "test", kept))
+    answers = predict_new_texts("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), fail_to_load)
+    np.testing.assert_array_equal(answers, predict_split("f", ("bad", "good"), "test", fail_to_load))

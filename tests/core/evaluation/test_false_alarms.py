@@ -90,7 +90,7 @@ def test_holm_keeps_family_errors_at_5_percent(studies, metric):
     assert agrees(wrong, count, 0.0)
 
 
-def weakened(random, rows, metric, kept):
+def make_pair(random, rows, metric, kept):
     """The second model is less confident (Brier score), or predicts another class in some rows."""
     first, second = models(random, rows)
     if metric == "brier":
@@ -106,8 +106,8 @@ def weakened(random, rows, metric, kept):
 )
 def test_rows_needed_give_the_bootstrap_80_percent_power(studies, metric, kept):
     random, of, count = np.random.default_rng(5), METRICS[metric], studies(400, few=100)
-    rows = run_test({(0, -1): weakened(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
+    rows = run_test({(0, -1): make_pair(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
     ps = [
-        run_test({(0, -1): weakened(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)
+        run_test({(0, -1): make_pair(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)
     ]
     assert agrees(sum(p < 0.05 for p in ps), count, 0.79, 0.83), rows

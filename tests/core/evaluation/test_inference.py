@@ -57,7 +57,7 @@ def test_predictions_keep_the_order_of_texts(batch_size):
 def test_empty_input_gives_empty_arrays_and_functions_are_accepted():
     found = predict_texts(Counts(), TOKENIZER, [])
     assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
-    assert predict_passages(counted, [], 3).whole.logits.shape == (0, 2)
+    assert predict_passages(count_words, [], 3).whole.logits.shape == (0, 2)
 
     def silent(batch, *, intervene=None):
         return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
@@ -128,7 +128,7 @@ def test_probabilities_are_softmax_or_sigmoid_by_task():
     assert compute_probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
 
 
-def counted(texts):
+def count_words(texts):
     """Return logits, pooled vectors and parts from the number of words and of the word good."""
     rows = [(len(text.split()), text.split().count("good")) for text in texts]
     said = np.array(rows, np.float32).reshape(-1, 2)
@@ -137,11 +137,11 @@ def counted(texts):
 
 def test_passage_predictions_are_averaged():
     texts = ["good " * 3 + "bad " * 4, "good", "", "bad " * 6]
-    read = predict_passages(counted, texts, 3)
+    read = predict_passages(count_words, texts, 3)
     assert read.cut == [split_passages(text, 3) for text in texts]
-    np.testing.assert_array_equal(read.each.logits, counted([each for own in read.cut for each in own]).logits)
+    np.testing.assert_array_equal(read.each.logits, count_words([each for own in read.cut for each in own]).logits)
     found = read.whole
-    expected = [counted(split_passages(text, 3)).logits.mean(0) for text in texts]
+    expected = [count_words(split_passages(text, 3)).logits.mean(0) for text in texts]
     np.testing.assert_allclose(found.logits, expected)
     np.testing.assert_allclose(found.logits[0], [7 / 3, 1.0])
     np.testing.assert_allclose(found.pooled, np.repeat(expected, 2, 1))

@@ -104,7 +104,7 @@ def test_share_intervals_equal_wilsons(hits, rows, low, high):
         assert compute_wilson(hits, rows)[0] <= hits / rows <= compute_wilson(hits, rows)[1]
 
 
-def answers(confidence, right):
+def make_predictions(confidence, right):
     """Return predictions of two classes, with all rows in the first one, and `confidence` in correct rows."""
     sure = np.where(right, confidence, 1 - confidence)
     return np.zeros(len(sure), int), np.stack([sure, 1 - sure], 1)
@@ -113,7 +113,7 @@ def answers(confidence, right):
 def test_calibration_error_interval_by_hand():
     """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighted by 2/3 and 1/3."""
     confidence = np.array([0.9] * 4 + [0.6] * 2)
-    labels, chances = answers(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
+    labels, chances = make_predictions(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
     low, high = compute_intervals(labels, chances)["ece"]
     wide = [0.75 - compute_wilson(3, 4)[0], 0.5 - compute_wilson(1, 2)[0]]
     first, second = (weight * half / stats.norm.isf(0.025) for weight, half in zip([2 / 3, 1 / 3], wide, strict=True))
@@ -127,7 +127,7 @@ def test_calibration_error_intervals_contain_the_error(seed):
     """For calibrated probabilities the error is only noise, which resampling increases."""
     random = np.random.default_rng(seed)
     confidence = random.uniform(0.5, 1, 200)
-    given = answers(confidence, random.random(200) < confidence)
+    given = make_predictions(confidence, random.random(200) < confidence)
     low, high = compute_intervals(*given, names=["ece"])["ece"]
     assert 0 <= low <= evaluate(*given)["ece"] <= high <= 1
 
@@ -143,7 +143,7 @@ def test_calibration_error_intervals_cover_at_least_92_percent(shift, spread, ro
     for _ in range(studies):
         confidence = 1 - spread * random.random(rows)
         low, high = compute_ece_interval(
-            SingleLabelScores(*answers(confidence, random.random(rows) < confidence - shift))
+            SingleLabelScores(*make_predictions(confidence, random.random(rows) < confidence - shift))
         )
         covered += low <= shift <= high
     assert covered >= 0.92 * studies

@@ -19,7 +19,7 @@ def scores(correct):
     return SingleLabelScores(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
 
 
-def both(first, second):
+def make_pair(first, second):
     return ScorePair(scores(first), scores(second), first != second)
 
 
@@ -31,23 +31,23 @@ def accuracy(*pairs, draws=1000):
 def test_paired_tests_find_differences_that_separate_intervals_hide():
     worse = np.random.default_rng(0).random(1000) < 0.8
     better = worse | (np.arange(1000) % 25 == 0)  # equal except for some more correct rows
-    found = accuracy(both(better, worse))
+    found = accuracy(make_pair(better, worse))
     assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
     assert 0 < found.difference < 0.02 and found.significant and found.low is None
-    assert accuracy(both(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
-    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).compute_interval(1e-4)
+    assert accuracy(make_pair(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
+    low, high = accuracy(make_pair(np.arange(14) < 12, np.arange(14) >= 13)).compute_interval(1e-4)
     assert low < 0.7 and high == 1.0
-    found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
+    found = accuracy(make_pair(np.ones(12, bool), np.zeros(12, bool)))
     assert (found.difference, found.compute_interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
 def test_equal_classifiers_do_not_differ_and_more_seeds_add_no_rows():
     one = np.arange(100) % 3 > 0
-    found = accuracy(both(one, one), both(one, one))
+    found = accuracy(make_pair(one, one), make_pair(one, one))
     assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)
     random = np.random.default_rng(2)
     first, second = random.random(400) < 0.72, random.random(400) < 0.7
-    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
+    one, many = accuracy(make_pair(first, second)), accuracy(*[make_pair(first, second)] * 5)
     assert (many.runs, many.rows) == (5, 400)
     assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
 
@@ -56,7 +56,7 @@ def test_equal_classifiers_do_not_differ_and_more_seeds_add_no_rows():
 def test_fewer_than_ten_differing_rows_have_no_interval(differing, told):
     first = np.arange(60) % 3 > 0
     second = first ^ (np.arange(60) < differing)
-    found = accuracy(both(first, second))
+    found = accuracy(make_pair(first, second))
     assert (found.compute_interval(0.001) is not None) == told == (found.count_rows_needed(0.05) is not None)
 
 
@@ -64,14 +64,17 @@ def test_fewer_than_ten_differing_rows_have_no_interval(differing, told):
 def test_intervals_widen_with_row_and_seed_variance():
     random = np.random.default_rng(1)
     first, second = random.random(2000) < 0.7, random.random(2000) < 0.7
-    found = accuracy(both(first, second))
+    found = accuracy(make_pair(first, second))
     spread = (first.astype(float) - second).std() / math.sqrt(2000)
     assert found.high - found.low == pytest.approx(2 * 1.96 * spread, rel=0.1)
-    assert accuracy(both(second, first)).low == pytest.approx(-found.high)
+    assert accuracy(make_pair(second, first)).low == pytest.approx(-found.high)
     base = np.arange(2000) % 10 > 2
     near, far = base.copy(), base.copy()
     near[:60], far[:600] = True, True
-    alike, apart = accuracy(*[both(near, base)] * 3), accuracy(both(near, base), both(far, base), both(near, base))
+    alike, apart = (
+        accuracy(*[make_pair(near, base)] * 3),
+        accuracy(make_pair(near, base), make_pair(far, base), make_pair(near, base)),
+    )
     assert alike.significant and not apart.significant
     assert apart.high - apart.low > 5 * (alike.high - alike.low)
 
@@ -81,12 +84,12 @@ def test_one_seed_is_not_more_significant_than_the_exact_test(one, other):
     first = np.array([True] * one + [False] * other + [True, False] * 50)
     second = np.array([False] * one + [True] * other + [True, False] * 50)
     exact = binomtest(one, one + other).pvalue
-    assert exact / 1.3 - 0.01 < accuracy(both(first, second)).p < exact + 0.06
+    assert exact / 1.3 - 0.01 < accuracy(make_pair(first, second)).p < exact + 0.06
 
 
 def test_folds_are_resampled_separately_and_their_rows_add_up():
     random = np.random.default_rng(3)
-    folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
+    folds = {(0, fold): make_pair(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
     found = compare_classifiers(folds, Draws(METRICS["accuracy"]))
     alone = compare_classifiers({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"]))
     assert (found.runs, found.rows) == (4, 1200)
@@ -110,7 +113,7 @@ def test_equally_good_models_are_significant_in_at_most_5_percent(studies, seeds
     compared = []
     for _ in range(count):
         hard = random.normal(1, 1, rows)
-        pairs = [both(*pair) for pair in zip(procedure(hard), procedure(hard), strict=True)]
+        pairs = [make_pair(*pair) for pair in zip(procedure(hard), procedure(hard), strict=True)]
         compared.append(accuracy(*pairs, draws=150))
     assert agrees(sum(each.significant for each in compared), count, 0.0)
     measured = [each for each in compared if each.measured]

@@ -49,10 +49,10 @@ def test_span_outcomes_add_up_and_follow_the_matching_order(both):
         assert several + ends["spurious"] == len(decode_spans(said))
         assert ends["right"] == len(set(decode_spans(label)) & set(decode_spans(said)))
         found = {(each.label, each.said) for each in match_spans(label, said) if each.label and each.said}
-        assert found == met(label, said)
+        assert found == match_by_definition(label, said)
 
 
-def met(label, said):
+def match_by_definition(label, said):
     """Return matched (labelled, predicted) spans by definition, comparing all with all."""
     true, claimed, found = decode_spans(label), decode_spans(said), set()
     for alike in (

@@ -28,7 +28,7 @@ def texts(rng, n, low=4, high=15):
     return [" ".join(rng.choice(WORDS, rng.integers(low, high), p=FREQUENT)) for _ in range(n)]
 
 
-def side(rng, n, share=0.5, **lengths):
+def draw_texts(rng, n, share=0.5, **lengths):
     """Return texts of two classes."""
     return ComparedTexts(texts(rng, n, **lengths), to_class_matrix((rng.random(n) < share).astype(int), 2))
 
@@ -44,7 +44,7 @@ def measure(found, name):
 
 def test_similar_samples_cause_no_warning():
     rng = np.random.default_rng(0)
-    found = compare(side(rng, 400), side(rng, 150))
+    found = compare(draw_texts(rng, 400), draw_texts(rng, 150))
     assert found["warnings"] == [] and found["left_out"] == "" and found["n"] == {"training": 400, "other": 150}
     assert [each["name"] for each in found["measures"]] == ["labels", "length", "words", "in training", "repeats"]
     assert all(each["p_holm"] >= each["p"] and not each["differs"] for each in found["measures"])
@@ -68,7 +68,7 @@ def test_tagged_texts_are_compared_by_their_tags():
 
 def test_label_differences_name_the_class_that_differs_most():
     rng = np.random.default_rng(0)
-    first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
+    first, other = draw_texts(rng, 400, 0.5), draw_texts(rng, 200, 0.8)
     found = compare(first, other)
     row = measure(found, "labels")
     counts = np.stack([first.has.sum(0), other.has.sum(0)])
@@ -87,12 +87,12 @@ def test_label_differences_name_the_class_that_differs_most():
 
 def test_length_differences_are_ratios_and_unknown_words_use_held_out_texts():
     rng = np.random.default_rng(0)
-    found = compare(side(rng, 300), side(rng, 100, low=12, high=30))
+    found = compare(draw_texts(rng, 300), draw_texts(rng, 100, low=12, high=30))
     row = measure(found, "length")
     assert row["differs"] and 1.8 < 1 + row["difference"] < 3 and row["interval"][0] > 0.5
     assert row["other"] / row["training"] == pytest.approx(1 + row["difference"])
     assert "has longer texts: typically" in " ".join(found["warnings"])
-    first, other = side(rng, 400), side(rng, 100)
+    first, other = draw_texts(rng, 400), draw_texts(rng, 100)
     strange = other._replace(texts=[text.replace("w1 ", "zq1 ").replace("w2 ", "zq2 ") for text in other.texts])
     row = measure(compare(first, strange), "words")
     assert row["differs"] and row["other"] > row["training"] + 0.05
@@ -101,7 +101,7 @@ def test_length_differences_are_ratios_and_unknown_words_use_held_out_texts():
 
 def test_repeated_texts_are_compared_with_chance():
     rng = np.random.default_rng(0)
-    first, other = side(rng, 400), side(rng, 100)
+    first, other = draw_texts(rng, 400), draw_texts(rng, 100)
     again = [*first.texts[:10], *(f"{text.upper()} " for text in first.texts[10:15])]
     leaked = other._replace(texts=[*again, *other.texts[15:]])
     row = measure(compare(first, leaked), "in training")
@@ -139,7 +139,7 @@ def test_small_differences_are_not_reported():
 @pytest.mark.parametrize("n", [0, FEWEST - 1])
 def test_too_few_texts_are_not_compared(n):
     rng = np.random.default_rng(0)
-    found = compare(side(rng, 100), side(rng, n))
+    found = compare(draw_texts(rng, 100), draw_texts(rng, n))
     assert found["measures"] == found["warnings"] == []
     assert found["left_out"] == f"{n} texts beside 100 of training: too few to compare, 25 are needed"
 
@@ -163,7 +163,7 @@ def false_alarms(seed, rounds, m, n, repeated):
     """Count warnings in comparisons of equal distributions, and measures with p < 0.05."""
     rng, warned, small, measures = np.random.default_rng(seed), 0, 0, 0
     for _ in range(rounds):
-        every = side(rng, m + n)
+        every = draw_texts(rng, m + n)
         again = rng.integers(0, m + n, int(repeated * (m + n)))
         rows = rng.permutation([*range(m + n - len(again)), *again])
         drawn = ComparedTexts([every.texts[row] for row in rows], every.has[rows])

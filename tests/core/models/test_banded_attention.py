@@ -27,11 +27,11 @@ def inputs(B, N, H, L, e, dv, per, seed, dtype=torch.float64):
     return [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype).requires_grad_() for shape in shapes]
 
 
-def kept(lengths, L):
+def mask_lengths(lengths, L):
     return torch.arange(L) < torch.tensor(lengths)[:, None]
 
 
-def globals_of(keep, **how):
+def draw_globals(keep, **how):
     return draw_global_positions(keep.sum(1), **{"layer": 0, "random": 2, "seed": 0, **how})
 
 
@@ -58,9 +58,9 @@ def test_banded_attention_equals_masked_dense_attention_and_gradients(data):
     draw = data.draw
     L = draw(st.sampled_from([1, 2, 3, 17, 31, 32, 33, 64, 97, 160]) | st.integers(1, 170), "L")
     lengths = draw(st.lists(st.integers(0, L), min_size=1, max_size=4), "lengths")
-    keep = kept(lengths, L)
+    keep = mask_lengths(lengths, L)
     how = {"layer": draw(st.integers(0, 5)), "random": draw(st.integers(0, 4)), "seed": draw(st.integers(0, 9))}
-    positions = globals_of(keep, **how)
+    positions = draw_globals(keep, **how)
     seed = draw(st.integers(0, 999), "seed")
     if draw(st.booleans(), "closed gates"):  # hides keys, also global ones, after the global tokens were drawn
         keep = keep & (torch.rand(keep.shape, generator=torch.Generator().manual_seed(seed)) > 0.3)
@@ -74,8 +74,8 @@ def test_banded_attention_equals_masked_dense_attention_and_gradients(data):
 
 @pytest.mark.slow
 def test_long_float32_texts_match_to_1e6():
-    keep = kept([700, 650], 700)
-    positions = globals_of(keep)
+    keep = mask_lengths([700, 650], 700)
+    positions = draw_globals(keep)
     tensors = inputs(2, 2, 2, 700, 8, 8, "token", 5, torch.float32)
     with torch.no_grad():
         for x in tensors[:2]:  # scores with a standard deviation of about 1
@@ -89,25 +89,25 @@ def test_long_float32_texts_match_to_1e6():
 @pytest.mark.slow
 def test_banded_attention_passes_a_numerical_gradient_check(monkeypatch):
     monkeypatch.setattr(banded_attention, "BLOCK", 3)
-    keep = kept([7, 5], 7)
+    keep = mask_lengths([7, 5], 7)
     tensors = inputs(2, 2, 1, 7, 2, 2, "token", 3)
-    assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, globals_of(keep, random=1), window=2), tensors)
+    assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, draw_globals(keep, random=1), window=2), tensors)
 
 
 @pytest.mark.parametrize("block", [1, 5, 32, 64])
 @pytest.mark.parametrize("buffer", [1, 20_000, 10**9])
 def test_block_and_buffer_sizes_do_not_change_the_result(monkeypatch, block, buffer):
-    keep = kept([90, 61, 0], 90)
+    keep = mask_lengths([90, 61, 0], 90)
     tensors = inputs(3, 2, 2, 90, 3, 4, "token", 2)
-    wanted = with_gradients(dense, tensors, keep, globals_of(keep), window=10)
+    wanted = with_gradients(dense, tensors, keep, draw_globals(keep), window=10)
     monkeypatch.setattr(banded_attention, "BLOCK", block)
     monkeypatch.setattr(banded_attention, "BUFFER_BYTES", buffer)
-    assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
+    assert_same(with_gradients(attend_banded, tensors, keep, draw_globals(keep), window=10), wanted, 1e-11)
 
 
 def test_hidden_keys_have_no_weight_at_any_position():
-    keep = kept([90, 70], 90)
-    positions = globals_of(keep)
+    keep = mask_lengths([90, 70], 90)
+    positions = draw_globals(keep)
     hidden = [0, 13, 40, int(positions[1, 2]), 69]  # the ends, two in between and a random global
     keep[1, hidden] = False
     tensors = [x.detach().float() for x in inputs(2, 1, 2, 90, 3, 3, "layer", 4)]
@@ -119,8 +119,8 @@ def test_hidden_keys_have_no_weight_at_any_position():
 
 
 def test_queries_without_keys_give_zero_and_finite_gradients():
-    keep = kept([100, 0], 100)
-    positions = globals_of(keep)
+    keep = mask_lengths([100, 0], 100)
+    positions = draw_globals(keep)
     keep[0, positions[0]] = False  # hides all global keys, and a whole stretch
     keep[0, 20:60] = False
     tensors = inputs(2, 2, 2, 100, 3, 3, "token", 4)
@@ -134,20 +134,20 @@ def test_queries_without_keys_give_zero_and_finite_gradients():
 
 
 def test_strided_projections_give_the_same_result():
-    keep = kept([70, 50], 70)
+    keep = mask_lengths([70, 50], 70)
     q, k, v, c = (x.detach() for x in inputs(2, 3, 2, 70, 4, 5, "token", 1))
     strided = [x.permute(0, 3, 1, 2, 4).contiguous().permute(0, 2, 3, 1, 4) for x in (q, k)]
     values = v.transpose(1, 2).contiguous().transpose(1, 2)
     assert not strided[0].is_contiguous()
-    args = keep, globals_of(keep)
+    args = keep, draw_globals(keep)
     got, wanted = (attend_banded(*x, c, *args, window=8) for x in ((*strided, values), (q, k, v)))
     torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
 def test_autocast_computes_in_float32():
-    keep = kept([70, 50], 70)
+    keep = mask_lengths([70, 50], 70)
     tensors = [x.detach().float().requires_grad_() for x in inputs(2, 2, 2, 70, 4, 4, "layer", 1)]
-    args = keep, globals_of(keep)
+    args = keep, draw_globals(keep)
     plain = attend_banded(*tensors, *args, window=8)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = attend_banded(*tensors, *args, window=8)
@@ -179,7 +179,7 @@ def largest(L):
     keep = torch.ones(1, L, dtype=torch.bool)
     tensors = [x.detach().float().requires_grad_() for x in inputs(1, 1, 2, L, 4, 4, "layer", 1)]
     with Largest() as seen:
-        with_gradients(attend_banded, tensors, keep, globals_of(keep), window=64)
+        with_gradients(attend_banded, tensors, keep, draw_globals(keep), window=64)
     return seen.numel
 
 
@@ -193,10 +193,10 @@ def test_memory_is_linear_in_the_text_length(monkeypatch):
 
 @pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
 def test_invalid_windows_are_refused_with_the_nearest_valid_one(window, better):
-    keep = kept([9], 9)
+    keep = mask_lengths([9], 9)
     for call in (
-        lambda: build_support_mask(keep, globals_of(keep), window),
-        lambda: attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, globals_of(keep), window=window),
+        lambda: build_support_mask(keep, draw_globals(keep), window),
+        lambda: attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, draw_globals(keep), window=window),
     ):
         with pytest.raises(ConfigError, match=f"window={window}: .*use {better}$"):
             call()
@@ -210,14 +210,14 @@ ROW = {
 }
 
 
-def of_one(length: int, *, layer: int = 0, random: int = 2, seed: int = 0) -> list[int]:
+def draw_positions(length: int, *, layer: int = 0, random: int = 2, seed: int = 0) -> list[int]:
     return draw_global_positions(torch.tensor([length]), layer=layer, random=random, seed=seed)[0].tolist()
 
 
 @pytest.mark.slow
 @given(**ROW)
 def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer, random, seed):
-    row = of_one(length, layer=layer, random=random, seed=seed)
+    row = draw_positions(length, layer=layer, random=random, seed=seed)
     present = [place for place in row if place != ABSENT]
     assert len(row) == 2 + random
     assert len(set(present)) == len(present) == min(length, 2 + random)
@@ -230,27 +230,27 @@ def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer
 @given(lengths=st.lists(st.integers(0, 60), min_size=1, max_size=6), layer=st.integers(0, 3))
 def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
     together = draw_global_positions(torch.tensor(lengths), layer=layer, random=2, seed=3)
-    assert together.tolist() == [of_one(length, layer=layer, seed=3) for length in lengths]
+    assert together.tolist() == [draw_positions(length, layer=layer, seed=3) for length in lengths]
 
 
 def test_global_positions_never_change():
     # Recorded values: other versions of Python and torch must draw the same.
-    assert of_one(100) == [0, 99, 80, 82]
-    assert of_one(9) == [0, 8, 3, 7]
-    assert of_one(3) == [0, 2, 1, ABSENT]
+    assert draw_positions(100) == [0, 99, 80, 82]
+    assert draw_positions(9) == [0, 8, 3, 7]
+    assert draw_positions(3) == [0, 2, 1, ABSENT]
 
 
 def test_seed_layer_and_length_change_the_positions():
-    assert len({tuple(of_one(200, layer=layer)) for layer in range(20)}) > 15
-    assert len({tuple(of_one(200, seed=seed)) for seed in range(20)}) > 15
-    assert len({of_one(length)[2] for length in range(200, 220)}) > 10
+    assert len({tuple(draw_positions(200, layer=layer)) for layer in range(20)}) > 15
+    assert len({tuple(draw_positions(200, seed=seed)) for seed in range(20)}) > 15
+    assert len({draw_positions(length)[2] for length in range(200, 220)}) > 10
 
 
 @pytest.mark.slow
 def test_inner_positions_are_drawn_uniformly():
     count = torch.zeros(12)
     for seed in range(4000):
-        count[of_one(12, seed=seed)[2:]] += 1
+        count[draw_positions(12, seed=seed)[2:]] += 1
     expected = 4000 * 2 / 10
     assert (count[[0, 11]] == 0).all()
     # Two of ten positions per draw: the standard deviation of a count is sqrt(4000 * 0.2 * 0.8) = 25.

@@ -43,15 +43,15 @@ def test_deviations_read_their_values_from_the_preset():
 
 
 def test_deviations_concern_only_parts_of_the_variant():
-    def said(name: str) -> set[str]:
+    def list_names(name: str) -> set[str]:
         return {each.what for each in PRESETS[name].departures}
 
-    assert "gate of the class token" not in said("sentiformer-no-gate")
-    assert not {"window", "random tokens", "global tokens"} & said("sentiformer-full")
-    assert "tagger" not in said("sentiformer-no-pos") and "tagger" in said("sentiformer")
-    assert "lexicon" not in said("lexical-none")
-    assert "statistics of the batch norm" not in said("inceptive-mean")
-    assert "dropout after the encoder" not in said("inceptive-64")
+    assert "gate of the class token" not in list_names("sentiformer-no-gate")
+    assert not {"window", "random tokens", "global tokens"} & list_names("sentiformer-full")
+    assert "tagger" not in list_names("sentiformer-no-pos") and "tagger" in list_names("sentiformer")
+    assert "lexicon" not in list_names("lexical-none")
+    assert "statistics of the batch norm" not in list_names("inceptive-mean")
+    assert "dropout after the encoder" not in list_names("inceptive-64")
 
 
 def test_gates_start_open_and_are_one_at_class_tokens():

@@ -32,11 +32,11 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
-    def lay(name):
+    def write_backbone(name):
         own = {"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}
         return hollow_backbone(tmp_path / "own" / name, **own)
 
-    return lay
+    return write_backbone
 
 
 def test_every_backbone_of_a_paper_has_a_recipe_with_sources():

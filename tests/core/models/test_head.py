@@ -16,7 +16,7 @@ JOINED = WIDTH + CHANNELS * len(KERNELS)
 WHOLE = {"width": WIDTH, "classes": 3, "kernels": KERNELS, "channels": CHANNELS, "attention_heads": 4, "dense": 6}
 
 
-def made(**changes) -> Head:
+def make_head(**changes) -> Head:
     """Return the full head in float64 with random parameters and running statistics."""
     torch.manual_seed(0)
     head = Head(**{**WHOLE, "pooling": "mean", **changes}).double()
@@ -65,7 +65,7 @@ def naive_head(head: Head, x: torch.Tensor) -> torch.Tensor:
 
 def test_head_steps_follow_the_paper(texts):
     x, keep = texts
-    head = made()
+    head = make_head()
     found = head(x, keep, trace=False).logits
     for row, length in enumerate([9, 5, 1]):
         torch.testing.assert_close(found[row], naive_head(head, x[row, :length]))
@@ -74,7 +74,7 @@ def test_head_steps_follow_the_paper(texts):
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_a_minimal_head_is_pooling_and_a_linear_map(texts, pooling):
     x, keep = texts
-    head = made(kernels=(), attention_heads=0, dense=0, pooling=pooling)
+    head = make_head(kernels=(), attention_heads=0, dense=0, pooling=pooling)
     assert set(head.state_dict()) == {"weight", "bias"}
     output = head(x, keep, trace=True)
     mean = [x[0].mean(0), x[1, :5].mean(0), x[2, 0], torch.zeros(WIDTH, dtype=x.dtype)]
@@ -98,7 +98,7 @@ def test_padding_has_no_effect_in_training(texts, training):
     x, keep = texts
     longer, kept = F.pad(x, (0, 0, 0, 6), value=7.0), F.pad(keep, (0, 6))
     longer[~kept] += 5.0
-    heads = made().train(training), made().train(training)
+    heads = make_head().train(training), make_head().train(training)
     torch.testing.assert_close(heads[0](x, keep, trace=False).logits, heads[1](longer, kept, trace=False).logits)
     for name, tensor in heads[0].state_dict().items():
         torch.testing.assert_close(tensor, heads[1].state_dict()[name])
@@ -106,7 +106,7 @@ def test_padding_has_no_effect_in_training(texts, training):
 
 def test_batch_statistics_ignore_padding(texts):
     x, keep = texts
-    branch = made().branches["3"].train()
+    branch = make_head().branches["3"].train()
     out = branch(x, keep)
     tokens = branch.convolution(x, keep)[keep]
     normed = (tokens - tokens.mean(0)) / (tokens.var(0, correction=0) + 1e-5).sqrt()
@@ -119,7 +119,7 @@ def test_batch_statistics_ignore_padding(texts):
 def test_very_short_texts_give_finite_logits_and_gradients(lengths, training):
     keep = torch.arange(4) < torch.tensor(lengths)[:, None]
     x = torch.randn(len(lengths), 4, WIDTH, dtype=torch.float64, requires_grad=True)
-    head = made().train(training)
+    head = make_head().train(training)
     logits = head(x, keep, trace=False).logits
     logits.square().sum().backward()
     assert logits.isfinite().all() and x.grad.isfinite().all()
@@ -131,7 +131,7 @@ def test_very_short_texts_give_finite_logits_and_gradients(lengths, training):
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_head_traces_show_the_computed_values(texts, kernels, pooling):
     x, keep = texts
-    head = made(kernels=kernels, pooling=pooling)
+    head = make_head(kernels=kernels, pooling=pooling)
     seen, fast = head(x, keep, trace=True), head(x, keep, trace=False)
     torch.testing.assert_close(seen.logits, fast.logits)
     assert fast.trace is None
@@ -144,7 +144,7 @@ def test_head_traces_show_the_computed_values(texts, kernels, pooling):
 
 def test_one_logit_gives_binary_cross_entropy(texts):
     x, keep = texts
-    head = made(classes=2, one_logit=True)
+    head = make_head(classes=2, one_logit=True)
     logits = head(x, keep, trace=False).logits
     labels = torch.tensor([1, 0, 1, 0])
     assert head.weight.shape == (1, 6)
@@ -173,7 +173,7 @@ def test_invalid_head_counts_are_refused_with_the_nearest_valid_one(heads, neare
 
 def test_head_dropout_acts_on_token_vectors_in_training(texts):
     x, keep = texts
-    head = made(kernels=(), attention_heads=0, dense=0, pooling="cls", dropout=0.5)
+    head = make_head(kernels=(), attention_heads=0, dense=0, pooling="cls", dropout=0.5)
     assert torch.equal(head(x, keep, trace=False).pooled, x[:, 0])
     dropped = head.train()(x, keep, trace=False).pooled
     assert set((dropped / x[:, 0]).flatten().tolist()) == {0.0, 2.0}

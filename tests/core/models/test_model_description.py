@@ -76,7 +76,7 @@ def test_tweet_encoder_sizes_match_the_table(version):
         assert count_parameters(config, vocabulary=30_000, classes=2) == expected
 
 
-def of_key(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int = 5) -> list[int]:
+def list_sizes(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int = 5) -> list[int]:
     found = list_parts(config, vocabulary=vocabulary, classes=classes)
     return [part.parameters for part in found if part.key == key]
 
@@ -84,11 +84,11 @@ def of_key(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int
 def test_sentiformer_size_is_the_sum_of_its_parts():
     """Six blocks of 789,760 numbers and a gate; 12 tags, class token and padding are 14 rows of a table."""
     config, plain = PRESETS["sentiformer"].model, PRESETS["sentiformer-no-gate"].model
-    block = of_key(plain, "attention"), of_key(plain, "feedforward"), sum(of_key(plain, "norm")[:2])
+    block = list_sizes(plain, "attention"), list_sizes(plain, "feedforward"), sum(list_sizes(plain, "norm")[:2])
     assert block == ([263_168], [525_568], 1_024) and 263_168 + 525_568 + 1_024 == 789_760
     layers = [part for part in list_parts(plain, vocabulary=9, classes=5) if part.layer]
     assert sum(part.parameters * part.times for part in layers) == 6 * 789_760
-    assert of_key(config, "attention") == [263_168 + 256 + 1]
+    assert list_sizes(config, "attention") == [263_168 + 256 + 1]
     rest = count_parameters(config, vocabulary=0, classes=5) - 6 * 789_760
     gates, table, factors, class_token, norm, classifier = 6 * 257, 14 * 256, 3, 256, 512, 5 * 257
     assert rest == gates + table + factors + class_token + norm + classifier == 7_182

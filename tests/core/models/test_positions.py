@@ -80,11 +80,11 @@ def test_released_padding_is_read_as_text():
 BUCKETS = 11
 
 
-def spelling(preset="vanilla", **changes):
+def make_config(preset="vanilla", **changes):
     return dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=BUCKETS, **changes)
 
 
-def spelt(batch, most=5):
+def add_grams(batch, most=5):
     """Return the batch with up to five n-grams per token, some without any."""
     random = torch.Generator().manual_seed(2)
     grams = torch.randint(1, BUCKETS + 1, (*batch.ids.shape, most), generator=random)
@@ -93,7 +93,7 @@ def spelt(batch, most=5):
 
 
 def test_unknown_words_have_their_n_gram_mean_added():
-    model, batch = make(spelling(position="none")), spelt(example())
+    model, batch = make(make_config(position="none")), add_grams(example())
     batch = batch._replace(ids=torch.ones_like(batch.ids) * batch.keep)
     embedded = model(batch, trace=True).trace.embedded
     words, table = model.embedding.weight, model.ngrams.table.weight
@@ -107,7 +107,7 @@ def test_unknown_words_have_their_n_gram_mean_added():
     "preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-all", "tweet-v1-p1", "inceptive-16"]
 )
 def test_predictions_do_not_depend_on_trace_or_batch(preset):
-    model, batch = make(spelling(preset)), spelt(example())
+    model, batch = make(make_config(preset)), add_grams(example())
     logits = model(batch).logits
     assert torch.allclose(model(batch, trace=True).logits, logits)
     longer = batch._replace(grams=torch.nn.functional.pad(batch.grams, (0, 4)))
@@ -118,8 +118,8 @@ def test_predictions_do_not_depend_on_trace_or_batch(preset):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_switched_off_n_grams_add_zero_and_others_keep_their_weight(first):
-    model = make(spelling(position="none", pooling="cls" if first else "mean"))
-    batch = spelt(example((4,)))
+    model = make(make_config(position="none", pooling="cls" if first else "mean"))
+    batch = add_grams(example((4,)))
     batch = batch._replace(grams=torch.arange(1, 11).remainder(BUCKETS).add(1).view(1, 1, 10).expand(1, 4, 10).clone())
     before = model(batch, trace=True).trace
     off = Intervention(pieces_off=frozenset({(first + 2, 3), (first + 2, 4)}))
@@ -137,7 +137,7 @@ def test_switched_off_n_grams_add_zero_and_others_keep_their_weight(first):
 
 
 def test_texts_can_have_different_n_grams_off():
-    model, batch = make(spelling()), spelt(example((4, 3)))
+    model, batch = make(make_config()), add_grams(example((4, 3)))
     each = [Intervention(pieces_off=frozenset({(1, 0)})), Intervention(pieces_off=frozenset({(2, 1), (0, 0)}))]
     together = model(batch, intervene=each).logits
     for text, one in enumerate(each):
@@ -146,7 +146,7 @@ def test_texts_can_have_different_n_grams_off():
 
 
 def test_absent_n_grams_cannot_be_switched_off():
-    model, batch = make(spelling()), spelt(example((4,)))
+    model, batch = make(make_config()), add_grams(example((4,)))
     with pytest.raises(InputError, match="token 9, n-gram 0: this text has tokens 0 to 3 and n-grams 0 to 4"):
         model(batch, intervene=Intervention(pieces_off=frozenset({(9, 0)})))
     plain = make(small(ModelConfig()))
@@ -157,7 +157,7 @@ def test_absent_n_grams_cannot_be_switched_off():
 
 
 def test_capabilities_include_n_grams():
-    assert "ngrams" in list_capabilities(spelling()) and "ngrams" not in list_capabilities(ModelConfig())
+    assert "ngrams" in list_capabilities(make_config()) and "ngrams" not in list_capabilities(ModelConfig())
     table = build_model(
         dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
     ).ngrams.table

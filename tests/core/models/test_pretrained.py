@@ -57,7 +57,7 @@ def batch(known):
     return Batch.from_arrays(build_token_table(known[1], TEXTS).pad_all())
 
 
-def theirs(known, batch, kind):
+def run_transformers(known, batch, kind):
     """Return the last vectors and maps of transformers for the same texts."""
     import transformers
 
@@ -77,7 +77,7 @@ def theirs(known, batch, kind):
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
 def test_outputs_equal_both_implementations_of_the_library(known, make, batch, kind):
     """The fast path is bit-identical to the fused one; maps equal those of the explicit one."""
-    said, keep = theirs(known, batch, kind)
+    said, keep = run_transformers(known, batch, kind)
     model = make()
     with torch.no_grad():
         expected = model.head.forward(said.last_hidden_state, keep, trace=False).logits

@@ -46,7 +46,7 @@ def known(request, tmp_path_factory):
     return found, fit_tokenizer(TEXTS, config, read_tokenizer(found)), pipeline
 
 
-def built(found, tokenizer):
+def make_model(found, tokenizer):
     config = compose("pretrained", {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings}).model
     body = split_backbone(found.architecture, config.dropout, tokenizer, found.folder)
     torch.manual_seed(1)
@@ -57,7 +57,7 @@ def test_pairs_are_encoded_like_the_library(known):
     import transformers
 
     found, tokenizer, pipeline = known
-    model = built(found, tokenizer)
+    model = make_model(found, tokenizer)
     own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
     batch = Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all())
     completed, keep = model.complete_batch(batch)

@@ -76,7 +76,7 @@ def run(attention, *, trace=False, keep=KEEP, polarity=None, intervene=None, cla
     return attention(X, AttentionInputs(keep, polarity, class_token), trace=trace, intervene=changes)
 
 
-def turned(vector: torch.Tensor, place: int) -> torch.Tensor:
+def rotate_complex(vector: torch.Tensor, place: int) -> torch.Tensor:
     """Compute rotary positions with complex numbers."""
     width = len(vector)
     out = []
@@ -118,7 +118,7 @@ def score(
     if part.qk_norm:
         q, k = q / q.norm(), k / k.norm()
     if part.rotary:
-        q, k = turned(q, i), turned(k, j)
+        q, k = rotate_complex(q, i), rotate_complex(k, j)
     content = q @ k * attention.temperature[0] if part.qk_norm else q @ k / root
     if reached and part.lexical != "none" and silent != "off":
         sigma = factor(attention, part, h, b, i, j, silent)
@@ -319,14 +319,14 @@ def test_long_texts_are_traced_without_maps_in_linear_memory(monkeypatch, batch)
 
 
 def test_learned_scalars_have_names():
-    def told(**choices):
+    def count_scalars(**choices):
         return {name: len(values) for name, values in make(ModelConfig(width=16, **choices)).get_scalars().items()}
 
     part = AttentionConfig(gate=True, lexicon_gate=True, qk_norm=True, lexical="add", learn_strength=True)
-    found = told(attention=part, position="polarity-aware", pos_tags=False)
+    found = count_scalars(attention=part, position="polarity-aware", pos_tags=False)
     assert found == {"tau": 2, "strength": 2, "lexicon_gate": 2, "alpha": 1, "beta": 1}
     two = AttentionConfig(lexical="add", learn_strength=True, lexicons=2)
-    assert (told(), told(attention=two)) == ({}, {"strength_1": 2, "strength_2": 2})
+    assert (count_scalars(), count_scalars(attention=two)) == ({}, {"strength_1": 2, "strength_2": 2})
 
 
 @pytest.mark.parametrize("kind", ["add", "hadamard"])

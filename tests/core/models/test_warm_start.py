@@ -19,7 +19,7 @@ def model(config=BODY, vocabulary=9, classes=2, seed=0):
     return build_model(config, vocabulary=vocabulary, classes=classes).eval()
 
 
-def copied(target, source, origins=(), same_classes=True):
+def copy_and_compare(target, source, origins=(), same_classes=True):
     before = {name: tensor.clone() for name, tensor in target.state_dict().items()}
     found = copy_weights(target, source, origins=origins, same_classes=same_classes)
     return found, before, target.state_dict(), source.state_dict()
@@ -27,7 +27,7 @@ def copied(target, source, origins=(), same_classes=True):
 
 def test_copied_models_give_the_same_predictions():
     target, source = model(seed=1), model()
-    found, *_ = copied(target, source)
+    found, *_ = copy_and_compare(target, source)
     ids = torch.tensor([[2, 3, 4, 5]])
     batch = Batch(ids, ids > 0)
     assert torch.equal(target(batch).logits, source(batch).logits)
@@ -35,7 +35,7 @@ def test_copied_models_give_the_same_predictions():
 
 
 def test_other_classes_keep_a_new_head():
-    found, before, own, theirs = copied(model(classes=3, seed=1), model(), same_classes=False)
+    found, before, own, theirs = copy_and_compare(model(classes=3, seed=1), model(), same_classes=False)
     assert found.fresh == ("head.weight", "head.bias")
     assert torch.equal(own["head.weight"], before["head.weight"])
     assert all(torch.equal(own[name], theirs[name]) for name in own if not name.startswith("head."))
@@ -43,7 +43,7 @@ def test_other_classes_keep_a_new_head():
 
 
 def test_plain_attention_becomes_the_base_map_of_ndt():
-    found, before, own, theirs = copied(model(dataclasses.replace(BODY, attention=NDT), seed=1), model())
+    found, before, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, attention=NDT), seed=1), model())
     for layer in range(2):
         for part in ("query", "key"):
             for kind in ("weight", "bias"):
@@ -57,13 +57,13 @@ def test_plain_attention_becomes_the_base_map_of_ndt():
 
 
 def test_the_base_map_of_ndt_becomes_plain_attention():
-    _, _, own, theirs = copied(model(seed=1), model(dataclasses.replace(BODY, attention=NDT)))
+    _, _, own, theirs = copy_and_compare(model(seed=1), model(dataclasses.replace(BODY, attention=NDT)))
     name = "layers.0.attention.key.weight"
     assert torch.equal(own[name], theirs[name][:8])
 
 
 def test_new_words_start_as_the_mean_of_their_pieces():
-    found, before, own, theirs = copied(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
+    found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
     words, known = own["embedding.weight"], theirs["embedding.weight"]
     assert torch.equal(words[:9], known)
     assert torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
@@ -73,13 +73,13 @@ def test_new_words_start_as_the_mean_of_their_pieces():
 
 
 def test_embeddings_are_rescaled_between_models():
-    _, _, own, theirs = copied(model(dataclasses.replace(BODY, initial="torch"), seed=1), model())
+    _, _, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, initial="torch"), seed=1), model())
     assert torch.allclose(own["embedding.weight"], theirs["embedding.weight"] * 8**0.5)
 
 
 def test_other_shapes_layers_and_parts_keep_their_random_start():
     larger = dataclasses.replace(BODY, layers=3, ff_width=16, pooling="cls", head=HeadConfig(dense=4))
-    found, before, own, theirs = copied(model(larger, seed=1), model())
+    found, before, own, theirs = copy_and_compare(model(larger, seed=1), model())
     fresh = set(found.fresh)
     assert {"class_token", "layers.0.feedforward.up.weight", "layers.2.attention.query.weight"} <= fresh
     assert all(torch.equal(own[name], before[name]) for name in fresh)
@@ -88,7 +88,7 @@ def test_other_shapes_layers_and_parts_keep_their_random_start():
 
 
 def test_with_another_width_only_matching_biases_are_copied():
-    found, *_ = copied(model(dataclasses.replace(BODY, width=16), seed=1), model())
+    found, *_ = copy_and_compare(model(dataclasses.replace(BODY, width=16), seed=1), model())
     kept = {name for name in model().state_dict()} - set(found.fresh)
     assert kept == {f"layers.{n}.feedforward.{part}.bias" for n in range(2) for part in ("gate", "up")} | {"head.bias"}
 

@@ -15,7 +15,7 @@ WORDS = TextConfig(min_freq=2, max_length=8)
 PIECES = TextConfig(tokenizer="bpe", max_vocab=280, min_freq=2, max_length=20)
 
 
-def grown(config, count):
+def extend(config, count):
     return extend_tokenizer(fit_tokenizer(FILMS, config), MARKET, dataclasses.replace(config, grown=count))
 
 
@@ -29,18 +29,18 @@ def test_an_unextended_tokenizer_keeps_its_ids(config):
 
 def test_new_words_follow_known_ones_by_frequency():
     known = fit_tokenizer(FILMS, WORDS)
-    tokenizer, origins = grown(WORDS, 1)
+    tokenizer, origins = extend(WORDS, 1)
     assert tokenizer.size == known.size + 1 and origins == [[]]
     assert tokenizer.name(known.size) == "bearish"
     assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
-    assert grown(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
+    assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
 
 
 def test_split_words_become_tokens_with_their_pieces_as_origins():
     known = fit_tokenizer(FILMS, PIECES)
     pieces = known.encode("bearish").ids
     assert len(pieces) > 3
-    tokenizer, origins = grown(PIECES, 1)
+    tokenizer, origins = extend(PIECES, 1)
     (token,) = tokenizer.encode("bearish").ids
     assert origins[token - known.size] == pieces
     assert tokenizer.encode("bearish").tokens == ["bearish"]
@@ -48,7 +48,7 @@ def test_split_words_become_tokens_with_their_pieces_as_origins():
     assert len(origins) == tokenizer.size - known.size
     for text in FILMS:
         assert tokenizer.encode(text).ids == known.encode(text).ids, "what was known is read as before"
-    tokenizer, _ = grown(PIECES, 2)
+    tokenizer, _ = extend(PIECES, 2)
     assert [len(tokenizer.encode(word).ids) for word in ("bearish", "bullish")] == [1, 1]
     assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
 

@@ -60,7 +60,7 @@ def test_unreadable_backbone_tokenizers_are_refused():
         restore_tokenizer(json.dumps(damaged))
 
 
-def piped(part, value):
+def replace_part(part, value):
     """Return the pipeline with one part replaced."""
     return json.dumps({**json.loads(word_pieces().to_str()), part: value})
 
@@ -99,16 +99,16 @@ LOWER, BLANKS = {"type": "Lowercase"}, replacing({"Regex": " {2,}"}, " ")
 def test_pipelines_with_unknown_or_text_growing_parts_are_refused(part, value, said):
     """Eight Replace steps expand 30 letters to 7 GB, which ends the process."""
     with pytest.raises(DataError, match=re.escape(said)):
-        fit_tokenizer(TEXTS, CONFIG, PublishedTokenizer(piped(part, value), 38, "tiny"))
+        fit_tokenizer(TEXTS, CONFIG, PublishedTokenizer(replace_part(part, value), 38, "tiny"))
 
 
 def test_pipelines_of_supported_families_are_accepted():
     """The pipeline of XLM-R; byte pairs and word pieces are tested above."""
     shorter = replacing({"String": "``"}, '"')
     normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
-    check_pipeline(piped("normalizer", {"type": "Sequence", "normalizers": normalizers}))
+    check_pipeline(replace_part("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}
-    check_pipeline(piped("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
+    check_pipeline(replace_part("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
 
 
 def test_panics_of_the_library_become_run_errors(monkeypatch):

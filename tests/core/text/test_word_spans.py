@@ -55,7 +55,7 @@ def test_removing_words_closes_double_spaces(text, word, left):
 NORMALIZERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
 
 
-def shared(text, config, pattern=r"\S+"):
+def compute_pattern_shares(text, config, pattern=r"\S+"):
     """Return the shares (words, tokens) of tokens that a pattern finds in the normalised text."""
     read = prepare(text, config)
     offsets = [match.span() for match in re.finditer(pattern, read)]
@@ -75,7 +75,7 @@ def shared(text, config, pattern=r"\S+"):
     ],
 )
 def test_token_shares_refer_to_the_typed_words(normaliser, text, owners):
-    found, tokens = shared(text, TextConfig(normaliser=normaliser))
+    found, tokens = compute_pattern_shares(text, TextConfig(normaliser=normaliser))
     typed = words(text)
     for place, token in enumerate(tokens):
         if token in owners:
@@ -85,10 +85,10 @@ def test_token_shares_refer_to_the_typed_words(normaliser, text, owners):
 
 def test_marks_belong_to_the_word_before_and_wide_tokens_are_shared():
     config = TextConfig(mark_elongation=True, mark_capitals=True)
-    found, tokens = shared("soooo GREAT film", config)
+    found, tokens = compute_pattern_shares("soooo GREAT film", config)
     assert tokens == ["so", "xxlong", "great", "xxcaps", "film"]
     assert found.argmax(0).tolist() == [0, 0, 1, 1, 2]
-    found, tokens = shared("hm...", TextConfig(), r"\w+|\.+")
+    found, tokens = compute_pattern_shares("hm...", TextConfig(), r"\w+|\.+")
     assert tokens == ["hm", "..."] and words("hm...") == ["hm", ".", ".", "."]
     np.testing.assert_allclose(found, [[1, 0], [0, 1 / 3], [0, 1 / 3], [0, 1 / 3]])
     assert compute_shares("a b c", [(0, 1)], [(0, 1), (2, 3), (4, 5)], TextConfig()).tolist() == [[1, 0, 0]]
@@ -98,7 +98,7 @@ def test_marks_belong_to_the_word_before_and_wide_tokens_are_shared():
 @pytest.mark.slow
 @given(st.text(alphabet="aB é'\u0301-.@#😀👍🏽영한ছবি<>&;:/w\u200b\n3", max_size=40), st.sampled_from(NORMALIZERS))
 def test_token_shares_sum_to_one(text, normaliser):
-    found, tokens = shared(text, TextConfig(normaliser=normaliser))
+    found, tokens = compute_pattern_shares(text, TextConfig(normaliser=normaliser))
     assert found.shape == (len(find_word_spans(text)), len(tokens)) and (found >= 0).all()
     assert (found.sum(0) <= 1 + 1e-12).all()
     plain = normaliser in ("none", "lower") and "\u200b" not in text

@@ -75,7 +75,7 @@ def test_other_passage_lengths_are_refused(asked):
 TEXTS = ["the film was fine", "a fine fine plot", "the plot, unwatchable!", ""]
 
 
-def fitted(count=50, **settings):
+def fit_with_buckets(count=50, **settings):
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=2, **settings))
     tokenizer.buckets = count
     return tokenizer
@@ -96,7 +96,7 @@ def test_character_ngrams_and_their_crc32_buckets_from_one():
 
 
 def test_every_token_of_a_batch_has_buckets_including_unknown_words():
-    tokenizer = fitted()
+    tokenizer = fit_with_buckets()
     batch = build_token_table(tokenizer, ["fine unwatchable", "", "zzz fine"]).pad_rows(np.array([0, 1, 2]))
     assert batch.ids[0, 1] == batch.ids[2, 0] == 1
     for row, words in enumerate([["fine", "unwatchable"], [], ["zzz", "fine"]]):
@@ -108,7 +108,7 @@ def test_every_token_of_a_batch_has_buckets_including_unknown_words():
 
 @pytest.mark.parametrize("settings", [{}, {"max_length": 4}, {"tagger": "en"}, {"lexicon": "vader"}])
 def test_a_single_text_equals_its_row_in_a_batch(settings):
-    tokenizer = fitted(**settings)
+    tokenizer = fit_with_buckets(**settings)
     for text in [*TEXTS, "zzz! it's 3.5 unseen words, and more of them"]:
         one, many = to_batch(tokenizer.encode(text)), build_token_table(tokenizer, [text]).pad_all()
         assert one.grams.shape[:2] == one.ids.shape
@@ -116,10 +116,10 @@ def test_a_single_text_equals_its_row_in_a_batch(settings):
 
 
 def test_tokenizers_store_buckets_only_if_they_have_some():
-    tokenizer = fitted()
+    tokenizer = fit_with_buckets()
     again = restore_tokenizer(tokenizer.to_json())
     assert again.buckets == 50 and again.to_json() == tokenizer.to_json()
-    plain = fitted(0)
+    plain = fit_with_buckets(0)
     assert "buckets" not in json.loads(plain.to_json())
     assert plain.encode("fine").grams is build_token_table(plain, ["fine"]).pad_all().grams is None
 

@@ -168,7 +168,7 @@ def test_warm_started_fits_reach_their_optimum(classes):
         np.testing.assert_allclose(warm.predict_proba(features), cold.predict_proba(features), atol=1e-4)
 
 
-def judged_by(best: float) -> Callable[[float], BestClassifier]:
+def make_scorer(best: float) -> Callable[[float], BestClassifier]:
     """Score a value by its distance from the best one on a logarithmic scale."""
     return lambda value: BestClassifier(
         Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best))
@@ -181,12 +181,12 @@ def test_the_range_grows_until_the_best_is_inside(best):
 
     def fit(value: float) -> BestClassifier:
         tried.append(value)
-        return judged_by(best)(value)
+        return make_scorer(best)(value)
 
     assert _search_values(fit, LOGISTIC).settings == {"C": best}
     assert min(tried) < best < max(tried) and len(tried) <= len(LOGISTIC.values) + 4
     for better, last in ((1e9, 16 * 4.0**MOST_STEPS), (1e-9, 0.25 / 4.0**MOST_STEPS)):
-        assert _search_values(judged_by(better), LOGISTIC).settings == {"C": last}
+        assert _search_values(make_scorer(better), LOGISTIC).settings == {"C": last}
     equal = _search_values(
         lambda value: BestClassifier(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0), LOGISTIC
     )

@@ -18,14 +18,14 @@ LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
 SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 
 
-def of(labels, task, **settings):
+def make_loss(labels, task, **settings):
     return build_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=CPU)
 
 
 @pytest.mark.parametrize("settings", [{}, {"class_weights": "balanced", "label_smoothing": 0.1}])
 def test_class_numbers_and_one_hot_targets_have_equal_loss(settings):
     labels = torch.tensor([2, 0])
-    loss = of(torch.tensor([0, 0, 1, 2]), "single", **settings)
+    loss = make_loss(torch.tensor([0, 0, 1, 2]), "single", **settings)
     assert settings or loss(LOGITS, labels).item() == pytest.approx(F.cross_entropy(LOGITS, labels).item())
     assert loss(LOGITS, F.one_hot(labels, 3)).item() == pytest.approx(loss(LOGITS, labels).item())
 
@@ -34,7 +34,7 @@ def test_soft_targets_give_their_cross_entropy():
     targets = torch.tensor([[0.5, 0.2, 0.3], [0.1, 0.9, 0.0]])
     expected = -(targets * LOGITS.log_softmax(1)).sum(1).mean()
     assert Loss("single")(LOGITS, targets).item() == pytest.approx(expected.item())
-    balanced = of(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced")
+    balanced = make_loss(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced")
     assert balanced.weights.tolist() == pytest.approx([4 / 9, 4 / 3, 0])
     # With weights, the optimum for targets t is proportional to w t.
     weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
@@ -51,13 +51,13 @@ def test_multi_label_loss_is_the_mean_over_labels():
 
 def test_multi_label_smoothing_is_split_between_both_values():
     smoothed = torch.tensor([[0.95, 0.05, 0.95], [0.05, 0.05, 0.05]], dtype=torch.float64)
-    found = of(SEVERAL, "multi", label_smoothing=0.1)(LOGITS, SEVERAL)
+    found = make_loss(SEVERAL, "multi", label_smoothing=0.1)(LOGITS, SEVERAL)
     assert found.item() == pytest.approx(F.binary_cross_entropy_with_logits(LOGITS, smoothed).item())
 
 
 def test_balanced_labels_weight_both_values_equally():
     labels = torch.tensor([[1.0, 0, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]])
-    loss = of(labels, "multi", class_weights="balanced")
+    loss = make_loss(labels, "multi", class_weights="balanced")
     assert loss.weights.tolist() == pytest.approx([1 / 3, 1, 3])
     # At logits of 0 each label value costs ln 2 times its weight; both values of a label with rows weigh 2 n_no.
     found = loss(torch.zeros(4, 3), labels).item()

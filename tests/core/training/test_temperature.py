@@ -20,7 +20,7 @@ GRID = np.exp(np.linspace(-1.5, 1.5, 601))
 """In steps of 0.005."""
 
 
-def said(rows, classes, *, too_sure, seed=0):
+def draw_logits(rows, classes, *, too_sure, seed=0):
     """Return calibrated logits multiplied by `too_sure`, and labels."""
     random = np.random.default_rng(seed)
     logits = 2 * random.standard_normal((rows, classes))
@@ -28,7 +28,7 @@ def said(rows, classes, *, too_sure, seed=0):
     return too_sure * logits, (softmax(logits, 1).cumsum(1) < draws).sum(1).clip(max=classes - 1)
 
 
-def several(rows, too_sure, seed=0):
+def draw_multi_label(rows, too_sure, seed=0):
     random = np.random.default_rng(seed)
     logits = 2 * random.standard_normal((rows, 3))
     return too_sure * logits, (random.random((rows, 3)) < expit(logits)).astype(float)
@@ -50,9 +50,12 @@ def cross_entropy(logits, labels, temperature, prior=None):
 KINDS = ["two classes", "five classes", "several labels"]
 
 
-def a_kind(kind, too_sure):
-    made = {"two classes": lambda: said(900, 2, too_sure=too_sure), "several labels": lambda: several(600, too_sure)}
-    return made.get(kind, lambda: said(900, 5, too_sure=too_sure))()
+def draw_case(kind, too_sure):
+    made = {
+        "two classes": lambda: draw_logits(900, 2, too_sure=too_sure),
+        "several labels": lambda: draw_multi_label(600, too_sure),
+    }
+    return made.get(kind, lambda: draw_logits(900, 5, too_sure=too_sure))()
 
 
 @pytest.mark.slow
@@ -60,7 +63,7 @@ def a_kind(kind, too_sure):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_temperature_is_optimal_on_a_fine_grid_also_with_a_prior(kind, too_sure):
     """Logits minus those of the prior are `too_sure` times too large."""
-    given = a_kind(kind, too_sure)
+    given = draw_case(kind, too_sure)
     random, several_labels = np.random.default_rng(3), kind == "several labels"
     classes = {"two classes": 2, "five classes": 5}.get(kind, 3)
     prior = np.array([0.9, 0.3, 0.05]) if several_labels else np.arange(1, classes + 1) ** 2 / 5.0
@@ -80,7 +83,7 @@ def test_the_temperature_is_optimal_on_a_fine_grid_also_with_a_prior(kind, too_s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_uniform_prior_has_no_effect(kind):
-    logits, labels = a_kind(kind, 2.0)
+    logits, labels = draw_case(kind, 2.0)
     alike = np.full(logits.shape[1], 0.5 if labels.ndim == 2 else 1 / logits.shape[1])
     assert fit_temperature(logits, labels, alike) == pytest.approx(fit_temperature(logits, labels), rel=1e-4)
 
@@ -101,7 +104,7 @@ def test_the_temperature_is_positive_if_every_prediction_is_correct():
 
 
 def test_absent_classes_do_not_affect_the_temperature():
-    logits, labels = said(600, 3, too_sure=2.0)
+    logits, labels = draw_logits(600, 3, too_sure=2.0)
     more = np.column_stack([logits, np.full(600, ABSENT)])
     rows = np.where(np.arange(600) < 30, 3, labels)
     assert fit_temperature(more, rows) == pytest.approx(fit_temperature(logits[30:], labels[30:]), rel=1e-6)
@@ -115,7 +118,7 @@ def test_absent_classes_do_not_affect_the_temperature():
 
 
 def test_with_too_few_rows_the_temperature_is_one():
-    logits, labels = said(LEAST, 2, too_sure=3.0)
+    logits, labels = draw_logits(LEAST, 2, too_sure=3.0)
     assert fit_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
     assert fit_scaling(logits, labels).temperature == fit_temperature(logits, labels) > 1.5
     assert fit_scaling(np.zeros((0, 2)), np.zeros(0, int)) == UNSCALED
