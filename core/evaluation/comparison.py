@@ -46,12 +46,8 @@ class McNemar:
     @property
     def p(self) -> float:
         """Return the two-sided p-value of the exact McNemar test."""
-        apart = self.only_first + self.only_second
-        return (
-            min(1.0, 2 * float(scipy.special.bdtr(min(self.only_first, self.only_second), apart, 0.5)))
-            if apart
-            else 1.0
-        )
+        apart, fewer = self.only_first + self.only_second, min(self.only_first, self.only_second)
+        return min(1.0, 2 * float(scipy.special.bdtr(fewer, apart, 0.5))) if apart else 1.0
 
     @property
     def effect(self) -> float:
@@ -101,11 +97,8 @@ class McNemar:
         inside = end * (1 - 1e-12)
         if (self._compute_score(inside) - z) * end >= 0:
             return end
-        return float(
-            scipy.optimize.brentq(
-                lambda delta: self._compute_score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12
-            )
-        )
+        ends = sorted((inside, self.difference))
+        return float(scipy.optimize.brentq(lambda delta: self._compute_score(delta) - z, *ends, xtol=1e-12))
 
     def _compute_score(self, delta: float) -> float:
         """Return how many standard errors the observed accuracy difference lies above an assumed true difference."""
@@ -196,20 +189,12 @@ def run_test(pairs: Mapping[Run, ScorePair], metric: Metric, draws: Draws | None
     draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
-        return Wilcoxon(tuple(_average_fold(pairs, fold, draws) for fold in folds))
+        by_fold = ([draws.measure_gap(both) for run, both in pairs.items() if run[1] == fold] for fold in folds)
+        return Wilcoxon(tuple(map(statistics.fmean, by_fold)))
     if metric.whole_rows and len(pairs) == 1:
         (both,) = pairs.values()
         return McNemar(*count_discordant(both), both.rows)
     return compare_classifiers(pairs, draws)
-
-
-def _average_fold(pairs: Mapping[Run, ScorePair], fold: int, draws: Draws) -> float:
-    found = [
-        draws.measure_draws(both.first)[0] - draws.measure_draws(both.second)[0]
-        for run, both in pairs.items()
-        if run[1] == fold
-    ]
-    return statistics.fmean(found)
 
 
 def count_discordant(both: ScorePair) -> tuple[int, int]:
@@ -241,9 +226,8 @@ def pick_better(pair: Mapping[str, Any]) -> str:
     """Return the name of the better run of a compared pair; empty if neither is significantly better."""
     if pair["p_holm"] >= ALPHA:
         return ""
-    return str(
-        pair["first" if (pair["difference"] > 0) == (get_metric(pair["metric"]).better == "higher") else "second"]
-    )
+    first = (pair["difference"] > 0) == (get_metric(pair["metric"]).better == "higher")
+    return str(pair["first" if first else "second"])
 
 
 def is_equivalent(pair: Mapping[str, Any]) -> bool:

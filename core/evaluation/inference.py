@@ -201,11 +201,6 @@ def predict_passages(
         sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
         return (sums / lengths[:, None]).astype(values.dtype)
 
+    logits, chances, pooled = map(average_passages, (each.logits, each.probabilities, each.pooled))
     parts = None if each.parts is None else EnsembleLogits(*map(average_passages, each.parts))
-    return PassagePredictions(
-        Predictions(
-            average_passages(each.logits), average_passages(each.probabilities), average_passages(each.pooled), parts
-        ),
-        cut,
-        each,
-    )
+    return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each)

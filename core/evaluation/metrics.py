@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Task
-from core.evaluation.scores import (
-    AREAS,
-    BINS,
-    HALF,
-    SIDES,
-    Scores,
-    build_scores,
-    count_positives,
-    divide_safely,
-    find_bins,
-)
+from core.evaluation.scores import AREAS, BINS, HALF, Scores, build_scores, count_positives, find_bins, score_class
 from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, select_metrics
 from core.training.calibration import Scaling
@@ -115,11 +105,7 @@ def evaluate_classes(
     hits, true, predicted = (each.sum(0) for each in scores.counts)
     found: dict[str, dict[str, float]] = {}
     for number, name in enumerate(classes):
-        row: dict[str, float] = {
-            part: float(divide_safely(hits[number], a * true[number] + b * predicted[number]))
-            for part, (a, b) in SIDES.items()
-        }
-        row["support"] = float(true[number])
+        row = score_class(hits[number], true[number], predicted[number])
         if task == "multi":
             row["threshold"] = float(limits[number])
         if 0 < true[number] < len(scores):

@@ -269,6 +269,12 @@ def compute_precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
 AREAS = {"roc": compute_roc_area, "precision": compute_precision_area}
 
 
+def score_class(hits: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    """Compute precision, recall, F1 and support from the counts of correct, true and predicted rows or spans."""
+    sides = {part: float(divide_safely(hits, a * true + b * predicted)) for part, (a, b) in SIDES.items()}
+    return {**sides, "support": float(true)}
+
+
 def divide_safely(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
     """Return the elementwise quotient of two arrays; `empty` where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):

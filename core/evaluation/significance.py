@@ -188,6 +188,10 @@ class Draws:
         self.resample_scores([scores])
         return self._kept[id(scores)][1:]
 
+    def measure_gap(self, both: ScorePair) -> float:
+        """Return the metric difference of two classifiers on all rows, first minus second."""
+        return self.measure_draws(both.first)[0] - self.measure_draws(both.second)[0]
+
     def resample_scores(self, several: Sequence[Any]) -> None:
         """Compute a metric of several models on the same bootstrap resamples, which are drawn only once, for speed."""
         new = [each for each in several if id(each) not in self._kept]
@@ -211,9 +215,7 @@ def compare_classifiers(pairs: Mapping[Run, ScorePair], draws: Draws) -> PairedD
     seeds share counts twice, so the test is conservative. For a sum of absolute gaps see `compute_swap_variance`.
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
-    apart = {
-        run: draws.measure_draws(both.first)[0] - draws.measure_draws(both.second)[0] for run, both in pairs.items()
-    }
+    apart = {run: draws.measure_gap(both) for run, both in pairs.items()}
     swapped = {fold: _measure_swapped(runs, draws) for fold, runs in folds.items()}
     of_fold = {fold: _measure_drawn(folds[fold], draws) if found is None else found for fold, found in swapped.items()}
     of_rows = sum((len(runs) / len(pairs)) ** 2 * of_fold[fold] for fold, runs in folds.items())

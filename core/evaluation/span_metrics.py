@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.conll import OUTSIDE
-from core.evaluation.scores import SIDES, Part, divide_safely
+from core.evaluation.scores import SIDES, Part, divide_safely, score_class
 
 Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
 KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")
@@ -144,10 +144,7 @@ class SpanScores:
         hits, true, claimed = self.counts.sum(1)
         table: dict[str, dict[str, float]] = {}
         for number, kind in enumerate(self.kinds):
-            row: dict[str, float] = {
-                part: float(divide_safely(hits[number], a * true[number] + b * claimed[number]))
-                for part, (a, b) in SIDES.items()
-            }
+            row = score_class(hits[number], true[number], claimed[number])
             ends = Counter(each.outcome for found in self.found for each in found if each.kind == kind)
-            table[kind] = row | {"support": float(true[number])} | {name: float(ends[name]) for name in KINDS}
+            table[kind] = row | {name: float(ends[name]) for name in KINDS}
         return table
