@@ -1,7 +1,4 @@
-"""TF-IDF baselines (bags of n-grams) fitted on a data set, to compare every model with.
-
-Each is a preset, fitted like a run of that preset. The first one (words and word pairs) is shown next to every run.
-"""
+"""TF-IDF baselines (bags of n-grams), fitted like runs of their presets and cached, to compare every model with."""
 
 from __future__ import annotations
 
@@ -65,11 +62,9 @@ class FittedBaseline:
 def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
     """Fit a TF-IDF baseline (logistic regression, regularisation chosen on validation), cached on disk by data set.
 
-    A multi-label task has one regression per label. `model` is one of `YARDSTICKS`.
-
-    Returns:
-        As `BaselineResult`: `temperature` is fitted on validation, `splits` are all but train, `phenomena` maps each
-        named phenomenon of the data to its test accuracy, and `tuned` has thresholds chosen on validation.
+    A multi-label task has one regression per label. `model` is one of `YARDSTICKS`. Returns a `BaselineResult`:
+    `temperature` is fitted on validation, `splits` are all but train, `phenomena` maps each named phenomenon of the
+    data to its test accuracy, and `tuned` has thresholds chosen on validation.
 
     Raises:
         DataError: If training has only one class, or no label.

@@ -68,14 +68,11 @@ def compute_silhouettes(
 
 
 def compute_row_silhouettes(embeddings: Tensor, labels: Tensor) -> Tensor:
-    """Compute (n,) float64 silhouettes of (n, d) embeddings with (n,) int64 labels, in blocks of rows.
-
-    Distances are computed in float64 from products; those within the rounding error count as 0.
-    """
+    """Compute (n,) float64 silhouettes of (n, d) embeddings with (n,) int64 labels, in blocks of rows."""
     points = embeddings.double()
     points = points - points.mean(0)
     squares = (points * points).sum(1)
-    floor = 1e-13 * float(squares.max())
+    floor = 1e-13 * float(squares.max())  # the rounding error of squared distances; smaller ones count as 0
     members = F.one_hot(labels).double()
     sizes = members.sum(0)
     parts = []

@@ -50,10 +50,7 @@ def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresho
 def evaluate_threshold(
     own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
 ) -> dict[str, Any]:
-    """Count the false negatives and false positives at a decision threshold, and compute what they cost.
-
-    `cost` is per row, with `interval` (95 % percentile bootstrap over the rows; None if all resamples are equal).
-    """
+    """Count false negatives and positives at a threshold, and compute the cost per row with its 95 % interval."""
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold
     n, missed, alarms = len(own), int((own & ~said).sum()), int((~own & said).sum())
     shares = np.array([missed, alarms, n - missed - alarms]) / n

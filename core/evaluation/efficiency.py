@@ -36,17 +36,11 @@ def measure_inference(
 ) -> dict[str, Any]:
     """Measure time and memory of a model's prediction from token ids to logits, on its device, with one CPU thread.
 
-    Tokenisation is not measured. One thread, since the gain from several depends on the load of the machine.
-
-    Args:
-        model: A classifier.
-        tokens: The texts of a split: one of median length is measured alone, and `BATCH` texts together whose lengths
-            are distributed like those of the split.
-        beside: A second model that reads the same texts after the first: times and memory are summed.
-
-    Returns:
-        The fields of `measure_time` for the batch; `one`, the same for the single text; `memory` (bytes, see
-        `measure_memory`), `device` and `processor` (its name).
+    Tokenisation is not measured. One thread, since the gain from several depends on the load of the machine. `tokens`
+    are the texts of a split: one of median length is measured alone, and `BATCH` texts together whose lengths are
+    distributed like those of the split. `beside` is a second model that reads the same texts after the first: times and
+    memory are summed. Returns the fields of `measure_time` for the batch; `one`, the same for the single text; `memory`
+    (bytes, see `measure_memory`), `device` and `processor` (its name).
     """
     if beside is not None:
         return _add_measurements(measure_inference(model, tokens), measure_inference(*beside))
@@ -103,10 +97,7 @@ def measure_time(
 
 
 def measure_memory(model: nn.Module, batch: Batch) -> int:
-    """Return the peak bytes of tensors while a model predicts a batch: weights, batch, intermediate results.
-
-    Counted, not measured, so that it is the same on every machine; memory inside kernels is not included.
-    """
+    """Count the peak bytes of all tensors while a model predicts a batch; memory inside kernels is not included."""
     batch = batch.to(get_device(model))
     given = [each for each in (*model.parameters(), *model.buffers(), *batch) if each is not None]
     with switch_to_eval(model), _TensorMemoryCounter(given) as alive:

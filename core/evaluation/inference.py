@@ -81,8 +81,7 @@ def predict_texts(
 ) -> Predictions:
     """Classify texts in batches of similar length; the model's training or evaluation mode stays as before.
 
-    `on_batch` gets the share done before each batch; its exceptions stop the prediction. NotAvailable for infinite
-    logits.
+    `on_batch` gets the share done before each batch; its exceptions stop the work. NotAvailable for infinite logits.
     """
     return predict_tokens(
         model,

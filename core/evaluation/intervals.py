@@ -145,10 +145,7 @@ def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[floa
 
 
 def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
-    """Return Newcombe's interval of the difference of two independent shares, `hits` / `rows` − `others` / `of`.
-
-    It combines their Wilson intervals (Newcombe, Statistics in Medicine 17, 1998, method 10).
-    """
+    """Return Newcombe's interval (1998, method 10) of a difference of shares, `hits` / `rows` − `others` / `of`."""
     (low, high), (below, above) = compute_wilson(hits, rows), compute_wilson(others, of)
     share, other = hits / rows, others / of
     difference = share - other

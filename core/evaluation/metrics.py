@@ -25,12 +25,9 @@ def evaluate(
 ) -> dict[str, float]:
     """Compute every metric of predictions that is defined for these rows; `explain_left_out` explains the others.
 
-    Args:
-        labels: (n,) class numbers, in a multi-label task (n, C) zeros and ones.
-        probabilities: (n, C); InputError if they do not fit the labels.
-        task: Single or multi.
-        thresholds: (C,) or one for all labels of a multi-label task.
-        ordered: Whether the classes are on an ordinal scale.
+    `labels` are (n,) class numbers, in a multi-label task (n, C) zeros and ones; `probabilities` are (n, C), with an
+    InputError if they do not fit. `thresholds` of a multi-label task are (C,) or one for all labels. `ordered` says
+    whether the classes are on an ordinal scale.
     """
     scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
@@ -93,10 +90,7 @@ def evaluate_classes(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, float]]:
-    """Compute precision, recall, F1 and support of each class, and its ROC AUC and average precision where defined.
-
-    In a multi-label task also each label's threshold.
-    """
+    """Compute each class's precision, recall, F1 and support, areas where defined, and a multi-label threshold."""
     scores = build_scores(labels, probabilities, task, thresholds)
     if len(classes) != probabilities.shape[1]:
         raise InputError(f"{len(classes)} class names for {probabilities.shape[1]} columns of probabilities")

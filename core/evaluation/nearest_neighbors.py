@@ -70,10 +70,7 @@ def _search_all(
 
 
 def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
-    """Return the column numbers of each row's smallest values, (k, size), in ascending order of the values.
-
-    A whole row is sorted only if its last selected value is tied, which takes a tenth of the time.
-    """
+    """Return the columns of each row's smallest values, (k, size), ascending; sort a whole row only for ties."""
     if not 0 < size < found.shape[1]:
         return np.argsort(found, axis=1, kind="stable")[:, :size]
     chosen = np.sort(np.argpartition(found, size - 1, axis=1)[:, :size], axis=1)

@@ -114,18 +114,11 @@ def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
 def project_split(
     embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
-    """Project the embeddings of a split onto a map and measure its quality; equal arguments give equal maps.
+    """Project the embeddings (n, d) of a split onto a map and measure its quality; equal arguments give equal maps.
 
-    Args:
-        embeddings: (n, d) pooled vectors.
-        labels: (n,) class numbers, or (n, C) zeros and ones: then the sample is stratified by each row's rarest label,
-            and there is no silhouette.
-        config: Method, dimensions, rows, seed.
-        on_progress: Gets the current step and the share done.
-
-    Raises:
-        InputError: Too few vectors, or some that are not finite.
-        NotAvailable: The method's library is missing.
+    `labels` are (n,) class numbers, or (n, C) zeros and ones: then the sample is stratified by each row's rarest label,
+    and there is no silhouette. Raises InputError for too few vectors, or some that are not finite, and NotAvailable
+    without the method's library.
     """
     tell = on_progress or (lambda what, share: None)
     several = np.ndim(labels) == 2
@@ -160,20 +153,16 @@ def sample_rows(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
 def measure_quality(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
-    """Compute silhouettes by true class before and after projection, and preserved neighbours, on `size` sampled rows.
-
-    With a `reason` there are no silhouettes.
-    """
+    """Compute preserved neighbours and, without a `reason`, silhouettes before and after projection on `size` rows."""
     from sklearn.metrics import silhouette_samples
 
     rows = sample_rows(labels, size, seed)
     before, after, labels = embeddings[rows].astype(np.float64), places[rows].astype(np.float64), labels[rows]
     preserved = measure_preservation(before, after)
     classes = len(np.unique(labels))
-    if reason:
-        return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
-    if not 2 <= classes < len(labels):
+    if not reason and not 2 <= classes < len(labels):
         reason = "the sentences belong to fewer than two classes" if classes < 2 else "every sentence is its own class"
+    if reason:
         return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
     space, plane = (np.asarray(silhouette_samples(each, labels), np.float32) for each in (before, after))
     return Quality(rows, space, plane, preserved)
@@ -190,10 +179,7 @@ def measure_preservation(before: np.ndarray, after: np.ndarray, neighbors: int =
 def place_among(
     vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbors: int = NEIGHBORS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Place a new (d,) vector on a finished embedding map, at the mean position of the rows that are nearest to it.
-
-    Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
-    """
+    """Place a (d,) vector on a map at the mean of its nearest rows; return the place (k,) and these rows, sorted."""
     nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbors]
     return places[nearest].mean(0), nearest
 

@@ -119,13 +119,10 @@ class SingleLabelScores(Scores):
         return np.abs(self.answers - self.labels).astype(float)
 
     def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
-        """Return quadratically weighted kappas (Cohen 1968) for each set of row weights; NaN if only one class occurs.
-
-        Two independent draws from the margins have the expected squared distance E a² + E b² − 2 E a E b.
-        """
+        """Return quadratically weighted kappas (Cohen 1968) for each set of row weights; NaN if there is one class."""
         a, b = self.answers.astype(float), self.labels.astype(float)
         means = [self.compute_mean(each, weights) for each in (a, b, a**2, b**2, (a - b) ** 2)]
-        expected = means[2] + means[3] - 2 * means[0] * means[1]
+        expected = means[2] + means[3] - 2 * means[0] * means[1]  # E (a − b)² for independent a and b
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 

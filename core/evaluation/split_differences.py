@@ -310,10 +310,8 @@ def _sample_exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: 
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """Count the second sample's texts that also occur in the first, and those repeated within the second, (R, 2).
-
-    `groups` (D,) numbers the distinct texts; `is_other` (R, D) marks the other side's rows in each exchange.
-    """
+    """Count the second sample's texts that also occur in the first, and those repeated within the second, (R, 2)."""
+    # `groups` (D,) numbers the distinct texts; `is_other` (R, D) marks the other side's rows in each exchange.
     places = groups + number * np.arange(len(is_other))[:, None]
     size, shape = number * len(is_other), (len(is_other), number)
     mine = np.bincount(places[is_other], minlength=size).reshape(shape)

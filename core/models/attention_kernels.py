@@ -39,10 +39,7 @@ def attend_explicit(
 def attend_fused(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> Tensor:
-    """Compute attention outputs without storing whole attention maps, for training and evaluation.
-
-    The kernel is the fastest for these shapes on this device; the result does not depend on it.
-    """
+    """Compute attention outputs without storing whole maps, by the fastest kernel for these shapes on this device."""
     on_cpu = q.device.type == "cpu"
     if on_cpu and (q.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")):
         # The flash kernel's backward pass is slower in bfloat16 than in float32; the explicit form is faster.

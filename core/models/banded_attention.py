@@ -110,10 +110,7 @@ class Blocks:
         units[part.start + 2 : part.stop + 2, : self.half] += behind
 
     def compute_bias(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return the additive mask of banded attention, (B blocks, C, S): 0 for visible keys, else very low.
-
-        Finite, since with -inf a block of padding would be NaN.
-        """
+        """Return the additive mask of banded attention, (B blocks, C, S): 0 for visible keys, else very low."""
         C, G, half = self.size, self.shared, self.half
         everywhere = is_global(self.positions, self.length)
         alone = Blocks(self.texts, 1, self.length, half, self.positions)
@@ -128,14 +125,11 @@ class Blocks:
         before, own, behind = ((query - key).abs() <= half).split([half, C, half], 1)
         shown = own.new_ones(C, G)
         visible = torch.cat([before, ~shown, own, shown, behind], 1) & there.flatten(0, 1)[:, None]
-        low = torch.finfo(dtype).min / 4
+        low = torch.finfo(dtype).min / 4  # finite, since with -inf a block of padding would be NaN
         return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
 
     def iterate_maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Yield slices of the M blocks, each with the N attention maps (m, C, S) of its queries and visible keys.
-
-        The next step reuses the memory.
-        """
+        """Yield slices of the M blocks, each with its N attention maps (m, C, S), whose memory the next one reuses."""
         N, M, C, _ = queries.shape
         keys = [self.get_stretches(component) for component in units]
         parts = _split_range(M, len(bias), BUFFER_BYTES // (C * self.stretch * queries.element_size()))

@@ -84,10 +84,7 @@ class ReadsVectors(Plain):
         embedded: Tensor | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch of texts; `embedded` replaces the word embeddings, and `trace` adds inner values.
-
-        Raises the errors of `check_call`.
-        """
+        """Classify a batch; `embedded` replaces embeddings, `trace` adds inner values. Errors as for `check_call`."""
         self.check_call(trace=trace, intervene=intervene)
         x = self.embed_tokens(batch) if embedded is None else embedded
         x = x if self.segments is None else x + self.segments(batch.ids)
@@ -171,10 +168,7 @@ class LexiconClassifier(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch of texts by word valences; the text vectors are (B, 2), and a trace holds the valences.
-
-        Raises RuntimeError without polarities, and the errors of `check_call`.
-        """
+        """Classify a batch by valences, with text vectors (B, 2); RuntimeError without polarity, or as `check_call`."""
         self.check_call(trace=trace, intervene=intervene)
         features = self.compute_features(batch)
         valences = self._compute_valences(batch)[..., None]

@@ -19,10 +19,7 @@ HEAD, EMBEDDING = "head", "embedding"
 
 
 def list_spaces(config: ModelConfig) -> tuple[str, ...]:
-    """List the names of model parts that yield a vector of a text: head input, embedding, and each layer, if any.
-
-    For embedding and layers it is the mean over the tokens.
-    """
+    """List the model parts that yield a text vector: head input, and means over the tokens of embedding and layers."""
     if "pooled" not in list_capabilities(config):
         return ()
     if "hidden" not in list_capabilities(config):

@@ -32,10 +32,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 
 
 class Layer(nn.Module):
-    """A transformer layer: attention and feed-forward, each as x + f(norm(x)) (pre) or norm(x + f(x)) (post).
-
-    Each branch has its norm, and dropout on its output.
-    """
+    """A transformer layer: attention and feed-forward with dropout, x + f(norm(x)) (pre) or norm(x + f(x)) (post)."""
 
     def __init__(
         self,
@@ -391,10 +388,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
 
 
 def compute_map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
-    """Return the mean cosine similarity, (), of the rows of each layer's attention maps, a penalty in the loss.
-
-    Raises InputError for fewer than two components, or a text too long for maps.
-    """
+    """Return the mean cosine similarity, (), of the rows of a layer's attention maps; InputError without two maps."""
     weight = keep / keep.sum().clamp(min=1)  # (B, L)
     total = keep.new_zeros((), dtype=torch.get_default_dtype())
     for layer in layers:

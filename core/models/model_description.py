@@ -1,7 +1,4 @@
-"""A description of a model without building it: its parts in order, each with its size and its equation.
-
-Sizes are closed formulas, so that pages and the command line can show them without torch.
-"""
+"""A description of a model without building it: parts in order, with sizes and equations. Imports no torch."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ class ModelPart:
 
 
 def count_parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
-    """Count the trained parameters of a model from its settings, without building it.
-
-    `vocabulary` is the number of token ids, or of n-grams for the TF-IDF families.
-    """
+    """Count the trained parameters of a model without building it; `vocabulary` counts token ids or n-grams."""
     return sum(part.parameters * part.times for part in list_parts(config, vocabulary=vocabulary, classes=classes))
 
 
@@ -67,10 +61,7 @@ def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[M
 
 
 def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
-    """Return the equation of a model in LaTeX, with exactly the terms that it has, those of attention first.
-
-    out = (sum_i c_i softmax(score_i + bias)) V, followed by the definitions of its symbols.
-    """
+    """Return the equation of a model in LaTeX with exactly its terms, and the definitions of its symbols."""
     found = list_parts(config, vocabulary=0, classes=2)
     attention = [
         line for part in found if part.key == "attention" for line in _yield_attention_lines(config, part.terms)

@@ -25,10 +25,7 @@ def compute_sinusoid(length: int, width: int, device: torch.device) -> Tensor:
 
 
 def compute_recency(keep: Tensor, width: int) -> Tensor:
-    """Return recency encodings (B, L, d): sine and cosine of pi i / n for token i of a text of n tokens.
-
-    SentiFormer, eq. 3. The cosine is -1 at the last token and nowhere else.
-    """
+    """Return recency encodings (B, L, d): sine and cosine of pi i / n for token i of n (SentiFormer, eq. 3)."""
     length = keep.sum(1, keepdim=True).clamp(min=1)
     angle = math.pi * torch.arange(1, keep.shape[1] + 1, device=keep.device) / length  # (B, L)
     return torch.stack([angle.sin(), angle.cos()], -1).repeat(1, 1, width // 2)
@@ -66,10 +63,7 @@ class PolarityAware(nn.Module):
             nn.init.zeros_(self.tags.weight[0])
 
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
-        """Return the position encodings (B, L, d) to add to embeddings x, given part-of-speech tags (B, L).
-
-        Texts in a language without a tagger have no tags; then the third term is 0.
-        """
+        """Return the position encodings (B, L, d) to add to embeddings x; without tags (B, L) the third term is 0."""
         waves = compute_sinusoid(x.shape[1], x.shape[2], x.device)
         p = self.alpha * waves
         if record:

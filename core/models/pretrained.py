@@ -63,12 +63,10 @@ class BackboneAttention(AttentionCore):
     def forward(
         self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request.
-
-        Without lexical term, interventions and trace the result is bit-identical to that of the backbone's library.
-        """
+        """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request."""
         q, k, v = scores
         reading, lexical = call.reading, self.terms.lexical
+        # Without lexical term, interventions and trace the result is bit-identical to that of the backbone's library.
         if not call.trace and not call.intervene and (lexical is None or lexical.silent):
             return F.scaled_dot_product_attention(q, k, v, attn_mask=reading.keep[:, None, None], scale=scale), None
         changes = Changes(call.intervene, self.index) if call.intervene else None

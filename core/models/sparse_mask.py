@@ -29,10 +29,7 @@ def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int
 
 
 def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
-    """Return which keys j each query i may see, (B, L, L) bool: kept and near i, or one of the two is global.
-
-    `positions` (B, G) come from `draw_global_positions`. Raises ConfigError for an odd or empty window.
-    """
+    """Return which keys j each query i may see, (B, L, L) bool: kept and near i, or one of the two is global."""
     place = torch.arange(keep.shape[1], device=keep.device)
     near = (place[:, None] - place).abs() <= compute_half_window(window)
     everywhere = is_global(positions, keep.shape[1])

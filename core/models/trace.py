@@ -105,10 +105,7 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention:
-    """A change inside the model for one forward pass, such as heads switched off or λ replaced.
-
-    Layers, heads and components are counted from 0; component 0 is the base component.
-    """
+    """A change inside the model for one forward pass; layers, heads and components (0: base) count from 0."""
 
     lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component, value that replaces the learned lambda)
     lambda_scale: float = 1.0  # Factor on every learned lambda, but not on replaced ones

@@ -230,10 +230,7 @@ def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
-    """Normalise a text by the normaliser and options in the settings; both texts of a pair separately.
-
-    `cased` omits lower-casing, for a tagger.
-    """
+    """Normalise a text, or both texts of a pair, by the settings; `cased` omits lower-casing, for a tagger."""
     return _apply_steps(text, [change for _, change in _choose_steps(config, cased)])
 
 

@@ -144,10 +144,7 @@ class Tokenizer(ABC):
         """Restore a tokenizer from a saved state; a ValueError, KeyError or TypeError means that it is damaged."""
 
     def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
-        """Return a tokenizer extended by at most `count` frequent words of other texts; existing ids stay the same.
-
-        New tokens are words that were unknown or split into pieces and that occur at least `text.min_freq` times.
-        """
+        """Return a tokenizer with at most `count` more tokens: frequent unknown or split words; ids stay the same."""
         raise ConfigError("text.grown: this tokenizer cannot be extended by words; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:

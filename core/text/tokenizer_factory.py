@@ -56,10 +56,7 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
 
 
 def extend_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> GrownTokenizer:
-    """Extend another run's tokenizer by frequent words of the training texts; existing token ids stay the same.
-
-    Raises ConfigError if a setting of normalisation or tokenisation differs from that run's.
-    """
+    """Extend another run's tokenizer by frequent new words; ids stay the same. ConfigError if text settings differ."""
     for name in READING:
         own, wanted = getattr(known.config, name), getattr(config, name)
         if own != wanted:

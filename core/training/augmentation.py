@@ -56,10 +56,7 @@ def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int
 def append_nonsense(
     examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
 ) -> Examples:
-    """Append texts of made-up words to the training examples, as a share of the rows, with the class prior as target.
-
-    Class weights of the loss apply to this target too.
-    """
+    """Append texts of made-up words to the training examples, as a share of rows, with the class prior as target."""
     if not share:
         return examples
     added = generate_nonsense(texts, count_added_texts(len(examples.labels), share), seed)

@@ -116,10 +116,7 @@ def read_history(path: Path) -> History:
 
 
 def truncate_history(path: Path, step: int) -> None:
-    """Remove damaged lines and all rows after `step` from a training history, as a resumed run rewrites them.
-
-    Raises RunDamaged if the history exists but cannot be read, so that it is not overwritten.
-    """
+    """Remove damaged lines and rows after `step` from a history, for a resumed run; RunDamaged if it is unreadable."""
     if path.exists():
         history = read_history(path)
         if history.unreadable:

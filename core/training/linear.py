@@ -326,10 +326,7 @@ def fit_lexicon(
     *,
     classes: int,
 ) -> LinearFit:
-    """Fit the lexicon baseline: logistic regression on the sum or the mean of a text's word valences.
-
-    Labels and errors are as for `tune_solver`.
-    """
+    """Fit the lexicon baseline: logistic regression on the sum or mean of valences; errors as for `tune_solver`."""
     model = LexiconClassifier(classes=classes).eval()
     train, held = (_compute_features(model, tokenizer, part) for part in (texts, validation_texts))
     fits = [

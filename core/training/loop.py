@@ -203,10 +203,7 @@ AT_ONCE = 8
 
 
 def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return a model's learned numbers for the history: attention-map weights λ and `scalars`, if it has them.
-
-    `scalars`: by name (tau, strength, lexicon_gate, alpha, beta, gamma) a number per layer, or one for the whole model.
-    """
+    """Return the history's learned numbers: map weights λ, and `scalars` by name (per layer, or one for the model)."""
     scalars = model.get_scalars()
     return {**read_lambdas(model, probe), **({"scalars": scalars} if scalars else {})}
 

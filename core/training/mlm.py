@@ -33,10 +33,7 @@ HIDDEN, RANDOM = 0.8, 0.1
 
 
 def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> tuple[Batch, Tensor]:
-    """Mask random words of a batch, except the pair mark; return the batch and the mask (B, L) of words to predict.
-
-    The polarity and n-grams of these words are hidden too.
-    """
+    """Mask random words with polarity and n-grams, not the pair `mark`; return the batch and the mask (B, L)."""
     ids, first = batch.ids, FIRST if mark is None else FIRST + 1
     places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
