@@ -22,7 +22,8 @@ def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> flo
     It is half way between two neighbouring probabilities; among equal costs, the nearest to 1 / (1 + ratio). `own` (n,)
     marks the rows of the class; `probability` is (n,). Raises InputError for a bad ratio or no rows.
     """
-    check_cost_ratio(ratio)
+    if not (math.isfinite(ratio) and ratio > 0):
+        raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")
     if not len(own):
         raise InputError("a threshold at a cost ratio is chosen on labelled rows; there are none")
     values, place = np.unique(np.asarray(probability, float), return_inverse=True)
@@ -63,9 +64,3 @@ def evaluate_threshold(
         "interval": compute_percentiles((ratio * drawn[:, 0] + drawn[:, 1]) / n),
         "cost_at_half": float(compute_cost(own, probability, ratio, 0.5)),
     }
-
-
-def check_cost_ratio(ratio: float) -> None:
-    """Refuse a ratio of misclassification costs that is not a positive number, with an InputError."""
-    if not (math.isfinite(ratio) and ratio > 0):
-        raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

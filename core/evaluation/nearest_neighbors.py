@@ -82,10 +82,7 @@ def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
 
 
 def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count how often each row is a neighbour of query rows, and average the values that these queries give to the row.
-
-    `rows` (from `find_nearest`) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is 0.
-    """
+    """Count how often each of n rows occurs in `rows` (k, m), and average its `values` (k, m); 0 where it is absent."""
     votes = np.bincount(rows.ravel(), minlength=n)
     return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
 

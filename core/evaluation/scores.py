@@ -166,10 +166,7 @@ def build_scores(
     *,
     ordered: bool = False,
 ) -> Scores:
-    """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit.
-
-    `thresholds` are for multi-label tasks; `ordered` says whether single-label classes are on an ordinal scale.
-    """
+    """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit."""
     if task == "single":
         return _build_single(labels, probabilities, ordered)
     if probabilities.ndim != 2 or np.shape(labels) != probabilities.shape:

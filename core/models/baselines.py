@@ -49,10 +49,7 @@ class Plain(nn.Module):
 
 
 class ReadsVectors(Plain):
-    """A baseline with word embeddings, pooled to one text vector, then dropout and a head; padding is ignored.
-
-    `segments` gives the vectors added to tokens of the first or the second text of a pair; None: no such vectors.
-    """
+    """A baseline with word embeddings (plus `segments` of pairs), pooled to a text vector, then dropout and a head."""
 
     dropout: Dropout
     head: Head

@@ -47,10 +47,7 @@ class Sinusoidal(nn.Module):
 
 
 class PolarityAware(nn.Module):
-    """The position encoding of SentiFormer: sinusoid, recency and part of speech, each with a learned factor.
-
-    The table of tags has a row for each tag, the class token, and one (zero) for unknown tags; d is even.
-    """
+    """The position encoding of SentiFormer: sinusoid, recency and part of speech, each with a learned factor."""
 
     def __init__(self, *, width: int, recency: bool, tags: bool) -> None:
         super().__init__()
@@ -58,7 +55,7 @@ class PolarityAware(nn.Module):
         self.beta = nn.Parameter(torch.ones(1)) if recency else None
         self.gamma = nn.Parameter(torch.ones(1)) if tags else None
         self.tags = nn.Embedding(CLASS_TAG + 1, width, padding_idx=0) if tags else None
-        if self.tags is not None:
+        if self.tags is not None:  # row 0, of unknown tags, is zero
             nn.init.normal_(self.tags.weight, std=TAG_STD)
             nn.init.zeros_(self.tags.weight[0])
 

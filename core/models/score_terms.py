@@ -189,10 +189,7 @@ class Terms:
     def build_columns(
         self, reading: AttentionInputs, log_gate: Tensor | None, change: LexicalChanges | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return the terms added to the attention scores, by name, each as extra columns of queries and keys.
-
-        Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
-        """
+        """Return the added terms by name, as columns of queries and keys that are broadcast to (B, N, H, L, .)."""
         found = {}
         if log_gate is not None:
             found["gate"] = log_gate.new_ones(1), log_gate[:, None, None, :, None]

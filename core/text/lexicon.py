@@ -85,11 +85,6 @@ def convert_valence(valence: float) -> Counts:
     return scale_counts(_encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
 
 
-def combine_polarities(polarity: float, aspect: float, intensity: float) -> Counts:
-    """Return polarity counts: one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin)."""
-    return _add_counts(_encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity))
-
-
 def scale_counts(counts: Counts, factor: float) -> Counts:
     """Multiply the polarity counts of a word by a number."""
     return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
@@ -222,10 +217,9 @@ def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place)
         polarity = place.parse_sign(cells, value)
         aspect = place.parse_sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
         given = cells.get("intensity", "").strip()
-        return LexiconEntry(
-            name,
-            combine_polarities(polarity, aspect, place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0),
-        )
+        intensity = place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0
+        # One-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin).
+        return LexiconEntry(name, _add_counts(_encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)))
     scale = KNU_SCALE if value == "polarity" and "word_root" in cells else SCALES[value]
     return LexiconEntry(name, convert_valence(place.parse_number(cells, value, -scale, scale) / scale))
 

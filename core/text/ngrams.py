@@ -102,10 +102,7 @@ INSIDE = " "
 
 
 class NGramTokenizer(ListedTokenizer):
-    """A tokenizer of words and pairs of neighbouring words; unknown ones are left out, texts are not truncated.
-
-    With `char_ngrams` the character n-grams of each word follow (scikit-learn's `char_wb`). Repetitions are kept.
-    """
+    """A tokenizer of words, word pairs and, with `char_ngrams`, character n-grams (`char_wb`), without unknown ones."""
 
     kind = "ngram"
 

@@ -170,10 +170,7 @@ class Tokenizer(ABC):
         return None
 
     def compute_unknown_share(self, text: str) -> float | None:
-        """Return the share of unknown words in a text, without punctuation; 0 for a text without words.
-
-        None for tokenizers of pieces: every word consists of known pieces, and the training words are not stored.
-        """
+        """Return the share of unknown words in a text (0 without words); None if words are composed of known pieces."""
         known = self.known_words
         if known is None:
             return None

@@ -98,10 +98,7 @@ class HistoryWriter:
 
 
 def read_history(path: Path) -> History:
-    """Read the readable rows of a training history; a missing file has none, damaged lines are counted.
-
-    A file that cannot be read gives no rows and a reason, not an error, as pages show several runs.
-    """
+    """Read the rows of a training history, if any; count damaged lines, and give a reason if it cannot be read."""
     try:
         content = read_regular(path, LARGEST)
         if content.count(b"\n") > MOST_LINES:

@@ -44,10 +44,7 @@ class Outcome:
 
 @dataclass
 class Training(TrainingStage):
-    """The training of a model; `run()` starts or resumes it and leaves `model` with the weights of its best epoch.
-
-    Equal fields, machine and thread count give bit-identical results, also after a resume.
-    """
+    """The training of a model; `run()` starts or resumes it, and leaves `model` with the weights of its best epoch."""
 
     model: Any
     """A fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`."""

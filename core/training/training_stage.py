@@ -97,10 +97,7 @@ class Events:
 
 
 class TrainingStage(ABC):
-    """The base class of training stages: epochs with AdamW, reproducible to the bit even if killed and resumed.
-
-    The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
-    """
+    """The base class of training stages: epochs with AdamW, bit-identical even if killed and resumed."""
 
     config: TrainingConfig
     history: Path
@@ -184,7 +181,10 @@ class TrainingStage(ABC):
     def _update_weights(self, rows: np.ndarray, epoch: int) -> None:
         lr = self._get_lr()
         self.optimizer.zero_grad()
-        loss = sum(_run_backward(part) for part in self._yield_losses(rows))
+        loss = 0.0
+        for part in self._yield_losses(rows):
+            part.backward()
+            loss += part.item()
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
         if not (math.isfinite(loss) and math.isfinite(norm.item())):
             raise SentiscopeError(
@@ -236,11 +236,6 @@ class TrainingStage(ABC):
         self.saved = time.monotonic()
         self.saving = self.saved - begun if self.saved - begun > LONG_SAVE else 0.0
         self.events.on_checkpoint(self.progress, self.steps)
-
-
-def _run_backward(loss: Tensor) -> float:
-    loss.backward()
-    return loss.item()
 
 
 def compute_lr_factor(
