@@ -265,8 +265,8 @@ AREAS = {"roc": compute_roc_area, "precision": compute_precision_area}
 
 def score_class(hits: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
     """Compute precision, recall, F1 and support from the counts of correct, true and predicted rows or spans."""
-    sides = {part: float(divide_safely(hits, a * true + b * predicted)) for part, (a, b) in SIDES.items()}
-    return {**sides, "support": float(true)}
+    parts = ((part, divide_safely(hits, a * true + b * predicted)) for part, (a, b) in SIDES.items())
+    return {**{str(part): float(value) for part, value in parts}, "support": float(true)}
 
 
 def divide_safely(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
