@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 MINUS = "\u2212"
 NARROW = "\u202f"
 """A narrow space that does not break: between thousands, where a comma would be a decimal point to half the readers."""
@@ -35,6 +37,11 @@ def signed(value: float, digits: int = 2) -> str:
 def number(value: float, digits: int = 3) -> str:
     """Format a number with a fixed number of decimal places and a typographic minus: `−0.843`."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names to a phrase such as `A, B and C`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def shorten_text(text: str, longest: int) -> str:
