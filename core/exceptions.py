@@ -34,9 +34,9 @@ class DataError(InputError):
         super().__init__(f"{where}: {message}" if where else message)
         self.file, self.row, self.field = file, row, field
         self.sheets: tuple[str, ...] = ()
-        """The tables of the file, where it has several; see `core.data.findings.name_sheets`."""
+        """The names of all tables in the file; see `core.data.findings.name_sheets`."""
         self.sheet = ""
-        """The one that was refused."""
+        """The table that was refused."""
 
 
 class RunNotFound(InputError):

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from core.config import (
+    SETTINGS,
     compose,
     find_missing_inputs,
     flatten_config,
     from_dict,
-    list_setting_names,
     parse_settings,
     to_dict,
 )
@@ -31,7 +31,7 @@ def test_text_becomes_values_of_the_right_type_and_they_survive_json():
 
 @pytest.mark.slow
 def test_a_record_without_a_setting_has_its_default():
-    for name in [name for name in list_setting_names() if name != "text.lookalikes"]:
+    for name in [name for name in SETTINGS if name != "text.lookalikes"]:
         tree = to_dict(compose("vanilla"))
         *groups, last = name.split(".")
         node = tree
@@ -117,7 +117,7 @@ def test_devices_are_known_by_their_form_whether_here_or_not(device):
 @pytest.mark.slow
 def test_every_setting_can_be_given_back_as_it_is():
     tree = to_dict(compose("ndt-pm1-n2"))
-    for name in list_setting_names():
+    for name in SETTINGS:
         value = tree
         for part in name.split("."):
             value = value[part]
@@ -173,7 +173,7 @@ def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen
 
 def test_every_setting_has_its_value_flat():
     values = flatten_config(compose("sentiformer"))
-    assert list(values) == list_setting_names()
+    assert list(values) == list(SETTINGS)
     assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
 
 

@@ -16,7 +16,7 @@ SEVERAL = np.array([[1, 0], [1, 1]]), np.array([[0.9, 0.2], [0.4, 0.8]])
 def boldness(monkeypatch):
     """A metric that nobody knew: the mean of the highest probability."""
     measure = lambda scores, weights: scores.compute_mean(scores.probabilities.max(1), weights)  # noqa: E731
-    metric = Metric("boldness", "Boldness", "higher", measure, "probabilities")
+    metric = Metric("boldness", "Boldness", measure, "probabilities")
     monkeypatch.setitem(METRICS, "boldness", metric)
 
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from core.config import compose, flatten_config, list_setting_names
+from core.config import SETTINGS, compose, flatten_config
 from core.exceptions import ConfigError
 from core.models.dropout import Dropout
 from core.models.presets import PRESETS
@@ -24,7 +24,7 @@ LONGEST_SENTENCE = 500
 
 @pytest.mark.slow
 def test_an_odd_value_is_taken_or_refused_with_a_sentence():
-    for name in list_setting_names():
+    for name in SETTINGS:
         draw = random.Random(name)
         drawn = [draw.choice("0123456789.eE+-_ \0x") * draw.randint(1, 9) for _ in range(4)]
         for value in (*draw.sample(NUMBERS, 8), *draw.sample(TEXTS, 9), *draw.sample(OTHERS, 4), *drawn):
@@ -41,7 +41,7 @@ def test_an_odd_value_is_taken_or_refused_with_a_sentence():
 @pytest.mark.parametrize("seed", range(5))
 def test_many_odd_values_at_once_are_taken_or_refused(seed):
     draw = random.Random(seed)
-    names, presets = list_setting_names(), sorted(PRESETS)
+    names, presets = list(SETTINGS), sorted(PRESETS)
     for _ in range(50):
         chosen = {name: draw.choice([*NUMBERS, *TEXTS]) for name in draw.sample(names, 3)}
         try:
