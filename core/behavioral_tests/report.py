@@ -36,7 +36,15 @@ def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
             "cases": suite.size,
             "texts": len(suite.texts),
         },
-        "runs": [_describe_run(each, agreements[each.run]) for each in runs],
+        "runs": [
+            {
+                "run": each.run,
+                "polarities": dict(each.sides),
+                "agreement": agreements[each.run],
+                **_summarize_rate(each, suite.tests, agreements[each.run]),
+            }
+            for each in runs
+        ],
         "capabilities": [
             {
                 "capability": name,
@@ -52,11 +60,6 @@ def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
     }
 
 
-def _describe_run(judged: SuiteResult, agreement_: float) -> dict[str, Any]:
-    rate = _summarize_rate(judged, judged.suite.tests, agreement_)
-    return {"run": judged.run, "polarities": dict(judged.sides), "agreement": agreement_, **rate}
-
-
 def _pair_outcomes(
     judged: SuiteResult, tests: Sequence[SuiteTest], name: Literal["template", "group"] = "template"
 ) -> Pairs:
@@ -68,16 +71,14 @@ def _pair_outcomes(
 
 
 def _estimate_agreement(judged: SuiteResult) -> float:
-    suite = judged.suite
-    return estimate_agreement(
-        [count_failures(_pair_outcomes(judged, suite.select_tests(name))) for name in suite.capabilities]
-    )
+    groups = map(judged.suite.select_tests, judged.suite.capabilities)
+    return estimate_agreement([count_failures(_pair_outcomes(judged, tests)) for tests in groups])
 
 
-def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
+def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement: float) -> dict[str, Any]:
     """Return the failure rate of a run on some tests; `rate` and `interval` are None if no case applies."""
     found = count_failures(_pair_outcomes(judged, tests))
-    interval = found.compute_interval(agreement_)
+    interval = found.compute_interval(agreement)
     return {
         "n": found.n,
         "failed": found.total,
