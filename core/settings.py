@@ -157,14 +157,14 @@ def _list_choices(hint: object) -> tuple[str, ...]:
 
 def check_ranges(group: Any, name: str) -> None:
     """Refuse a setting outside its range with a ConfigError; `name` is that of the group of settings."""
-    for each in _collect_own(type(group)):
+    for each in _collect_own(group.__class__):
         if each.within and (value := getattr(group, each.name)) not in each.within:
             raise ConfigError(f"{name}.{each.name}={value!s:.40}: {each.within}")
 
 
 def check_needs(group: Any, name: str) -> None:
     """Refuse a changed setting that has no effect; ConfigError names it, says why and what to choose instead."""
-    for each in _collect_own(type(group)):
+    for each in _collect_own(group.__class__):
         value = getattr(group, each.name)
         if value != each.default and (need := each.find_unmet_need(group)) and need.refused:
             raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.explain(group)}")

@@ -17,14 +17,14 @@ from core.data.findings import Finding, list_finding, plural, shorten
 from core.exceptions import DataError
 
 KIND = "conll"
-"""What such a file is called, also in `data.delimiter` by whoever wants a file to be read as one."""
+"""The name of the format, also as a value of `data.delimiter`."""
 SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _ANYWHERE = re.compile(r"[ \t]+")
 _INSIDE = "IEL"
 _LOOKED_AT = 200
-"""Lines by which a file is known."""
+"""Lines that decide whether a file is CoNLL."""
 
 
 class TaggedWord(NamedTuple):
@@ -88,17 +88,16 @@ def to_iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
     found, before, repaired = list[str](), "", 0
     for tag in tags:
         kind = tag[2:]
-        goes_on = tag[0] in _INSIDE and kind == before
-        repaired += tag[0] == "I" and not goes_on
-        found.append(OUTSIDE if tag == OUTSIDE else f"{'I' if goes_on else 'B'}-{kind}")
-        # What ends a span of BIOES or BILOU lets none go on.
+        continues = tag[0] in _INSIDE and kind == before
+        repaired += tag[0] == "I" and not continues
+        found.append(OUTSIDE if tag == OUTSIDE else f"{'I' if continues else 'B'}-{kind}")
+        # E, S, L and U end a span, so an I- tag after them begins a new one.
         before = "" if tag[0] in "ESLU" else kind
     return tuple(found), repaired
 
 
 def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]:
-    sentences: list[list[TaggedWord]] = [[]]
-    aside, columns = 0, 0
+    sentences, aside, columns = list[list[TaggedWord]]([[]]), 0, 0
     for row, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         if not line.strip():
             sentences.append([])
