@@ -121,9 +121,9 @@ def choose_columns(
 ) -> Layout:
     """Choose the text and label columns of a table, as named by the user or guessed from column names and content.
 
-    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, else the text column has the longest
-    distinct values and the label column the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the
-    column of second texts, or `none` for single texts.
+    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, else texts are the longest distinct
+    values and labels the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second
+    texts, or `none` for single texts.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]
@@ -142,9 +142,9 @@ def choose_columns(
         )
     if rows == 1 and not label and columns[0].name == "0":  # the columns are numbered, so there is no header
         raise DataError(ALONE, file=file)
+    text_column = _find_named(columns, text, "text", file) if text else None
     label_column = _find_named(columns, label, "label", file) if label else None
-    not_label = [each for each in columns if each is not label_column]
-    text_column = _find_named(columns, text, "text", file) if text else _guess_text(not_label)
+    text_column = text_column or _guess_text([each for each in columns if each is not label_column])
     if text_column is None:
         raise _make_refusal("text", columns, file)
     not_text = [each for each in columns if each is not text_column]
