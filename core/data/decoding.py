@@ -192,10 +192,8 @@ def _detect_utf16(data: bytes) -> str:
     for name, end in (("utf-16-le", b"\n\0"), ("utf-16-be", b"\0\n")):
         if 2 * head.count(end) > head.count(b"\n"):
             text = head.decode(name, "replace")
-            letters = (
-                unicodedata.category(each) not in ("Cc", "Cn", "Co", "Cs") for each in text[:-1].translate(_NO_ENDS)
-            )
-            if all(letters) and text.count("\n") >= max(2, 0.9 * head.count(end)):
+            kinds = set(map(unicodedata.category, text[:-1].translate(_NO_ENDS)))
+            if not kinds & {"Cc", "Cn", "Co", "Cs"} and text.count("\n") >= max(2, 0.9 * head.count(end)):
                 return name
     return ""
 

@@ -200,14 +200,9 @@ def _score_unknown(here: str, model: _Language) -> float:
 @functools.lru_cache(1 << 16)
 def _is_common(here: str, language: str) -> bool:
     """Return whether a language's character standard (Chinese, Japanese, Korean) lists a character as a common one."""
-    standards = {
-        "zh-Hans": ("gb2312", 0xD8),
-        "zh-Hant": ("big5", 0xC7),
-        "ja": ("shift_jis", 0x98),
-        "ko": ("euc-kr", 0xFF),
-    }
-    standard, end = standards[language]
-    return b"" < here.encode(standard, "ignore")[:1] < bytes([end])
+    standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
+    end = {"gb2312": b"\xd8", "big5": b"\xc7", "shift_jis": b"\x98", "euc-kr": b"\xff"}[standard]
+    return b"" < here.encode(standard, "ignore")[:1] < end
 
 
 def _score_case(before: str, here: str) -> float:
