@@ -56,8 +56,8 @@ def match_labels(
     """Match the labels of each row to class numbers, by name (ignoring case) or by the user's renames.
 
     `rename` is label → class, or `DROPPED`; several labels may become one class. For messages, `whose` names the owner
-    of the classes (`run 'first'`), and `command` builds the command with suggested renames. Raises UnmatchedLabels, with
-    a suggestion, if labels match no class, and InputError if a label is renamed to an unknown class.
+    of the classes (`run 'first'`), and `command` builds the command with suggested renames. Raises UnmatchedLabels if
+    labels match no class, and InputError if a label is renamed to an unknown class.
     """
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
     meant = _resolve_classes(rows, classes, rename, whose)

@@ -24,8 +24,8 @@ MEGABYTE = 1024**2
 class Limits:
     """The limits for reading a data file; a larger file is refused with a message, never truncated.
 
-    Memory (MB) and seconds of the reading process; size (MB) of the file, unpacked; cells: rows times columns; characters
-    of one cell.
+    Memory and size are in MB, the size is that of the unpacked file; seconds are CPU time; cells are rows times columns;
+    characters are those of one cell.
     """
 
     memory: int = 2_048
