@@ -209,9 +209,8 @@ def _refuse_scores(cells: Iterable[Any]) -> None:
     """Refuse label cells that hold a number or score for each class, such as `[0, 1, 0]` or `[0.2, 0.8]`."""
     rows = list(dict.fromkeys(tuple(map(as_word, _unpack_list(cell))) for cell in cells))
     same_width = len(rows) > 1 < len(rows[0]) and len(set(map(len, rows))) == 1
-    if (same_width and all(set(row) <= set(BITS) for row in rows)) or any(
-        len(row) > 1 and any(map(_SHARE.fullmatch, row)) for row in rows
-    ):
+    shares = any(len(row) > 1 and any(map(_SHARE.fullmatch, row)) for row in rows)
+    if shares or (same_width and all(set(row) <= set(BITS) for row in rows)):
         raise DataError(
             f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]; write the names of a text's "
             "labels, or give each class a column of 0 and 1"
@@ -263,11 +262,7 @@ def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
 def _unpack_list(cell: Any) -> list[Any]:
     """Return the labels in a cell with a list, or a list written as text: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
-        objects = [_as_object(part) for part in cell]
-        labels = (
-            [part] if one is None else _read_choices(one) or [part] for one, part in zip(objects, cell, strict=True)
-        )
-        return [label for each in labels for label in each]
+        return [label for part in cell for label in _read_choices(_as_object(part) or {}) or [part]]
     if (found := _as_object(cell)) is not None:
         return _read_choices(found) or []
     text = str(cell).strip()

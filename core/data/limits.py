@@ -24,8 +24,8 @@ MEGABYTE = 1024**2
 class Limits:
     """The limits for reading a data file; a larger file is refused with a message, never truncated.
 
-    Memory and size are in MB, the size is that of the unpacked file; seconds are CPU time; cells are rows times columns;
-    characters are those of one cell.
+    Memory (MB) and seconds are those of the reading process, the size (MB) is that of the unpacked file, and cells are
+    rows times columns; characters are those of one cell.
     """
 
     memory: int = 2_048

@@ -102,13 +102,12 @@ def load_dataset(
         cut_to = [note, *none_left]
     if to_train:
         arranged, along = add_examples(arranged, classes, config)
+    hashes = {name: _hash_rows(rows) for name, rows in arranged.items()}
     return Dataset(
         name=config.name if source or mixed else Path(config.name).expanduser().resolve().name,
         splits=arranged,
         classes=classes,
-        fingerprint=hash_value(
-            {"classes": classes, "splits": {name: _hash_rows(rows) for name, rows in arranged.items()}}
-        ),
+        fingerprint=hash_value({"classes": classes, "splits": hashes}),
         language=_find_language((*(mixed or (config.name,)), *more)),
         licence=_join_licenses(mixed or ((config.name,) if source else ()), more),
         source=f"{source.title} ({source.citation}), from {where}" if source else where,

@@ -35,7 +35,7 @@ class PublishedSplit:
 
     @property
     def schema(self) -> pa.Schema:
-        """Return the Arrow schema of a published split: `text`, `label` (a class name) and further columns, all strings."""
+        """Return the Arrow schema of a published split: text, label (class name) and further columns, all strings."""
         return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
 
     def read_batches(self) -> Iterator[pa.RecordBatch]:

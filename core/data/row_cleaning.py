@@ -49,7 +49,7 @@ def clean_rows(
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Return the rows of a table with a usable text and label, with a new index, and findings about the rows.
 
-    The columns are `text` (str; a pair is joined by `core.text.text_pairs.join_pair`), `label` (str; a tuple for several
+    The columns are `text` (str; pairs joined by `core.text.text_pairs.join_pair`), `label` (str; a tuple for several
     labels) and the others of the table. A label equal to `withheld` means no label. Raises a DataError if a 0/1 column
     has another value, or a pair has no second text.
     """

@@ -1,6 +1,6 @@
 """Streaming of a file's rows for a single pass, so that memory does not grow with the length of the file.
 
-Kinds that cannot be read in pieces (Excel, JSON that is one list, treebanks) are read whole, within the limits.
+Formats that cannot be read in pieces (Excel, a JSON list, treebanks) are read completely, within the limits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from core.exceptions import DataError
 
 AT_ONCE = 4_096
 SAMPLE = 2 * limits.MEGABYTE
-"""Bytes from which delimiter, header and the column of texts are told."""
+"""Bytes from which delimiter, header and text column are detected."""
 SAMPLE_ROWS = 2_000
 _BLOCK = limits.MEGABYTE
 _WHOLE_NUMBERS = 2**63
@@ -45,7 +45,7 @@ _KINDS = {
     frozenset({float}): pa.float64(),
     frozenset({int, float}): pa.float64(),
 }
-"""Columns of JSON that stay what they are; all others are words."""
+"""Types of JSON columns that are kept; all other columns become strings."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -63,9 +63,9 @@ class Rows:
 def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
     """Return a stream of all rows of a data file with all columns, in order; the file may be unlabelled.
 
-    `text` is the name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-    `lines`: every line is a text, also an empty one, and nothing divides it. Raises a DataError if the file cannot be
-    read; a row without a text, or of another width, says so when it is reached.
+    `text` is the name or 0-based number of the text column; empty: guessed by name, else the longest distinct texts.
+    With `lines`, every line is a text, even an empty one. Raises a DataError if the file cannot be read; the stream
+    raises one at a row without a text or of another width.
     """
     stream = limits.open_file(path)
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
@@ -76,7 +76,8 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     if head.startswith(b"PAR1"):
         schema, batches = read_batches(stream, path.name)
         return _stream_batches(schema, batches, text, path.name)
-    decoded = None if _is_packed(head) else _DecodedFile(stream, head, encoding, path.name)
+    packed = not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
+    decoded = None if packed else _DecodedFile(stream, head, encoding, path.name)
     objects = decoded is not None and not delimiter and decoded.is_json_lines()
     if objects and decoded and (rows := _stream_json(decoded, text, path.name)):
         return rows
@@ -106,7 +107,7 @@ class _DecodedFile:
             raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
 
     def _decode_lines(self) -> Iterator[str]:
-        raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
+        raw = io.FileIO(self.stream.fileno(), closefd=False)  # keep the file open after this reading
         raw.seek(0)
         if "+" in self.encoding:
             for line in io.BufferedReader(raw):
@@ -137,20 +138,16 @@ class _DecodedFile:
             return False
         if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
             return False
-        return len(first) > 1 or has_text(found)  # one object may hold all rows
-
-
-def _is_packed(head: bytes) -> bool:
-    return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
+        return len(first) > 1 or has_text(found)  # a single object may contain all rows
 
 
 def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
     """Find the encoding of a file from its beginning or, if that is UTF-8, around the first invalid bytes."""
-    # A character may be cut in two at the end of the sample.
+    # The sample may end inside a character.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _is_utf8(whole):
         return _report_encoding(decode_bytes(whole, asked, file=file))
-    decode_bytes(whole, file=file)  # refuses what is no text
+    decode_bytes(whole, file=file)  # refuses binary data
     stream.seek(0)
     decoder, before, plain = codecs.getincrementaldecoder("utf-8")(), b"", True
     while block := stream.read(_BLOCK):
@@ -158,7 +155,7 @@ def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tupl
             decoder.decode(block)
         except UnicodeDecodeError:
             found = decode_bytes(before + block, file=file)
-            if not plain and found.others and "+" not in found.encoding:  # what came before is UTF-8
+            if not plain and found.others and "+" not in found.encoding:  # the part before is UTF-8
                 found = dataclasses.replace(found, encoding=f"utf-8+{found.encoding}")
             return _report_encoding(found)
         before, plain = block, plain and block.isascii()

@@ -33,9 +33,9 @@ _AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _LOOKED_AT = 500
 _LEAST = 0.95
-"""Least share of lines of a form for a file to be taken for one."""
+"""Share of lines with a label form, at least, for a file in this form."""
 _MOST_AT = 20
-"""Most labels behind an at sign: beyond, they are rather names of people."""
+"""Distinct labels after an at sign, at most; more would be names of people."""
 _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",
@@ -56,7 +56,7 @@ FOREIGN = {
         "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
     ),
 }
-"""How a file begins that is read by no way → why."""
+"""First bytes of a file that is refused → the reason."""
 
 
 class TableSettings(TypedDict, total=False):
@@ -82,7 +82,7 @@ def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     """Read the cells of a data file as a table; its format is detected from its content, not from its name.
 
     Raises:
-        DataError: it is of no kind that can be read, damaged, or asks for more than is allowed (`limits`).
+        DataError: its format is unknown, it is damaged, or it exceeds the `limits`.
     """
     data = limits.read_bytes(path)
     if data.startswith(GZIP):
@@ -167,8 +167,8 @@ def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
 def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     delimiter, header = settings.get("delimiter", ""), settings.get("header", "")
     if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
-        frame, told = conll.read_conll(text, file)
-        return RawTable(frame, conll.KIND, header=False, findings=tuple(told))
+        frame, found_tags = conll.read_conll(text, file)
+        return RawTable(frame, conll.KIND, header=False, findings=tuple(found_tags))
     start = text.lstrip()[:1]
     if (
         not delimiter

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 OWN_LAYOUT = "labels.json"
-"""A folder with this file is read as any folder of splits, whatever its files are called."""
+"""A folder with this file is read as a folder of splits, not in the published layout."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class PublishedLayout:
 
     where: str
     files: Mapping[str, tuple[str, ...]]
-    """Split → its file; of `lines` the file of texts and that of their labels."""
+    """Split → its file; for the form `lines`, the files of texts and of labels."""
     form: Literal["comma", "tab", "lines"]
-    """comma, tab: a table, double quotes around cells with the delimiter in them · lines: one text a line."""
+    """comma, tab: a table with double quotes around cells that contain the delimiter · lines: one text per line."""
     labels: Mapping[str, str]
     """Label in these files → class name, in class order."""
     columns: tuple[str, ...] = ()
@@ -29,11 +29,11 @@ class PublishedLayout:
     kept: tuple[str, ...] = ()
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     escaped: bool = False
-    r"""Whether `\n` in a text stands for a line break."""
+    r"""Whether `\n` in a text means a line break."""
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Split → rows as published."""
+    """Split → published number of rows."""
     optional: tuple[str, ...] = ()
-    """Splits that some copies come without."""
+    """Splits that some copies lack."""
     checked: str = "layout not checked against the published files"
 
     @property
@@ -148,4 +148,4 @@ PUBLISHED: dict[str, PublishedLayout] = {
     ),
 }
 
-"""Name of a data set → the layout in which it is given out, where that is not a folder of splits."""
+"""Name of a data set → its published layout, if that is not a folder of splits."""
