@@ -21,7 +21,6 @@ from core.training.config import TrainingConfig
 
 T = TypeVar("T")
 SWITCH = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-"""Accepted spellings of a true or false setting."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,6 @@ class Input(NamedTuple):
 
     read: Callable[[ModelConfig], bool]
     reader: Callable[[ModelConfig], str]
-    """The model setting that needs the input."""
     usual: str
     """The value of the text setting if the user has not chosen one."""
     lacking: str

@@ -35,7 +35,6 @@ class Metric:
     predictions · probabilities: depends on every probability · ranking: depends on the order of the rows by each
     class's probability, so it needs positive and negative rows of every class."""
     tasks: tuple[Task, ...] = ("single", "multi")
-    """The tasks for which it is defined."""
     nearest: str = "auto"
     """For a metric of one task: the most similar metric of the other task; auto: the default of that task."""
     better: Literal["higher", "lower"] = "higher"

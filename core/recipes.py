@@ -24,7 +24,6 @@ class Recipe:
     """A recipe: a set of settings, with its purpose and the preset that it is for."""
 
     line: str
-    """Its purpose, in a sentence."""
     settings: Mapping[str, Any]
     """Dotted name → value; a setting that needs another one comes after it."""
     preset: str = ""
@@ -74,7 +73,6 @@ RECIPES: dict[str, Recipe] = {
 }
 FOR_ALL = tuple(name for name, each in RECIPES.items() if not each.preset)
 NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backbones list` names"
-"""The names of all recipes, for a message."""
 
 
 class AppliedRecipe(NamedTuple):

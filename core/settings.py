@@ -69,7 +69,6 @@ class Trial(NamedTuple):
     """A suggested experiment: a value for a setting that no preset changes, and the question that it answers."""
 
     value: str
-    """As typed at `--set`."""
     question: str
     also: tuple[tuple[str, str], ...] = ()
     """Dotted names and values of further settings that it needs."""

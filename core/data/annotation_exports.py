@@ -13,7 +13,6 @@ from core.data.findings import plural, shorten
 from core.exceptions import DataError
 
 _LOOKED_AT = 1_000
-"""Rows that are searched for keys."""
 CHOICES = "choices"
 _ANSWERS = frozenset({"accept", "reject", "ignore"})
 _PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")

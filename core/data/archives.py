@@ -23,7 +23,6 @@ from core.formatting import count
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _FIRST = ("all", "train", "training", "data")
-"""Stems of the preferred tables."""
 _PACKED = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz", ".tar", ".tgz")
 _MOST_MEMBERS = 200_000
 _DEEPEST = 30

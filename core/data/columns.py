@@ -30,7 +30,6 @@ PAIR_NAMES = (
 )
 """Usual names of the two text columns of pairs."""
 KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
-"""Usual names of text and label columns."""
 
 SINGLE = "none"
 PREFIX = "y_"

@@ -17,7 +17,6 @@ QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
 """How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
 
 READING = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
-"""The settings for reading a file."""
 LONGEST = 4096
 """Characters of a text setting, at most; the longest path on Linux."""
 ONE_LABEL = "none"

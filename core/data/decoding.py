@@ -49,7 +49,7 @@ class DecodedText:
 
     text: str
     encoding: str
-    """Two encodings with `+` between them if the lines that are not UTF-8 are in the second one."""
+    """The encoding; `utf-8+X` if the lines that are not UTF-8 are in encoding X."""
     damaged: int = 0
     """Characters that could not be read."""
     others: tuple[str, ...] = ()
@@ -59,7 +59,6 @@ class DecodedText:
     second: int = 0
     """Lines in the second encoding."""
     nuls: int = 0
-    """NUL bytes that were dropped."""
     named: bool = False
     """Whether the user chose the encoding; `others` then has those that would have been detected."""
 

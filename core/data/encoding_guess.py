@@ -43,7 +43,6 @@ class EncodingGuess:
     per_byte: float
     """Mean log-probability of a byte above 127."""
     plausible: bool
-    """Whether the text looks like a language."""
 
 
 def guess_encoding(data: bytes) -> EncodingGuess:

@@ -32,7 +32,6 @@ class Finding:
     count: int
     """The number of affected rows (or classes, or characters)."""
     message: str
-    """A sentence for the user, with the count."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,6 @@ class TableHead:
 
     columns: tuple[str, ...]
     named: bool
-    """Whether a row names the columns."""
     titles: int = 0
     further: int = 0
     """Rows below the header that belong to it."""

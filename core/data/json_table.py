@@ -121,7 +121,6 @@ def _build_object(pairs: list[tuple[str, Any]]) -> Row:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
-"""A JSON decoder that refuses repeated keys."""
 
 
 def has_text(row: Any) -> bool:

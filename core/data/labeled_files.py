@@ -208,6 +208,7 @@ def _inspect_table(
     except SentiscopeError as error:
         problem, rows = error, None
     decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
+    known = layout or Layout("", ())
     report = FileReport(
         file=file,
         kind=table.kind,
@@ -217,17 +218,18 @@ def _inspect_table(
         header=table.header,
         rows=len(table.frame),
         columns=tuple(columns),
+        text=known.text,
+        label=known.label,
+        task=known.task,
         classes=classes,
         preview=_show_preview(table),
         findings=tuple(findings),
         problem=str(problem or ""),
+        pair=known.pair,
         decisions=tuple(decisions),
         sheets=table.sheets,
         sheet=table.sheet,
     )
-    if layout:
-        shape = {"text": layout.text, "label": layout.label, "task": layout.task, "pair": layout.pair}
-        report = dataclasses.replace(report, **shape)
     return report, rows, problem
 
 

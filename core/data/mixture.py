@@ -18,7 +18,6 @@ from core.text.config import TextConfig
 from core.text.normalization import prepare_all
 
 CORPUS = "corpus"
-"""The column of a mixture with the data set of each row."""
 Load = Callable[[DataConfig], Dataset]
 _COARSE = TextConfig(normaliser="tweet-clean")
 """Lower case without links, names, digits and marks; texts that any tokenizer reads in the same way become equal."""

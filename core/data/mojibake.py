@@ -54,7 +54,6 @@ class GarbledText:
     """Garbled text (mojibake): text that was written in one encoding and read as another, with an example."""
 
     places: int
-    """Number of garbled runs of characters, or of lines."""
     run: str
     meant: str
     encoding: str

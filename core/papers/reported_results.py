@@ -39,7 +39,6 @@ class Counterpart:
     """The results that a paper reports for a preset on a data set; a note names differences from the data of a run."""
 
     dataset: str
-    """As the paper names it."""
     tables: tuple[str, ...]  # of the metrics, then of the lambdas if there are any
     metrics: dict[str, float]
     """Our name → value, as shares. The average of F1 and precision is not stated; Table VII of NDT implies weighted."""

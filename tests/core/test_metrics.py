@@ -32,7 +32,7 @@ def test_a_new_metric_can_be_compared_in_sweeps(boldness):
     assert format_title("boldness") == "Boldness"
 
 
-def test_what_thresholds_change_is_what_reads_answers_only_and_every_metric_reads_what_it_says():
+def test_metrics_depend_only_on_what_they_declare():
     labels, probabilities = SEVERAL
     half, low = (evaluate(labels, probabilities, "multi", limit) for limit in (0.5, 0.1))
     assert {name for name in half if half[name] != low[name]} <= set(select_thresholded())
@@ -50,7 +50,7 @@ def test_what_thresholds_change_is_what_reads_answers_only_and_every_metric_read
         assert (before != after) == (metric.reads == "probabilities"), name
 
 
-def test_the_better_direction_is_that_of_a_perfect_classifier():
+def test_better_is_the_direction_of_a_perfect_classifier():
     labels = np.array([0, 1, 2, 0])
     perfect, hopeless = (evaluate(labels, np.eye(3)[each], ordered=True) for each in (labels, 2 - labels[[1, 0, 3, 2]]))
     for name, metric in select_metrics("single", ordered=True).items():

@@ -28,8 +28,8 @@ class PolarWord:
     unseen: bool
     """Whether only the test split has it: marked with a star in the file."""
     deniable: bool
-    """Whether its negation means the opposite; false for score -2 (not horrible does not mean good), and if marked with a
-    tilde in the file."""
+    """Whether its negation means the opposite; false for score -2 (not horrible does not mean good), and for words with
+    a tilde in the file."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ class Frame:
     id: str
     phenomenon: str
     held_out: bool
-    """Whether only the test split uses it."""
     template: str
     signs: tuple[int, ...] = ()
     """For each opinion, the sign of its words relative to the sentence: +1 or -1."""

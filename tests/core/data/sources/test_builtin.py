@@ -58,7 +58,7 @@ def test_classes_are_views_of_one_scale(classes, five):
         assert split == "everyday" or set(rows["label"]) == set(range(len(get_class_names(classes))))
 
 
-def test_another_number_of_classes_is_refused():
+def test_other_numbers_of_classes_are_refused():
     with pytest.raises(ConfigError, match="2, 3 or 5"):
         generate_corpus(4)
 
@@ -73,7 +73,7 @@ def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
         assert five[split]["score"].eq(0).sum() == len(five[split]) - len(opinions)
 
 
-def test_training_shows_no_frame_word_or_pair_that_is_held_out_and_the_test_split_has_them(drawn):
+def test_held_out_frames_words_and_pairs_are_only_in_the_test_split(drawn):
     def new(sentence):
         return any(is_held_out(word, sentence.frame.phenomenon) for word in sentence.words)
 
@@ -91,7 +91,7 @@ def test_training_shows_no_frame_word_or_pair_that_is_held_out_and_the_test_spli
         assert each.unseen == bool(words & tokens(each.text)), each.text
 
 
-def test_words_have_the_sign_that_the_frame_gives_them(drawn):
+def test_words_have_the_sign_of_their_frame(drawn):
     assert len({frame.id for frame in read_frames()}) == len(read_frames()) >= 60
     for each in drawn(neutral=True)["train"]:
         if each.score:
@@ -106,7 +106,7 @@ def naive_kappa(first, second, scale, weight):
     return 1 - observed / expected
 
 
-def test_the_data_card_says_how_far_a_second_blind_labeling_agrees():
+def test_the_data_card_reports_agreement_with_a_second_labeling():
     rows = read_split("challenge").dropna(subset=["second"])
     first, second = [int(each) for each in rows["score"]], [int(each) for each in rows["second"]]
     signs = [[int(np.sign(each)) for each in scores] for scores in (first, second)]
