@@ -57,19 +57,16 @@ class RunConfig:
         for name in ("text.grown", "training.frozen"):
             borrowed = name == "training.frozen" and self.model.family == "pretrained"
             if (value := get_value(self, name)) and not self.training.start and not borrowed:
-                raise ConfigError(
-                    f"{name}={value}: only for a training that starts from another run; name it with training.start=RUN"
-                )
+                why = "only for a training that starts from another run; name it with training.start=RUN"
+                raise ConfigError(f"{name}={value}: {why}")
         if self.training.start and self.training.vectors != "random":
             raise ConfigError(
                 f"training.vectors={self.training.vectors}: a training that starts from another run uses the "
                 "words of that run; choose training.vectors=random"
             )
-        most = self.model.layers + 1
-        if self.training.frozen > most:
-            raise ConfigError(
-                f"training.frozen={self.training.frozen}: the words and {self.model.layers} layers, so {most} at most"
-            )
+        frozen, layers = self.training.frozen, self.model.layers
+        if frozen > layers + 1:
+            raise ConfigError(f"training.frozen={frozen}: the words and {layers} layers, so {layers + 1} at most")
 
     def _check_backbone(self) -> None:
         """Check that a pretrained encoder is used with its own tokenizer and word vectors; ConfigError if not."""
@@ -80,18 +77,16 @@ class RunConfig:
         if not borrowed and tokenizer == "pretrained":
             raise ConfigError(f"text.tokenizer={tokenizer}: this model has no backbone; choose word or bpe")
         if borrowed and (vectors := self.training.vectors) != "random":
-            raise ConfigError(
-                f"training.vectors={vectors}: a backbone has its own word vectors; choose training.vectors=random"
-            )
+            why = "a backbone has its own word vectors; choose training.vectors=random"
+            raise ConfigError(f"training.vectors={vectors}: {why}")
 
     def _check_inputs(self) -> None:
         for name, each in INPUTS.items():
             if each.read(self.model) and get_value(self, name) == SETTINGS[name].default:
                 raise ConfigError(f"{each.reader(self.model)}: {each.lacking}")
-        if (many := count_lexicons(self.model, self.text.lexicon)) != self.model.attention.lexicons:
-            raise ConfigError(
-                f"model.attention.lexicons={self.model.attention.lexicons}: text.lexicon names {many}; choose {many}"
-            )
+        given = self.model.attention.lexicons
+        if (many := count_lexicons(self.model, self.text.lexicon)) != given:
+            raise ConfigError(f"model.attention.lexicons={given}: text.lexicon names {many}; choose {many}")
 
 
 def count_lexicons(model: ModelConfig, lexicon: str) -> int:
@@ -233,9 +228,8 @@ def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, A
     a published tokenizer.
     """
     if preset not in PRESETS:
-        raise ConfigError(
-            f"unknown model preset '{preset}'{suggest_name(preset, PRESETS)}; `sentiscope presets` lists all"
-        )
+        hint = suggest_name(preset, PRESETS)
+        raise ConfigError(f"unknown model preset '{preset}'{hint}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
     below = suited if chosen.model.by_steps else {}

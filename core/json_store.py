@@ -169,11 +169,8 @@ def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten nested dictionaries to one dictionary with dotted keys."""
     found: dict[str, Any] = {}
     for key, value in tree.items():
-        found |= (
-            flatten_tree(value, f"{prefix}{key}.")
-            if isinstance(value, Mapping) and value
-            else {f"{prefix}{key}": value}
-        )
+        nested = isinstance(value, Mapping) and value
+        found |= flatten_tree(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}
     return found
 
 
@@ -227,9 +224,8 @@ def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
     reason, _, place = said.partition(" - at `")
     steps = _name_keys(value, kind, said, _parse_steps(place))
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
-        return Flaw(
-            "", None, f"there is no field {_join_steps((*steps, unknown[1]))}{_suggest_field(unknown[1], kind, steps)}"
-        )
+        hint = _suggest_field(unknown[1], kind, steps)
+        return Flaw("", None, f"there is no field {_join_steps((*steps, unknown[1]))}{hint}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
         return Flaw("", None, f"the field {_join_steps((*steps, missing[1]))} is missing")
     return Flaw(_join_steps(steps), _get_part(value, steps), _describe_reason(reason, kind, steps))

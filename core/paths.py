@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -138,14 +137,9 @@ def _explain_refusal(about: os.stat_result) -> str:
     if stat.S_ISDIR(about.st_mode):
         return "this is a folder, not a file"
     if not stat.S_ISREG(about.st_mode):
-        kind = next((word for is_one, word in _KINDS if is_one(about.st_mode)), "no plain file")
+        kind = _KINDS.get(stat.S_IFMT(about.st_mode), "no plain file")
         return f"this is {kind}; only plain files are read"
     return ""
 
 
-_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-)
+_KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

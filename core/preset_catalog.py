@@ -138,9 +138,8 @@ def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
 
 def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
     """Return every setting in which two model presets differ; InputError: no such preset."""
-    return list_differences(
-        *(list_preset_settings().get(name) or flatten_config(compose(name)) for name in (first, second))
-    )
+    known = list_preset_settings()
+    return list_differences(*(known.get(name) or flatten_config(compose(name)) for name in (first, second)))
 
 
 @functools.cache
@@ -169,12 +168,8 @@ def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tup
     """Return the settings in which two runs differ, those of the model first, then in order of declaration."""
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
-    return tuple(
-        SettingDifference(
-            name, describe_setting(name), format_value(name, first[name]), format_value(name, second[name])
-        )
-        for name in names
-    )
+    values = ((name, format_value(name, first[name]), format_value(name, second[name])) for name in names)
+    return tuple(SettingDifference(name, describe_setting(name), one, other) for name, one, other in values)
 
 
 def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:

@@ -122,16 +122,14 @@ def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None
     for name in sorted(used):
         if len(set(words[name])) < len(words[name]):
             raise Flaw(f"slots.{name}", list(words[name]), "every word once")
-    if written.vary and (
-        any(written.vary not in find_slots((text,)) for text in written.texts) or len(words[written.vary]) < 2
-    ):
+    vary_everywhere = all(written.vary in find_slots((text,)) for text in written.texts)
+    if written.vary and not (vary_everywhere and len(words[written.vary]) > 1):
         raise Flaw("vary", written.vary, "a slot of every text with two words or more")
 
 
 def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
-    expected = (
-        (written.expected,) if isinstance(written.expected, str) else tuple(dict.fromkeys(written.expected or ()))
-    )
+    given = written.expected or ()
+    expected = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
     for text in written.texts:
         if written.vary:
             yield _make_variations(text, written.vary, words)
@@ -179,9 +177,8 @@ def _make_contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
         """Return a test case for each text of a filled contrast set."""
         group = " ".join((name, *chosen.values()))
-        return [
-            SuiteCase((fill_template(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()
-        ]
+        filled = {polarity: fill_template(text, chosen) for polarity, text in contrast.items()}
+        return [SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]
 
     return make_cases
 

@@ -74,10 +74,9 @@ def estimate_agreement(groups: Sequence[Failures]) -> float:
     between = within = squares = 0.0
     templates = rows = 0
     for group in (group for group in groups if group.n):
-        between += sum(n * (group.failed.get(name, 0) / n - group.rate) ** 2 for name, n in group.cases.items())
-        within += sum(
-            group.failed.get(name, 0) * (n - group.failed.get(name, 0)) / n for name, n in group.cases.items()
-        )
+        counts = [(n, group.failed.get(name, 0)) for name, n in group.cases.items()]
+        between += sum(n * (failed / n - group.rate) ** 2 for n, failed in counts)
+        within += sum(failed * (n - failed) / n for n, failed in counts)
         squares += sum(n**2 for n in group.cases.values()) / group.n
         templates, rows = templates + len(group.cases), rows + group.n
     free = templates - sum(1 for group in groups if group.n)
@@ -133,9 +132,8 @@ class RateDifference:
         This is his method 10 without the continuity correction of φ. Without it, two equally good runs differ
         significantly in 1 to 6 % of simulated suites, since sentences of one template count less.
         """
-        (low, high), (low_, high_) = (
-            each.compute_interval(self.agreement, 1 - alpha) for each in (self.first, self.second)
-        )
+        runs, level = (self.first, self.second), 1 - alpha
+        (low, high), (low_, high_) = (each.compute_interval(self.agreement, level) for each in runs)
         p, q, gap = self.first.rate, self.second.rate, self.difference
         return gap - self._combine_widths(p - low, high_ - q), gap + self._combine_widths(high - p, q - low_)
 

@@ -48,13 +48,11 @@ def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
         "capabilities": [
             {
                 "capability": name,
-                "must": list(dict.fromkeys(test.words for test in suite.select_tests(name))),
-                "rates": {
-                    each.run: _summarize_rate(each, suite.select_tests(name), agreements[each.run]) for each in runs
-                },
-                "tests": [_describe_test(test, runs, agreements) for test in suite.select_tests(name)],
+                "must": list(dict.fromkeys(test.words for test in tests)),
+                "rates": {each.run: _summarize_rate(each, tests, agreements[each.run]) for each in runs},
+                "tests": [_describe_test(test, runs, agreements) for test in tests],
             }
-            for name in suite.capabilities
+            for name, tests in zip(suite.capabilities, map(suite.select_tests, suite.capabilities), strict=True)
         ],
         "differences": _compare_runs(runs, agreements),
     }

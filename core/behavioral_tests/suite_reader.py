@@ -84,9 +84,8 @@ def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
 
 def _build_case(name: str, number: int, row: Row, file: str) -> SuiteCase:
     group = f"{name} {row['group']}" if row.get("group") else ""
-    return SuiteCase(
-        (row["text"],), _parse_expected(row["expected"], number, file), group or f"{name} row {number}", group
-    )
+    expected = _parse_expected(row["expected"], number, file)
+    return SuiteCase((row["text"],), expected, group or f"{name} row {number}", group)
 
 
 def _parse_expected(cell: str, number: int, file: str) -> tuple[Polarity, ...]:

@@ -87,9 +87,8 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
     """Read labelled texts from a zip archive with one folder or file per class; return None for other content."""
     with _open_archive(data, file) as (archive, members):
-        if any(
-            _is_table(name := PurePosixPath(each.filename)) and _rank_table(name)[1] < len(_FIRST) for each in members
-        ):
+        tables = filter(_is_table, (PurePosixPath(each.filename) for each in members))
+        if any(_rank_table(name)[1] < len(_FIRST) for name in tables):
             return None
         root = _arrange_files(archive, members, file)
         found, (folder, names) = folders.find_folders(root), _find_class_files(root)
@@ -184,10 +183,8 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
     found.sort(key=lambda each: _rank_table(each[1]))
     plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
     if len(plain) == len(found) > 1 and not any(_rank_table(name)[1:] < (len(_FIRST), 1) for name in plain):
-        inside = ", ".join(f"`{shorten(str(name))}`" for name in plain[:4])
-        raise DataError(
-            f"an archive of {count(len(plain))} text files ({inside}); unpack it and give the folder", file=file
-        )
+        inside = f"{count(len(plain))} text files ({', '.join(f'`{shorten(str(name))}`' for name in plain[:4])})"
+        raise DataError(f"an archive of {inside}; unpack it and give the folder", file=file)
     return [member for member, _ in found]
 
 

@@ -61,9 +61,8 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     """Read a CoNLL file as a table of sentences with an IOB2 tag (B-, I-, O) per word; also return findings."""
     sentences, aside = _parse_sentences(text, file)
     if not sentences:
-        raise DataError(
-            "has no word with a tag: write a word and its tag per line, and a blank line between sentences", file=file
-        )
+        how = "write a word and its tag per line, and a blank line between sentences"
+        raise DataError(f"has no word with a tag: {how}", file=file)
     rows, begun, other = [], 0, 0
     for sentence in sentences:
         tags, repaired = to_iob2([line.tag for line in sentence])
@@ -71,9 +70,8 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
         other += sum(line.tag[0] in "ESLU" for line in sentence)
         rows.append((" ".join(line.word for line in sentence), tags))
     words = sum(len(tags) for _, tags in rows)
-    found = [
-        Finding("tags", "note", words, f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}")
-    ]
+    tagged = f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}"
+    found = [Finding("tags", "note", words, tagged)]
     message = f"{plural(begun, 'span')} that began with I- (IOB1, or a slip) read as IOB2: now with B-"
     found += list_finding("bioes", "note", other, f"{plural(other, 'tag')} of BIOES or BILOU read as IOB2")
     found += list_finding("iob1", "note", begun, message)
@@ -117,9 +115,8 @@ def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]
 def _parse_word(parts: list[str], columns: int, row: int, file: str) -> TaggedWord:
     word, tag = parts[0], parts[-1]
     if len(parts) < 2:
-        raise DataError(
-            f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row
-        )
+        problem = f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag"
+        raise DataError(problem, file=file, row=row)
     if len(parts) != columns:
         raise DataError(f"{len(parts)} columns, and the first word has {columns}", file=file, row=row)
     if not _TAG.fullmatch(tag):

@@ -75,10 +75,9 @@ def decode_bytes(data: bytes, encoding: str = "", *, file: str = "", guess: Deco
         data = data.replace(b"\0", b"")
     if encoding:
         decoded = _decode_as(data, encoding, file)
-        others = guess.others if guess else _find_others(data)
-        decoded = dataclasses.replace(
-            decoded, named=True, others=tuple(each for each in others if each != decoded.encoding)
-        )
+        found = guess.others if guess else _find_others(data)
+        others = tuple(each for each in found if each != decoded.encoding)
+        decoded = dataclasses.replace(decoded, named=True, others=others)
     else:
         decoded = _decode_certain(data) or (_decode_guessed(data, guess) if guess else _decode_legacy(data, file))
     text = decoded.text.removeprefix("\ufeff").replace("\n\ufeff", "\n")  # byte-order marks of concatenated files

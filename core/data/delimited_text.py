@@ -95,9 +95,8 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
     limits.check_shape(len(rows), width, file=file)
     if wanted and width < 2:
         hint = f"; the file seems to use {_name_delimiter(ranked[0])}" if ranked else ""
-        raise DataError(
-            f"the delimiter {_name_delimiter(wanted)} does not divide its lines into columns{hint}", file=file
-        )
+        problem = f"the delimiter {_name_delimiter(wanted)} does not divide its lines into columns"
+        raise DataError(problem + hint, file=file)
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
     if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
         raise DataError(

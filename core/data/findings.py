@@ -116,12 +116,9 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
         for each in decisions:
             files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
     # The decision with the most alternatives is kept, as an ASCII file has none.
-    return offer_for_all(
-        dataclasses.replace(
-            max(same.values(), key=lambda each: len(each.alternatives)), file=name_files([*same], len(by_file))
-        )
-        for same in files.values()
-    )
+    richest = [max(same.values(), key=lambda each: len(each.alternatives)) for same in files.values()]
+    names = [name_files([*same], len(by_file)) for same in files.values()]
+    return offer_for_all(map(lambda each, of: dataclasses.replace(each, file=of), richest, names))
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:

@@ -144,9 +144,8 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
     """Count the rows right below the column names that are no data yet, such as the import codes of a survey export."""
     for number, row in enumerate(below, 1):
-        if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
-            any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
-        ):
+        is_rule = any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
+        if is_rule or any(cell.lstrip().startswith(_IMPORT) for cell in row):
             return number
     if len(rest) < 20:
         return 0

@@ -125,9 +125,8 @@ DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 
 def has_text(row: Any) -> bool:
     """Return whether a JSON object has a text under a usual column name, such as `text` or `review`."""
-    return isinstance(row, dict) and any(
-        _fold_key(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
-    )
+    texts = (key for key, value in row.items() if isinstance(value, str)) if isinstance(row, dict) else ()
+    return any(_fold_key(key) in TEXT_NAMES for key in texts)
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
@@ -362,9 +361,8 @@ def _fold_key(key: str) -> str:
 
 def _list_keys(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
     """Return all keys of JSON rows, and the inner keys of those keys that hold only objects."""
-    inner: dict[str, dict[str, None]] = {
-        key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
-    }
+    wide = (key for row in rows for key, value in row.items() if isinstance(value, dict))
+    inner: dict[str, dict[str, None]] = {key: {} for key in wide}
     if not inner:
         return set(), {}
     most = limits.get_limits().columns

@@ -127,9 +127,8 @@ def _refuse_text_settings(config: DataConfig) -> None:
 
 def _check_registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [name for name in names if name not in SOURCES]:
-        raise ConfigError(
-            f"data.{setting}: '{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
-        )
+        problem = f"'{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
+        raise ConfigError(f"data.{setting}: {problem}")
     return names
 
 
@@ -224,9 +223,8 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
         return dataclasses.replace(found, classes=classes)
     if strange := sorted(set(found.classes) - set(source.labels)):
         raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
-    splits = {
-        split: rows.assign(label=rename_labels(rows["label"], source.labels)) for split, rows in found.splits.items()
-    }
+    named = {split: rename_labels(rows["label"], source.labels) for split, rows in found.splits.items()}
+    splits = {split: rows.assign(label=named[split]) for split, rows in found.splits.items()}
     return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
@@ -238,10 +236,8 @@ def _load_builtin(name: str, classes: int) -> LabeledSplits:
     from core.data.sources.builtin import generate_corpus, get_class_names
 
     names, frames = get_class_names(classes), generate_corpus(classes)
-    words = {
-        split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
-    }
-    return LabeledSplits(words, names)
+    words = {split: rename_labels(rows["label"], dict(enumerate(names))) for split, rows in frames.items()}
+    return LabeledSplits({split: rows.assign(label=words[split]) for split, rows in frames.items()}, names)
 
 
 def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
@@ -250,9 +246,8 @@ def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
     base = os.environ.get(DATA_FOLDER)
     if source.hub is None and base:
         more = f". {check_availability(source).lacking}" if source.published else ""
-        raise NotAvailable(
-            f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known{more}"
-        )
+        missing = f"there is no folder '{source.name}' in {DATA_FOLDER}={base}"
+        raise NotAvailable(f"{missing}, and no hub repository is known{more}")
     frames, hub = fetch_splits(source), source.hub
     assert hub is not None  # `fetch_splits` has checked it
     cleaned, notes = {}, []

@@ -33,9 +33,8 @@ def mix_splits(names: Sequence[str], config: DataConfig, load: Load) -> LabeledS
     alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="", lineage="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]
     if several := [name for name, part in zip(names, parts, strict=True) if part.task != "single"]:
-        raise DataError(
-            f"'{several[0]}' has several labels per text, or one for each word, and cannot be mixed with others"
-        )
+        what = "has several labels per text, or one for each word, and cannot be mixed with others"
+        raise DataError(f"'{several[0]}' {what}")
     splits: dict[str, list[pd.DataFrame]] = {}
     for name, part in zip(names, parts, strict=True):
         for split, rows in part.splits.items():
@@ -52,9 +51,8 @@ def exclude_texts(given: Splits, names: Iterable[str], load: Load) -> tuple[Spli
     """Remove training texts that occur in the validation, test or further splits of other data sets."""
     notes = []
     for name in names:
-        given, note = _drop_texts(
-            given, collect_eval_texts(load(DataConfig(name=name)).splits), f"'{name}' beyond train"
-        )
+        judged = collect_eval_texts(load(DataConfig(name=name)).splits)
+        given, note = _drop_texts(given, judged, f"'{name}' beyond train")
         if not len(given[TRAIN]):
             raise ConfigError(f"data.apart={name}: it contains every training text; nothing is left")
         notes += note
@@ -72,9 +70,8 @@ def add_texts(
     """
     if not added:
         return given, None, []
-    if several := [name for name, each in added.items() if each.task != "single"] or (
-        [config.name] if is_several(given[TRAIN]["label"]) else []
-    ):
+    several = [name for name, each in added.items() if each.task != "single"]
+    if several := several or [config.name] * is_several(given[TRAIN]["label"]):
         raise DataError(f"data.add: '{several[0]:.60}' has several labels per text; added sets need one label each")
     judged, notes = collect_eval_texts(given), list[str]()
     frames = [given[TRAIN] if CORPUS in given[TRAIN] else given[TRAIN].assign(corpus=config.name)]

@@ -111,10 +111,8 @@ def _check_header(cells: list[str], layout: PublishedLayout, path: Path) -> tupl
     names = tuple(cell.strip() for cell in cells)
     absent = [name for name in (layout.text, layout.label) if name not in names]
     if absent:
-        found = shorten(", ".join(names)) or "nothing"
-        raise DataError(
-            f"the first row has no column '{absent[0]}' but {found}; {describe_expected(layout)}", file=path.name
-        )
+        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
+        raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
     return names
 
 

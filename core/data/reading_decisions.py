@@ -206,9 +206,8 @@ def _fold_name(name: str) -> str:
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:
     """Return decisions on which labels were merged, how many rows were kept, and why the others were left out."""
-    decisions = [
-        ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
-    ]
+    merged = [each.message for each in findings if each.kind == "labels-merged"]
+    decisions = [ReadingDecision("labels", "merged", proof=message) for message in merged]
     if kept < rows:
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
         decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))

@@ -274,9 +274,8 @@ def _run_request(request: str, seconds: float) -> int:
             if said:
                 return int(said)
             _end_process(process)
-    raise NotAvailable(
-        f"the process that reads files does not start; see `{sys.executable} -P -m core.data.sandbox_worker`"
-    )
+    command = f"{sys.executable} -P -m core.data.sandbox_worker"
+    raise NotAvailable(f"the process that reads files does not start; see `{command}`")
 
 
 def _query_process(process: subprocess.Popen[str], request: str) -> str:

@@ -187,11 +187,19 @@ def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tupl
     if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
         raise DataError(ALONE, file=decoded.file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
-    column = choose_text(summarize_columns(frame.replace("", None)), text, file=decoded.file)
-    schema = pa.schema({name: pa.string() for name in like.columns})
+    fields = [pa.field(name, pa.string()) for name in like.columns]
     rows = ([cell or None for cell in row] for row in parse_rows(decoded.read_lines(), like, file=decoded.file))
     notes = tuple(each.message for each in describe_table(like)[1] if each.kind == "joined-rows")
-    return Rows(column, schema, _build_batches(rows, schema, column, decoded.file), notes)
+    return _make_stream(frame.replace("", None), fields, rows, text, decoded.file, notes)
+
+
+def _make_stream(
+    sample: pd.DataFrame, fields: list[pa.Field], rows: Iterable[Any], text: str, file: str, notes: tuple[str, ...] = ()
+) -> Rows:
+    """Return the stream of rows, with the text column chosen in a sample and converted to strings."""
+    column = choose_text(summarize_columns(sample), text, file=file)
+    schema = pa.schema([pa.field(each.name, pa.string()) if each.name == column else each for each in fields])
+    return Rows(column, schema, _build_batches(rows, schema, column, file), notes)
 
 
 def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
@@ -206,16 +214,10 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     if not kinds:
         raise DataError("the list holds no rows", file=file)
     keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
-    frame = pd.DataFrame(
-        [[row.get(key) for key in keys] for row in islice(_parse_objects(decoded, file), SAMPLE_ROWS)],
-        columns=list(names),
-        dtype=object,
-    )
-    column = choose_text(summarize_columns(frame), text, file=file)
     fields = [_make_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
-    schema = pa.schema([pa.field(each.name, pa.string()) if each.name == column else each for each in fields])
-    rows = ([row.get(key) for key in keys] for row in _parse_objects(decoded, file))
-    return Rows(column, schema, _build_batches(rows, schema, column, file))
+    first, rows = (([row.get(key) for key in keys] for row in _parse_objects(decoded, file)) for _ in range(2))
+    frame = pd.DataFrame(islice(first, SAMPLE_ROWS), columns=list(names), dtype=object)
+    return _make_stream(frame, fields, rows, text, file)
 
 
 def _make_field(name: str, kinds: set[type]) -> pa.Field:
@@ -240,11 +242,10 @@ def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]
 
 
 def _stream_frame(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    column = choose_text(summarize_columns(frame), text, file=file)
-    schema = pa.schema({str(name): pa.string() for name in frame.columns})
+    fields = [pa.field(str(name), pa.string()) for name in frame.columns]
     words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
     rows = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-    return Rows(column, schema, _build_batches(rows, schema, column, file))
+    return _make_stream(frame, fields, rows, text, file)
 
 
 def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:

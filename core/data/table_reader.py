@@ -91,9 +91,8 @@ def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
         table = _read_zip(data, path.name, settings)
     else:
         table = _parse_bytes(data, path.name, settings)
-    return dataclasses.replace(
-        table, decisions=(*describe_sheet(table.sheet, table.sheets, table.frame), *table.decisions)
-    )
+    decisions = (*describe_sheet(table.sheet, table.sheets, table.frame), *table.decisions)
+    return dataclasses.replace(table, decisions=decisions)
 
 
 def _parse_bytes(data: bytes, file: str, settings: TableSettings) -> RawTable:
@@ -191,9 +190,8 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
             file=file,
             row=parsed.ragged[0],
         )
-    frame = pd.DataFrame(
-        [[cell or None for cell in row] for row in parsed.rows], columns=list(parsed.columns), dtype=object
-    )
+    cells = [[cell or None for cell in row] for row in parsed.rows]
+    frame = pd.DataFrame(cells, columns=list(parsed.columns), dtype=object)
     decisions, findings = describe_table(parsed, settings.get("quoting", ""))
     findings += conll.find_word_tags(text) if parsed.delimiter == "\t" else []
     kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")

@@ -43,18 +43,18 @@ class PublishedLayout:
 
     def is_used_in(self, folder: Path) -> bool:
         """Return whether a folder has this file layout: at least one of its files exists, but no `labels.json`."""
-        return not (folder / OWN_LAYOUT).exists() and any(_has_any_file(folder, files) for files in self.files.values())
+        return not (folder / OWN_LAYOUT).exists() and bool(self.find_splits(folder))
 
     def list_missing(self, folder: Path) -> list[str]:
         """Return the names of a published data set's files that are missing in a folder."""
-        asked = [
-            files for split, files in self.files.items() if split not in self.optional or _has_any_file(folder, files)
-        ]
+        needed = {split: files for split, files in self.files.items() if split not in self.optional}
+        asked = (needed | self.find_splits(folder)).values()
         return [file for files in asked for file in files if not (folder / file).is_file()]
 
     def find_splits(self, folder: Path) -> dict[str, tuple[str, ...]]:
         """Return split → file names for the splits of a published data set that a folder has."""
-        return {split: files for split, files in self.files.items() if _has_any_file(folder, files)}
+        found = {split: [file for file in files if (folder / file).is_file()] for split, files in self.files.items()}
+        return {split: files for split, files in self.files.items() if found[split]}
 
     def describe_layout(self) -> str:
         """Describe the file layout of a published data set in a sentence without a full stop."""
@@ -67,10 +67,6 @@ class PublishedLayout:
         named = "among them" if self.header else "no row of names"
         columns = f" ({named}: {', '.join(self.columns)})" if self.columns else ""
         return f"{files}; {form[self.form]}{columns}; {self.encoding.upper()}"
-
-
-def _has_any_file(folder: Path, files: tuple[str, ...]) -> bool:
-    return any((folder / file).is_file() for file in files)
 
 
 def _make_zhang(name: str, labels: dict[str, str], rows: dict[str, int]) -> PublishedLayout:
@@ -147,5 +143,4 @@ PUBLISHED: dict[str, PublishedLayout] = {
         checked="columns as in a sample of 10\u202f000 rows in this layout; the whole file was not loaded",
     ),
 }
-
 """Name of a data set → its published layout, if that is not a folder of splits."""

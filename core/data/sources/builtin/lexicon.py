@@ -89,9 +89,8 @@ def is_held_out(word: PolarWord, phenomenon: str) -> bool:
 
     Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
     """
-    one_use = word.part == "situation" or (
-        word.part in ("adj", "outcome") and word.other not in (word.text, f"more {word.text}")
-    )
+    irregular = word.part in ("adj", "outcome") and word.other not in (word.text, f"more {word.text}")
+    one_use = word.part == "situation" or irregular
     return not one_use and zlib.crc32(f"{phenomenon}:{word.text}".encode()) % HELD_OUT_ONE_IN == 0
 
 
