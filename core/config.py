@@ -286,10 +286,10 @@ def flatten_config(config: RunConfig) -> dict[str, Any]:
 
 
 def _place_value(tree: dict[str, Any], name: str, value: Any) -> None:
-    *rooms, last = name.split(".")
+    *groups, last = name.split(".")
     node: Any = tree
-    for room in rooms:
-        node = node.get(room) if isinstance(node, dict) else None
+    for group in groups:
+        node = node.get(group) if isinstance(node, dict) else None
     if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
         raise ConfigError(f"unknown setting '{name}'{suggest_name(name, SETTINGS)}")
     node[last] = _parse_value(value, node[last], name)

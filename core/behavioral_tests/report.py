@@ -14,7 +14,7 @@ from core.behavioral_tests.failure_rates import (
     estimate_agreement,
     judge_interval,
 )
-from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
+from core.behavioral_tests.outcomes import SuiteResult
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.evaluation.comparison import apply_holm
 from core.evaluation.intervals import compute_wilson
@@ -112,12 +112,11 @@ def _describe_case(judged: SuiteResult, case: SuiteCase) -> dict[str, Any]:
     return {
         "texts": list(case.texts),
         "expected": list(case.expected),
-        "answers": [_describe_answer(judged.answers[text]) for text in case.texts],
+        "answers": [
+            {"label": each.label, "polarity": each.side, "probabilities": dict(each.probabilities)}
+            for each in (judged.answers[text] for text in case.texts)
+        ],
     }
-
-
-def _describe_answer(answer: SuitePrediction) -> dict[str, Any]:
-    return {"label": answer.label, "polarity": answer.side, "probabilities": dict(answer.probabilities)}
 
 
 def _compare_runs(runs: Sequence[SuiteResult], agreements: dict[str, float]) -> list[dict[str, Any]]:

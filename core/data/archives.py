@@ -203,10 +203,8 @@ def _rank_table(name: PurePosixPath) -> tuple[int, int, int]:
 
 
 def _choose_table(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:
-    if not part:
-        return tables[0]
-    named = [each for each in tables if part in (each.filename, PurePosixPath(each.filename).name)]
-    if not named:
-        there = ", ".join(shorten(each.filename) for each in tables[:10])
-        raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)
-    return named[0]
+    for each in tables:
+        if part in ("", each.filename, PurePosixPath(each.filename).name):
+            return each
+    there = ", ".join(shorten(each.filename) for each in tables[:10])
+    raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)

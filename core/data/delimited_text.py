@@ -69,11 +69,6 @@ class ParsedTable:
         """Return whether quotes enclose the cells of a delimited text, rather than being ordinary characters."""
         return self.quoting.kind != "none"
 
-    @property
-    def header(self) -> bool:
-        """Return whether a delimited text has a header, a row that names the columns."""
-        return self.head.named
-
 
 def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str = "", *, file: str = "") -> ParsedTable:
     """Parse a delimited text (CSV, TSV …) into rows and columns; detect delimiter, header or quoting if not given.

@@ -126,7 +126,6 @@ def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[in
 
 
 def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
-    hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:
         found = next((each for each in sheets if each.title == asked), None)
@@ -146,8 +145,10 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
                 file=file,
             )
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
-    others = [f"'{shorten(each.title)}'" for each in visible if each is not found]
-    others += [f"'{shorten(each.title)}' (hidden)" for each in hidden if each is not found]
+    listed = [(each, "") for each in visible] + [
+        (each, " (hidden)") for each in sheets if each.sheet_state != "visible"
+    ]
+    others = [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]
     if not others:
         return found, []
     message = f"the sheet '{shorten(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"

@@ -118,7 +118,7 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
     # The decision with the most alternatives is kept, as an ASCII file has none.
     richest = [max(same.values(), key=lambda each: len(each.alternatives)) for same in files.values()]
     names = [name_files([*same], len(by_file)) for same in files.values()]
-    return offer_for_all(map(lambda each, of: dataclasses.replace(each, file=of), richest, names))
+    return offer_for_all(dataclasses.replace(each, file=of) for each, of in zip(richest, names, strict=True))
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:

@@ -144,7 +144,8 @@ def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
         left -= sum(_measure_size(column) for column in batch.columns)
         if left < 0:
             raise limits.make_error("its cells unpack to more", "size", file=file)
-        yield pa.RecordBatch.from_arrays([_decode_column(column) for column in batch.columns], batch.schema.names)
+        cells = [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in batch.columns]
+        yield pa.RecordBatch.from_arrays(cells, batch.schema.names)
 
 
 def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> None:
@@ -178,7 +179,3 @@ def _measure_size(column: Any) -> int:
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
-
-
-def _decode_column(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

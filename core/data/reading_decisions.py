@@ -144,7 +144,8 @@ def describe_columns(
     alike = [each.name for each in texts if not each.unbroken and 3 * each.mean_length > sizes[layout.text]]
     for_text = _put_first(found.text if found else "", texts, layout.text)
     for_label = _put_first(found.label if found else "", labels, layout.label)
-    proof, values = _show_cell(frame[layout.text]), _show_values(frame[layout.labels[0]].dropna())
+    proof = shorten("".join(map(str, frame[layout.text].dropna().head(1))), 100)
+    values = _show_values(frame[layout.labels[0]].dropna())
     text_known = bool(asked.get("text")) or layout.text.strip().casefold() in KNOWN_NAMES
     label_known = bool(asked.get("label")) or layout.form == "columns" or is_label_name(layout.label)
     unsure = {"text": [] if text_known else alike, "label": () if label_known else for_label}
@@ -212,11 +213,6 @@ def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[Rea
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
         decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))
     return decisions
-
-
-def _show_cell(values: pd.Series) -> str:
-    present = values.dropna()
-    return shorten(str(present.iloc[0]), 100) if len(present) else ""
 
 
 def _show_values(values: pd.Series) -> str:

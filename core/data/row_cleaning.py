@@ -70,8 +70,10 @@ def clean_rows(
     if layout.task != "tokens":
         kept["text"], repaired = _resolve_escaped(kept["text"])
         repaired += _find_lost(kept["text"])
-    found = [*of_labels, *left_out, *_describe_pairs(layout, kept), *repaired]
-    return kept, found + _describe_labels(frame, layout, kept["label"])
+    columns = f"'{shorten(layout.text)}' and '{shorten(layout.pair)}'"
+    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
+    pairs = list_finding("pairs", "note", len(kept) if layout.pair else 0, message)
+    return kept, [*of_labels, *left_out, *pairs, *repaired, *_describe_labels(frame, layout, kept["label"])]
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
@@ -174,12 +176,6 @@ def _resolve_escapes(text: str) -> str:
         for part in split_pair(text) or [text]
     ]
     return join_pair(*parts) if len(parts) == 2 else replace_sign(parts[0])
-
-
-def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
-    columns = f"'{shorten(layout.text)}' and '{shorten(layout.pair)}'"
-    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
-    return list_finding("pairs", "note", len(rows) if layout.pair else 0, message)
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:

@@ -184,7 +184,7 @@ def _stream_lines(decoded: _DecodedFile) -> Rows:
 
 def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
     like = parse_table(sample, *asked, file=decoded.file)
-    if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
+    if len(like.rows) == 1 < len(like.columns) and not (like.head.named or asked[1] or text):
         raise DataError(ALONE, file=decoded.file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
     fields = [pa.field(name, pa.string()) for name in like.columns]

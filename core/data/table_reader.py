@@ -195,7 +195,7 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     decisions, findings = describe_table(parsed, settings.get("quoting", ""))
     findings += conll.find_word_tags(text) if parsed.delimiter == "\t" else []
     kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")
-    table = RawTable(frame, kind, "", parsed.delimiter, parsed.quoted, parsed.header, tuple(findings))
+    table = RawTable(frame, kind, "", parsed.delimiter, parsed.quoted, parsed.head.named, tuple(findings))
     return dataclasses.replace(table, decisions=tuple(decisions))
 
 

@@ -71,17 +71,14 @@ class _Tree:
             if event.tag not in (None, "!", _TEXT):
                 self._raise_error(f"the tag {event.tag!s:.60} is not read; take it out", event)
             inside, name = self.open[-1]
-            if isinstance(inside, dict) and not name:
-                name.append(self._read_name(event, inside))
-            else:
+            if not isinstance(inside, dict) or name:
                 self._add_value(event, inside, name)
-
-    def _read_name(self, event: yaml.Event, group: dict[str, Any]) -> str:
-        if not isinstance(event, yaml.ScalarEvent):
-            self._raise_error("a name is a text, and this is a group or a list", event)
-        if event.value in group:
-            self._raise_error(f"{event.value:.80} stands here twice", event)
-        return str(event.value)
+            elif not isinstance(event, yaml.ScalarEvent):
+                self._raise_error("a name is a text, and this is a group or a list", event)
+            elif event.value in inside:
+                self._raise_error(f"{event.value:.80} stands here twice", event)
+            else:
+                name.append(str(event.value))
 
     def _add_value(self, event: yaml.Event, inside: dict[str, Any] | list[Any], name: list[str]) -> None:
         group: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []

@@ -63,12 +63,8 @@ def select_reported(
 ) -> tuple[ReportedNumber, ...]:
     """Return the reported numbers that match all arguments, in the order of the tables; an empty argument matches any.
 
-    Args:
-        paper: A key of `PAPERS`, e.g. `ndt`.
-        dataset: As the paper names it, e.g. `SST-2`.
-        metric: accuracy, f1, auc, lambda, params …
-        model: As the paper names it, e.g. `NDT`.
-        variant: Row of the table, e.g. `[0,1] N=3`.
+    `paper` is a key of `PAPERS`; data set, model and variant (a row of the table) are named as in the paper; `metric`
+    is accuracy, f1, auc, lambda, params …
     """
     wanted = {"paper": paper, "dataset": dataset, "metric": metric, "model": model, "variant": variant}
     asked = {name: value for name, value in wanted.items() if value}

@@ -18,7 +18,7 @@ ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 e
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";", "|", "|||", "::"])
 def test_the_delimiter_is_found(delimiter):
     parsed = parse_table("\n".join(delimiter.join(row) for row in ROWS))
-    assert parsed.delimiter == delimiter and parsed.header
+    assert parsed.delimiter == delimiter and parsed.head.named
     assert parsed.columns == ("text", "label") and parsed.rows[0] == list(ROWS[1])
 
 
@@ -77,7 +77,7 @@ def test_headers_are_detected(rows, expected):
 @pytest.mark.parametrize(("header", "columns", "rows"), [("yes", ("good", "fine"), 1), ("no", ("0", "1"), 2)])
 def test_the_header_setting_overrides_detection(header, columns, rows):
     parsed = parse_table("good,fine\nbad,dull\n", ",", header)
-    assert (parsed.header, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
+    assert (parsed.head.named, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
 
 
 field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
@@ -92,7 +92,7 @@ def test_fully_quoted_csv_is_read_back(count):
         out = io.StringIO()
         csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
         parsed = parse_table(out.getvalue(), delimiter)
-        assert parsed.header and [tuple(row) for row in parsed.rows] == rows
+        assert parsed.head.named and [tuple(row) for row in parsed.rows] == rows
 
     holds()
 

@@ -77,12 +77,9 @@ def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
 def draw_sentences(neutral: bool) -> Mapping[str, tuple[ComposedSentence, ...]]:
     """Draw all sentences of the built-in corpus by split, shuffled, with or without neutral ones; takes 1.5 seconds."""
     taken: set[str] = set()
-    splits: dict[str, list[ComposedSentence]] = {}
-    for split, count in ROWS.items():
-        splits[split] = _draw_split(split, SHARES, count, taken)
-    if neutral:
-        for split, count in ROWS.items():
-            splits[split] += _draw_split(split, NEUTRAL_SHARES, count // 4, taken)
+    splits = {split: _draw_split(split, SHARES, count, taken) for split, count in ROWS.items()}
+    for split, count in ROWS.items() if neutral else ():
+        splits[split] += _draw_split(split, NEUTRAL_SHARES, count // 4, taken)
     for split, rows in splits.items():
         Random(f"{SEED} order {split}").shuffle(rows)
     return {split: tuple(rows) for split, rows in splits.items()}
