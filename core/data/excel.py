@@ -145,9 +145,8 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
                 file=file,
             )
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
-    listed = [(each, "") for each in visible] + [
-        (each, " (hidden)") for each in sheets if each.sheet_state != "visible"
-    ]
+    hidden = [(each, " (hidden)") for each in sheets if each.sheet_state != "visible"]
+    listed = [*((each, "") for each in visible), *hidden]
     others = [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]
     if not others:
         return found, []

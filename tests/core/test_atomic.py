@@ -10,7 +10,7 @@ from core.data.uploads import keep_choice, keep_file, list_choices, read_choice
 from core.exceptions import StorageError
 
 
-@pytest.mark.parametrize("name", ["run.json", "ä" * 127])  # as long as a file system allows
+@pytest.mark.parametrize("name", ["run.json", "ä" * 127])  # the longest name that file systems allow
 def test_writing_replaces_the_file_and_leaves_no_temporary_file(tmp_path, name):
     path = tmp_path / name
     atomic.write_text(path, "old")
@@ -47,7 +47,7 @@ def test_write_errors_keep_the_old_file_and_suggest_a_remedy(tmp_path, monkeypat
 
 
 def run_threads(threads, work):
-    """Call `work(number)` in many threads behind one barrier; what any of them raised."""
+    """Call `work(number)` in many threads at once, and return the errors."""
     start, failed = threading.Barrier(threads), []
 
     def begin(number):

@@ -1,4 +1,4 @@
-"""Files that can be made again: within a size, and never in the way."""
+"""Cache files: limited in size, and errors are only logged."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Settings: text becomes typed values, a slip is refused by its name before anything starts."""
+"""Settings: text becomes typed values, and errors name the setting."""
 
 import json
 
@@ -149,7 +149,9 @@ def test_contradicting_settings_are_refused_with_a_valid_choice(name):
 
 
 def test_portions_are_refused_for_new_runs_with_batch_normalization():
-    assert compose("cnn", {"training.portions": 4}).training.portions == 4  # its convolutions have no batch norm
+    assert (
+        compose("cnn", {"training.portions": 4}).training.portions == 4
+    )  # its convolutions have no batch normalisation
     recorded = to_dict(compose("inceptive-64"))
     recorded["training"]["portions"] = 4
     assert from_dict(recorded).training.portions == 4
@@ -188,13 +190,13 @@ def test_flattened_settings_include_every_setting():
         ("sentiformer", "imdb", {"text.max_length": "64"}, "text.max_length", 64),
         ("lexicon", "sst2", {}, "text.min_freq", 1),
         ("vanilla", "nsmc", {}, "text.tokenizer", "bpe"),
-        # What a paper reports of a data set is of its own models.
+        # Reported results are for the paper's own models.
         ("ndt-01-n3", "sst2", {}, "text.min_freq", 5),
         ("cnn", "sst2", {}, "text.min_freq", 2),
         ("sentiformer", "twitter_financial", {}, "text.min_freq", 2),
         ("cnn", "twitter_financial", {}, "text.normaliser", "tweet"),
         ("vanilla", "twitter_financial", {}, "text.normaliser", "tweet"),
-        # What others are measured with reads every data set alike.
+        # Baselines read every data set in the same way.
         ("tfidf-logreg", "sst2", {}, "text.min_freq", 2),
         ("tfidf-logreg", "sst2", {"text.min_freq": "5"}, "text.min_freq", 5),
         ("tfidf-nb", "sentiment140", {}, "text.normaliser", "lower"),

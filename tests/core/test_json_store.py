@@ -1,4 +1,4 @@
-"""Stored JSON: a value has the shape of its type, or a sentence names the field, what stands there and what should."""
+"""Stored JSON: a value matches its type, or a message names the field, its value and what was expected."""
 
 import dataclasses
 import json

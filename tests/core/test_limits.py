@@ -1,4 +1,4 @@
-"""Quotas of a server: what the environment says, and that a class stays below."""
+"""Quotas of a server: set by environment variables, and high enough for a class."""
 
 from pathlib import Path
 

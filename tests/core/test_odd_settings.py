@@ -1,4 +1,4 @@
-"""Whatever is typed as a setting: it is taken, or a sentence of sane length says what is wrong with it."""
+"""Odd values of settings: each is accepted, or refused with a short sentence."""
 
 import math
 import random
@@ -59,7 +59,7 @@ def test_dropout_just_below_one_gives_finite_values():
 
 @pytest.mark.parametrize("device", ["cuda:128", "cuda:256", "cuda:999"])
 def test_missing_devices_are_named_as_typed(device):
-    """torch keeps eight bits of the number: cuda:999 becomes cuda:-25 there, and cuda:256 cuda:0."""
+    """In torch, which keeps eight bits of the number, cuda:999 is cuda:-25 and cuda:256 is cuda:0."""
     compose("vanilla", {"training.device": device})
     with pytest.raises(ConfigError, match=f"training.device={device}: this machine has"):
         choose_device(device)

@@ -1,4 +1,4 @@
-"""Paths from outside: regular files of a decent size, where they may lie, and one sentence for each refusal."""
+"""Paths from outside: regular files of limited size in allowed folders, with one sentence for each refusal."""
 
 import os
 import socket

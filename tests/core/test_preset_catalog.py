@@ -1,4 +1,4 @@
-"""Presets found by paper and shown whole."""
+"""Presets by paper and in detail."""
 
 import pytest
 from structures import STRUCTURES
@@ -56,7 +56,7 @@ def test_parameters_of_parts_add_up_and_the_nearest_preset_is_named():
 
 @pytest.mark.slow
 def test_every_model_setting_is_used_by_a_preset_or_trial():
-    """A preset or a recipe changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
+    """A preset or recipe changes it, a deviation from a paper names it, or a trial suggests it."""
     usual = flatten_config(compose("vanilla"))
     used = {
         name
@@ -68,7 +68,7 @@ def test_every_model_setting_is_used_by_a_preset_or_trial():
     used |= {name for recipe in RECIPES.values() for name in recipe.settings}
     tried = [each["set"].split() for preset in PRESETS for each in preset_catalog.suggest_trials(preset)]
     used |= {name for settings in tried for name in parse_settings(settings)}
-    # By whoever trains a pretrained encoder, and by whoever has a lexicon besides VADER's.
+    # Settings for pretrained encoders, and for lexicons other than VADER.
     named = {"model.backbone", "model.attention.lexicons"}
     assert {name for name in usual if name.startswith("model.")} <= used | named
 

@@ -1,4 +1,4 @@
-"""Recipes: settings above data and preset, below a person's."""
+"""Recipes override data and preset, and the user's settings override recipes."""
 
 import pytest
 from structures import STRUCTURES

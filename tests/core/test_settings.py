@@ -1,4 +1,4 @@
-"""What is declared beside a setting: its words, its range, and what it needs to do anything."""
+"""Declarations of settings: words, range and conditions."""
 
 import dataclasses
 import math
@@ -79,7 +79,7 @@ def test_an_open_end_is_outside_its_range(within, inside, outside, said):
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-hadamard", "cnn", "lexicon"])
 def test_refused_settings_are_those_that_the_page_hides(preset):
-    """One rule: a setting with an effect is never refused for having none."""
+    """A setting with an effect is never refused for having none."""
     model = compose(preset).model
     for name, found in SETTINGS.items():
         other = next((choice for choice in found.choices if choice != str(found.default).lower()), "0.5")

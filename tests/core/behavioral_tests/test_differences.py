@@ -1,4 +1,4 @@
-"""Differences of failure rates: Newcombe's interval, a p that agrees with it, Holm over all that stand together."""
+"""Differences of failure rates: Newcombe's interval, a p-value that agrees with it, Holm's correction."""
 
 import math
 
@@ -48,7 +48,7 @@ def test_the_interval_excludes_0_exactly_if_p_is_below_its_level(alpha):
 
 
 def make_result(name, suite, failed):
-    """A run that fails the first cases of each test, as many as `failed` says."""
+    """Return a run that fails the first `failed` cases of each test."""
     wrong = {case.texts[0] for test, most in zip(suite.tests, failed, strict=True) for case in test.cases[:most]}
     sides = {"bad": "negative", "good": "positive"}
     return judge_cases(
@@ -57,7 +57,7 @@ def make_result(name, suite, failed):
 
 
 def test_holm_finds_what_bonferroni_finds_and_more():
-    """Of ten capabilities eight differ plainly, so that the ninth need pass a half of 5 % and no tenth."""
+    """Eight of ten capabilities differ clearly, so the ninth must be below 5 % / 2, not 5 % / 10."""
     cases = [tuple(SuiteCase((f"{t} {n}",), ("positive",), f"{t} {n}") for n in range(40)) for t in range(10)]
     tests = (SuiteTest(f"t{number}", f"c{number}", "minimum", own) for number, own in enumerate(cases))
     suite = Suite("ours", tuple(tests))

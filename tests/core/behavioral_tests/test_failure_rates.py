@@ -8,7 +8,7 @@ from core.behavioral_tests.failure_rates import count_consistent, count_failures
 
 
 def marks(failed, n, template="t"):
-    """n cases of a template, the first of which fail."""
+    """Return n cases of a template, of which the first ones fail."""
     return [(template, number >= failed) for number in range(n)]
 
 

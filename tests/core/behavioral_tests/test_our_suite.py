@@ -1,4 +1,4 @@
-"""The suite that comes with Sentiscope: large enough, nothing twice, everything can be asked."""
+"""The built-in suite: large enough, without repetition, usable for every run."""
 
 from collections import Counter
 

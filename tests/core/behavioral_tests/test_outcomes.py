@@ -1,4 +1,4 @@
-"""Which answers pass, on answers that are known."""
+"""Passing and failing cases for known predictions."""
 
 import pytest
 
@@ -12,7 +12,7 @@ FIVE = find_polarities("run", ("very negative", "negative", "neutral", "positive
 
 
 def judge_answers(kind, cases, answers, sides=BINARY, **more):
-    """Whether each case is passed by a run that gives these probabilities to these texts."""
+    """Return whether a run with these probabilities passes each case."""
     suite = Suite("s", (SuiteTest("t", "c", kind, tuple(cases), **more),))
     return judge_cases("run", suite, sides, [answers[text] for text in suite.texts]).passed["t"]
 

@@ -1,4 +1,4 @@
-"""A run is asked once; what it said is kept beside the machine's other results."""
+"""Predictions of a run on a suite are computed once and cached."""
 
 import dataclasses
 from pathlib import Path

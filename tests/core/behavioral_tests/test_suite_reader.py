@@ -1,4 +1,4 @@
-"""Suites as files: what is no suite is refused with the line or the field; a table is one too."""
+"""Suites in YAML and tables; other files are refused with the line or field."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_suites_with_too_many_cases_are_refused_before_prediction(monkeypatch):
 
 @pytest.mark.slow
 def test_suites_of_millions_of_sentences_are_refused_early(monkeypatch):
-    """Of each test at most `most` × texts are made, and no test after the one with which it is too much."""
+    """At most `most` × texts are built for each test, and no test after the one that exceeds the limit."""
     made = []
     monkeypatch.setattr(
         "core.behavioral_tests.case_builder.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
@@ -74,7 +74,7 @@ def test_suites_of_millions_of_sentences_are_refused_early(monkeypatch):
 
 
 def test_yaml_words_follow_the_core_schema():
-    """No `yes` becomes a truth, no `12:30` a number and no date a date; what is in quotes is a text."""
+    """`yes`, `12:30` and dates stay texts, and quoted words too."""
     written = "{a: [yes, no, on, 2026-11-26, 12:30, 0x1f, 1_000, '7', \"null\", !!str 5, << , =]}"
     suite = parse_suite(f"name: 'true'\nslots: {written}\ntests:\n{ONE}".encode(), "my.yaml")
     assert suite.name == "true"

@@ -1,4 +1,4 @@
-"""Files with a word and its tag a line: how they are known, what is read, repaired and refused."""
+"""CoNLL files: how they are recognised, read, repaired and refused."""
 
 import pytest
 from named_words import write_conll

@@ -1,4 +1,4 @@
-"""Counter-examples join the training split and nothing else."""
+"""Counterexamples are added to the training split only."""
 
 import json
 

@@ -157,7 +157,7 @@ def test_each_line_of_a_class_file_is_a_text(tmp_path):
 
 
 def write_remarks(folder, **names):
-    """Write a file for each remark into the folder of its class, which may have other names."""
+    """Write a file for each remark into the folder of its class; `names` renames the folders."""
     for n, (text, label) in enumerate(make_remarks()):
         place = folder / names.get(label, label)
         place.mkdir(parents=True, exist_ok=True)

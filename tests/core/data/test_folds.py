@@ -1,4 +1,4 @@
-"""Cross-validation: each labelled row is tested once, and the test split that a data set came with is not looked at."""
+"""Cross-validation: each labelled row is tested once, and a given test split is not used."""
 
 import pandas as pd
 import pytest

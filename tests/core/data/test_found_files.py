@@ -1,4 +1,4 @@
-"""Files as people have them: what is read of each, or the sentence of refusal; none is read wrongly in silence."""
+"""Files as users have them: each is read correctly or refused with a sentence."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ HEADER = ("text", "label")
 
 
 def make_remarks(ending="", count=60):
-    """Texts and their labels, which take turns."""
+    """Return texts with alternating labels."""
     opinions = (("was a let-down", "bad"), ("made my day", "good"))
     found = [(PLACES[n % len(PLACES)], n, *opinions[n % 2]) for n in range(count)]
     return [(f"{place} {opinion}, number {n}{ending}", label) for place, n, opinion, label in found]
@@ -23,7 +23,7 @@ def lines(rows, mark="\t", header=HEADER):
 
 
 def format_rows(header, form, rows=None, first=1):
-    """A line below the header for each row, from its number, text and label."""
+    """Format a header and a line for each row, from its number, text and label."""
     return "\n".join([header, *(form.format(n, *row) for n, row in enumerate(rows or PLAIN, first))])
 
 
@@ -33,7 +33,7 @@ def quote_rows(rows, sign='""', mark=",", header="text,label"):
 
 
 def labeled(labels, name="label"):
-    """A table whose labels take turns; of 60 rows, or of as many as there are labels."""
+    """Write a table with alternating labels, of 60 rows or one for each label."""
     rows = make_remarks(count=max(60, len(labels)))
     return lines([(text, labels[n % len(labels)]) for n, (text, _) in enumerate(rows)], header=("text", name))
 
@@ -65,13 +65,13 @@ POINTS = {"verified": lambda n: n % 3 == 0, "points": lambda n: n % 5}
 
 @dataclass(frozen=True)
 class File:
-    """The content of a file and what is read of it, or the sentence with which it is refused."""
+    """The content of a file with the expected result, or the expected refusal."""
 
     content: str | bytes
     kinds: str = ""
-    """Of the findings, but for those that every small file has."""
+    """The kinds of findings, without those that every small file has."""
     classes: dict[str, int] | tuple[int, int] = (30, 30)
-    """Rows of each, or of `bad` and `good`."""
+    """Rows by class, or the rows of `bad` and `good`."""
     columns: str = "text, label"
     encoding: str = "utf-8"
     refused: str = ""
@@ -136,7 +136,7 @@ FILES = {
         add_columns(POINTS, "words"), "label-guessed", {str(n): 12 for n in range(5)}, "words, points"
     ),
 }
-"""By what is odd about a file."""
+"""Oddity → file."""
 COMMON = {"small", "duplicate"}
 
 

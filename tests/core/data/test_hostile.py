@@ -1,4 +1,4 @@
-"""Files made to break or to exhaust whoever reads them: each is read, or refused with a sentence that says why."""
+"""Hostile files: each is read, or refused with a sentence that says why."""
 
 import io
 import json
@@ -37,12 +37,12 @@ def table(folder, lines):
 
 
 def fill_rows(rows):
-    """Rows of a sheet, each from its number, text and label, below a header."""
+    """Return the XML of a header and rows, each built from its number, text and label."""
     return "".join(f'<row r="{n}">{rows(n, *row)}</row>' for n, row in enumerate([("text", "label"), *ROWS], 1))
 
 
 def workbook(sheet, **replaced):
-    """An Excel file whose first sheet, or another part, is the given XML."""
+    """Write an Excel file whose first sheet, or another part, is the given XML."""
     plain, out = io.BytesIO(), io.BytesIO()
     openpyxl.Workbook().save(plain)
     parts = {SHEET: sheet, **replaced}
@@ -100,7 +100,7 @@ def test_too_large_files_are_refused(monkeypatch, tmp_path):
 
 
 def test_only_regular_files_are_opened(tmp_path):
-    os.mkfifo(tmp_path / "pipe")  # opened plainly it would wait for ever
+    os.mkfifo(tmp_path / "pipe")  # a plain open would block for ever
     for path in (Path("/dev/zero"), tmp_path / "pipe"):
         with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
             inspect_file(path)

@@ -1,4 +1,4 @@
-"""Where the labels of a table stand, and how several of them are written; texts and labels are made up."""
+"""Label columns of a table, and the forms of several labels; all texts are invented."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_several_labels_are_read_from_lists_and_separated_words(tmp_path, name, 
     assert list(file.rows["label"]) == expected
     kinds = {finding.kind: finding.count for finding in file.report.findings}
     assert kinds["several-labels"] == 8
-    # An empty list says "none of them"; an empty cell says nothing and is left out.
+    # An empty list means no label applies; a row with an empty cell is left out.
     assert kinds.get("missing-label", 0) == (0 if form == "list" else 4)
 
 
@@ -77,7 +77,7 @@ def test_label_columns_are_preferred_to_0_1_columns(tmp_path):
     frame = pd.DataFrame({"text": texts(), "labels": [list(row) for row in rows()], **make_bits("y_")})
     file = read_frame(tmp_path / "a.parquet", frame)
     assert file.report.label == "labels"
-    assert list(file.rows.columns) == ["text", "label"]  # the same again is no column of the data
+    assert list(file.rows.columns) == ["text", "label"]  # a repeated label column is no data column
     path = tmp_path / "a.csv"
     pd.DataFrame({"text": texts(), "calm": [0, 1] * 12, "joy": [1, 0] * 12, "sad": [0, 0, 1] * 8}).to_csv(path)
     found = {finding.kind: finding.message for finding in inspect_file(path).findings}

@@ -161,7 +161,7 @@ def test_missing_data_sets_in_the_data_folder_are_reported(tmp_path, monkeypatch
 
 
 def write_stars(path, **settings):
-    """Texts of 1 to 5 stars and of −1, twelve each, as they are read with these settings."""
+    """Load texts of 1 to 5 stars and of −1, twelve each, with these settings."""
     rows = [f"text {n} of {star},{star}" for n in range(12) for star in (1, 2, 3, 4, 5, -1)]
     path.write_text("text,stars\n" + "\n".join(rows) + "\n")
     return load_dataset(DataConfig(name=str(path), **settings))
@@ -215,7 +215,7 @@ def test_known_scales_are_ordered_unless_renamed():
 
 @pytest.fixture(scope="module")
 def read_reviews(tmp_path_factory):
-    """A file of 200 rows without splits, read once; the last three are the only ones of their class."""
+    """A file of 200 rows without splits; only the last three are of the class `rare`."""
     random = np.random.default_rng(4)
     labels = [*random.choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
     texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
@@ -273,7 +273,7 @@ def test_rare_labels_are_in_every_split_of_multilabel_data(tmp_path):
 
 @pytest.mark.parametrize(
     ("chosen", "digest"),
-    [  # made before there was a second rule
+    [  # computed before there was a second rule
         ({}, "87377c747692272d"),
         ({"order": "rare,bad,fine,good"}, "ca9598614d8a5ac2"),
         ({"rename": "fine=good,rare="}, "156329f8bab9fb8e"),

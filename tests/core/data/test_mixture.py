@@ -1,4 +1,4 @@
-"""Several named data sets as one, and training texts kept apart."""
+"""Mixtures of named data sets, and removal of training texts."""
 
 import json
 
@@ -17,7 +17,7 @@ CLASSES = {"imdb": ("negative", "positive"), "sst2": ("negative", "positive"), "
 
 
 def write_set(stem, count, classes):
-    """Texts that every normaliser tells apart: to the coarsest, numbers are no words."""
+    """Texts that differ after every normalisation; the coarsest one removes numbers."""
     names = ["".join("abcdefghij"[int(digit)] for digit in str(number)) for number in range(count)]
     labels = [number % classes for number in range(count)]
     return pd.DataFrame({"text": [f"{stem} {name}" for name in names], "label": labels, stem: 1})
@@ -35,7 +35,7 @@ def sets():
 
 @pytest.fixture
 def one(sets):
-    """What loads one set."""
+    """Return a function that loads one data set."""
     return lambda config: sets[config.name]
 
 

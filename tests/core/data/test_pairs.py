@@ -1,4 +1,4 @@
-"""Two texts a row: found by the names of their columns or named, joined in every row, refused where one is missing."""
+"""Text pairs: columns found by name or setting, joined in every row, refused if a text is missing."""
 
 import pandas as pd
 import pytest

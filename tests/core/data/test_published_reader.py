@@ -79,7 +79,7 @@ def test_every_published_layout_loads(name, tmp_path, monkeypatch):
     assert data.classes == (("negative", "positive") if name == "sentiment140" else named)
     assert first is None or data.splits["test"]["text"][0] == first
     assert check_availability(SOURCES[name]).state == "found, as published"
-    assert any("are published" in note for note in data.notes)  # a tiny file is not the whole of it
+    assert any("are published" in note for note in data.notes)  # the tiny file is incomplete
     assert PUBLISHED[name].checked in data.source
 
 

@@ -1,4 +1,4 @@
-"""Small look-alikes, in our own words, of the shapes in which people hand in labelled texts."""
+"""Small copies, in our own words, of the shapes of users' files."""
 
 import json
 
@@ -344,7 +344,7 @@ def test_json_after_a_comment_is_refused_as_json(tmp_path):
 
 @pytest.mark.parametrize("line", ['"{:<8}","{}"', "{},INFO     {}"])
 def test_padded_cells_are_not_fixed_width_columns(tmp_path, line):
-    """As a database writes them, and as a log does."""
+    """The shapes are a database export and a log."""
     rows = [line.format(("bad", "good")[n % 2], text) for n, text in enumerate(texts(30))]
     assert inspect_file(write(tmp_path / "a.csv", "\n".join(["label,text", *rows]))).classes == {"bad": 15, "good": 15}
 

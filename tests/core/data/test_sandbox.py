@@ -1,4 +1,4 @@
-"""Files read in another process: the same answers as in this one, within memory and time."""
+"""Files read in another process: the same results as here, within memory and time limits."""
 
 import json
 
@@ -91,7 +91,7 @@ def test_memory_limits_give_a_message_for_folders_and_archives(monkeypatch, tmp_
 
 @pytest.mark.slow
 def test_the_time_limit_gives_a_message(monkeypatch, tmp_path):
-    """Three million cells of one word: some kilobytes, and far more than a second to look at."""
+    """Three million equal cells: some kilobytes that take far more than a second to read."""
     path = tmp_path / "a.parquet"
     words = {f"c{n}": pa.array(["a b", "c"] * 500_000).dictionary_encode() for n in range(10)}
     pq.write_table(pa.table(words), path)

@@ -1,4 +1,4 @@
-"""Every shape in which a tool writes labelled texts: what is read of it, or why it is refused."""
+"""Exports of annotation tools: what is read from each shape, or why it is refused."""
 
 import gzip
 import json
@@ -17,13 +17,13 @@ from core.data.stream import stream_rows
 from core.exceptions import DataError
 
 OF_ALL = {"small", "small-class", "duplicate", "several-labels"}
-"""Findings that say nothing of a shape."""
+"""Findings that do not depend on the shape."""
 GOOD_ONES = [shape for shape in SHAPES if not shape.refused]
 BAD_ONES = [shape for shape in SHAPES if shape.refused]
 
 
 def write_shape(shape, folder):
-    """Write a shape, or that of a name, into a folder."""
+    """Write a shape, given itself or its name, into a folder."""
     shape = next(each for each in (*FOLDERS, *SHAPES) if shape in (each, each.name))
     shape.write(folder / shape.name)
     return folder / shape.name

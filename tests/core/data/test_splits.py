@@ -71,7 +71,7 @@ def test_split_sizes_equal_those_of_the_papers(rows, shares, sizes):
 def test_the_order_is_platform_independent_and_uses_the_rarest_label():
     assert list(order_stratified(np.array([0, 0, 0, 0, 1, 1, 0, 1]), 7)) == [2, 4, 0, 6, 5, 1, 7, 3]
     has = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]])
-    # Rows with each label: 5, 3, 2. A row without any is a stratum of its own.
+    # Rows with each label: 5, 3, 2. Rows without labels are their own stratum.
     assert list(find_strata(has)) == [1, 0, 2, 3, 2, 1]
 
 

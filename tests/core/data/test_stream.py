@@ -1,4 +1,4 @@
-"""Rows of a file without labels, one after the other: every column, in order, or a sentence about the row."""
+"""Streams of unlabelled rows: every column in order, or an error that names the row."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tables that are written a batch at a time, whole or not at all."""
+"""Tables written in batches, completely or not at all."""
 
 import json
 

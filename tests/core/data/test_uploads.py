@@ -1,4 +1,4 @@
-"""A person's own files: kept by content, named harmlessly, read back with distrust."""
+"""Uploaded files: stored by content under safe names, and validated when read."""
 
 import hashlib
 import json

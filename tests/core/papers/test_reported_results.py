@@ -1,4 +1,4 @@
-"""The papers' numbers: all there, and found for the run they answer to."""
+"""Reported results: complete, and found for the corresponding run."""
 
 import itertools
 from collections import Counter
@@ -17,7 +17,7 @@ RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"
 
 
 def drift(constraint, *datasets, layer=None):
-    """Reported value less the value that our rule starts at, for each lambda of the tables."""
+    """Return the reported value minus our initial value for each lambda of the tables."""
     return [
         row.value - compute_initial_lambda(constraint, row.layer, row.component)
         for row in select_reported(paper="ndt", metric="lambda")

@@ -1,4 +1,4 @@
-"""The built-in corpus: its texts are frozen, its classes are views of one scale, and what training never shows."""
+"""The built-in corpus: frozen texts, classes of one scale, and items held out from training."""
 
 import functools
 import hashlib
@@ -19,16 +19,16 @@ from core.data.sources.builtin.lexicon import is_held_out, list_domains
 from core.data.sources.builtin.sentence_templates import read_frames
 from core.exceptions import ConfigError
 
-pytestmark = pytest.mark.slow  # draws the corpus in all its views
+pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes
 
 GENERATED = ("train", "validation", "test")
 FROZEN = "093defb64802b213c2de8c87719c0a57d12c6fbbb26cf8a719e5eb599f12c66a"
-"""SHA-256 of all rows of all splits with all columns, of five classes; what else was promised of them stays true."""
+"""SHA-256 of all rows and columns of all splits, with five classes."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def drawn():
-    """The sentences are drawn once with and once without score 0; three and five classes are views of the first."""
+    """Return the function that draws the sentences with or without score 0."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             sys.modules[generate_corpus.__module__], "draw_sentences", draw := functools.cache(draw_sentences)

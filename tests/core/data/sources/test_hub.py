@@ -1,4 +1,4 @@
-"""Downloads against a hub of our own on the loopback interface; the real one is never asked."""
+"""Downloads from our own hub on the loopback interface, never from the real one."""
 
 import hashlib
 import os
@@ -93,7 +93,7 @@ def hub():
 
 
 def run(names, url, home):
-    """What a process says that loads these data sets; the client library reads its variables when it is imported."""
+    """Return the output of a process that loads these data sets; a new process, as variables are read on import."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "SENTISCOPE_"))}
     environment |= {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "no_proxy": "*"}
     root = Path(__file__).parents[4]

@@ -1,4 +1,4 @@
-"""Everyday life: what was promised of its sentences, above all that nobody is judged on what stands in them."""
+"""The data set `life`: above all, no sentence resembles an evaluation sentence."""
 
 import re
 
@@ -42,7 +42,7 @@ def test_the_set_life_loads_with_its_own_splits():
 
 
 def test_no_sentence_resembles_an_evaluation_sentence():
-    """Neither three runs of four words in common nor half of all their words."""
+    """They share fewer than three runs of four words, and less than half of their words."""
     judged, ours = (
         [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
         [text for rows in life.read_splits().values() for text in rows["text"]],
@@ -55,11 +55,11 @@ def test_no_sentence_resembles_an_evaluation_sentence():
 
 
 def sizes(texts):
-    """How many different words each has."""
+    """Count the different words of each text."""
     return np.array([len(set(split_words(text))) for text in texts])
 
 
 def count_shared(some, others, parts):
-    """How many different parts each text of the one list has in common with each of the other."""
+    """Count the different parts that each text of one list shares with each text of the other."""
     counted = CountVectorizer(analyzer=lambda text: set(parts(text))).fit([*some, *others])
     return (counted.transform(some) @ counted.transform(others).T).tocoo()
