@@ -73,8 +73,8 @@ def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
         return rows
     if not any(kind in _VALUES for kind in kinds):
         found = ", ".join(map(shorten, map(replace_surrogates, sorted(kinds))))
-        tasks_ = plural(len(tasks), "Label Studio task")
-        raise DataError(f"a list of {tasks_} with annotations of the kind {found}, none of a text", file=file)
+        number = plural(len(tasks), "Label Studio task")
+        raise DataError(f"a list of {number} with annotations of the kind {found}, none of a text", file=file)
     rows = _flatten_single(rows, questions)
     note("label-studio", len(tasks), f"{plural(len(tasks), 'task')} of Label Studio, choices and ratings as labels")
     if unanswered:

@@ -79,12 +79,8 @@ def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> 
         inside = [part for each in inside for part in _list_parts(each)]
         if not inside:
             return value
-    raise DataError(
-        f"the cell is nested more than {MOST_NESTED} levels deep; write it as text",
-        file=file,
-        row=row,
-        field=replace_surrogates(field),
-    )
+    problem = f"the cell is nested more than {MOST_NESTED} levels deep; write it as text"
+    raise DataError(problem, file=file, row=row, field=replace_surrogates(field))
 
 
 def _list_parts(value: Any) -> Iterable[Any]:

@@ -133,12 +133,9 @@ def choose_columns(
         return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
     rows = len(frame)
     if len(columns) == 1 and not (text and label):
-        raise DataError(
-            f"{plural(rows, 'row')} with one column and no labels; if each file holds the texts of one class, put them "
-            "in one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with "
-            "data.delimiter",
-            file=file,
-        )
+        how = "if each file holds the texts of one class, put them in one folder as CLASS.txt (or NAME.CLASS) and give "
+        how += "the folder, else name the delimiter with data.delimiter"
+        raise DataError(f"{plural(rows, 'row')} with one column and no labels; {how}", file=file)
     if rows == 1 and not label and columns[0].name == "0":  # the columns are numbered, so there is no header
         raise DataError(ALONE, file=file)
     text_column = _find_named(columns, text, "text", file) if text else None

@@ -118,11 +118,8 @@ def decode_line(line: bytes, encoding: str) -> str:
 
 def _refuse_binary(text: str, file: str) -> None:
     if "\0" in text or len(_CONTROL.findall(text[:1_000_000])) > _MOST_CONTROL * min(len(text), 1_000_000):
-        raise DataError(
-            "this is not a text file; give CSV, TSV, JSON, JSON Lines, XLSX, Parquet or plain text "
-            "(or name its encoding with data.encoding)",
-            file=file,
-        )
+        formats = "CSV, TSV, JSON, JSON Lines, XLSX, Parquet or plain text (or name its encoding with data.encoding)"
+        raise DataError(f"this is not a text file; give {formats}", file=file)
 
 
 def replace_surrogates(text: str) -> str:
@@ -211,11 +208,9 @@ def _decode_legacy(data: bytes, file: str) -> DecodedText:
         others = (found.encoding, *(f"utf-8+{each}" for each in found.others))
         return dataclasses.replace(several, others=others, proof=_find_excerpt(legacy, found.encoding))
     if not found.plausible:
-        raise DataError(
-            "its encoding is unknown: it is not UTF-8, and no other encoding gives words of a language; if you know "
-            f"it, name it with data.encoding (perhaps {', '.join((found.encoding, *found.others))})",
-            file=file,
-        )
+        problem = "its encoding is unknown: it is not UTF-8, and no other encoding gives words of a language"
+        hint = f"name it with data.encoding (perhaps {', '.join((found.encoding, *found.others))})"
+        raise DataError(f"{problem}; if you know it, {hint}", file=file)
     encoding = _choose_western(data) if found.encoding == "cp1252" else found.encoding
     text = data.decode(encoding, "replace")
     return DecodedText(text, encoding, text.count("\ufffd"), found.others, _find_excerpt(legacy, encoding))

@@ -18,6 +18,7 @@ from core.formatting import count
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", "": "none"}
+QUOTE_TEXTS = "put texts that hold the delimiter into double quotes, or name another one with data.delimiter"
 QUOTINGS = tuple(filter(None, get_args(QuotingKind)))
 
 _LEAST_REGULAR = 0.9
@@ -94,11 +95,8 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
         raise DataError(problem + hint, file=file)
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
     if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
-        raise DataError(
-            f"the header has {count(len(rows[0]))} fields and most rows {count(width)}; put texts that hold the "
-            "delimiter into double quotes, or name another one with data.delimiter",
-            file=file,
-        )
+        problem = f"the header has {count(len(rows[0]))} fields and most rows {count(width)}"
+        raise DataError(f"{problem}; {QUOTE_TEXTS}", file=file)
     below = rows[head.begin :]
     ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
     kept = [row for row in below if len(row) == width] if ragged else below
@@ -128,12 +126,8 @@ def parse_rows(lines: Iterable[str], like: ParsedTable, *, file: str = "") -> It
         if number < 1 or is_repeated_header(row, like.head):
             continue
         if len(row) != len(like.columns):
-            raise DataError(
-                f"has {count(len(row))} fields and the others {count(len(like.columns))}; put texts that hold the "
-                "delimiter into double quotes, or name another one with data.delimiter",
-                file=file,
-                row=number,
-            )
+            problem = f"has {count(len(row))} fields and the others {count(len(like.columns))}"
+            raise DataError(f"{problem}; {QUOTE_TEXTS}", file=file, row=number)
         yield row
 
 

@@ -71,10 +71,8 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         book.close()
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
-        raise DataError(
-            f"this is a zip archive but not a readable Excel workbook ({what}); unpack it, or save it again as .xlsx",
-            file=file,
-        ) from None
+        problem = f"this is a zip archive but not a readable Excel workbook ({what})"
+        raise DataError(f"{problem}; unpack it, or save it again as .xlsx", file=file) from None
     width = max(map(len, rows))
     filled = [row + [None] * (width - len(row)) for row in rows]
     head = find_head(_to_words(filled[: HEADER_ROWS + 20]), width, header)
@@ -139,11 +137,9 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
         tables = [each for each, rows, columns in sizes if rows > 2 and columns > 1]
         texts = [f"'{shorten(each.title)}'" for each, rows, columns in sizes if rows > 2 and columns == 1]
         if len(texts) > 1 and not tables:
-            raise DataError(
-                f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])}); if each holds the texts "
-                "of one class, put all texts on one sheet, with the class in a second column",
-                file=file,
-            )
+            problem = f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])})"
+            how = "if each holds the texts of one class, put all texts on one sheet, with the class in a second column"
+            raise DataError(f"{problem}; {how}", file=file)
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
     hidden = [(each, " (hidden)") for each in sheets if each.sheet_state != "visible"]
     listed = [*((each, "") for each in visible), *hidden]
@@ -229,11 +225,8 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
         raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
-            ratio = part.file_size // max(1, part.compress_size)
-            raise DataError(
-                f"the part {part.filename} is packed {count(ratio)} to 1, as no filled sheet is; save the table as CSV",
-                file=file,
-            )
+            problem = f"the part {part.filename} is packed {count(part.file_size // max(1, part.compress_size))} to 1"
+            raise DataError(f"{problem}, as no filled sheet is; save the table as CSV", file=file)
 
 
 def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:

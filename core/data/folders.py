@@ -145,11 +145,8 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
     if len(set(names.values())) >= least:
         return read_class_files(folder, names, file, encoding)
     if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.list_files()):
-        raise DataError(
-            "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
-            "(positive.txt and negative.txt) in this folder",
-            file=file,
-        )
+        texts = "no text files named after classes (positive.txt and negative.txt) in this folder"
+        raise DataError(f"no train file (train.csv, .tsv, .jsonl, .parquet …) and {texts}", file=file)
     there = ", ".join(f"`{shorten(each.place.name)}`" for each in folder.list_folders()[:6])
     raise DataError(f"there is no data file in this folder{there and f'; in it: {there}'}", file=file)
 

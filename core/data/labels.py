@@ -211,10 +211,8 @@ def _refuse_scores(cells: Iterable[Any]) -> None:
     same_width = len(rows) > 1 < len(rows[0]) and len(set(map(len, rows))) == 1
     shares = any(len(row) > 1 and any(map(_SHARE.fullmatch, row)) for row in rows)
     if shares or (same_width and all(set(row) <= set(BITS) for row in rows)):
-        raise DataError(
-            f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]; write the names of a text's "
-            "labels, or give each class a column of 0 and 1"
-        )
+        problem = f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]"
+        raise DataError(f"{problem}; write the names of a text's labels, or give each class a column of 0 and 1")
     lists = (cell for cell in cells if isinstance(cell, (list, np.ndarray)) and len(cell) > 1)
     if any(all(isinstance(part, dict) and "score" in part for part in cell) for cell in lists):
         raise DataError("the cells hold a score for each label; write the labels that a text has")

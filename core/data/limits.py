@@ -63,14 +63,9 @@ def make_error(
     """
     most = getattr(get_limits(), name)
     unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
-    how = f" ({part})" if part else ""
-    return DataError(
-        f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
-        f"is started: {VARIABLE}={name}=…",
-        file=file,
-        row=row,
-        field=field,
-    )
+    how = f"Use a part of it{f' ({part})' if part else ''}, or raise the limit where Sentiscope is started"
+    problem = f"{found}; at most {count(most)} {unit} are read. {how}: {VARIABLE}={name}=…"
+    return DataError(problem, file=file, row=row, field=field)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -20,6 +20,7 @@ from core.formatting import count
 
 Row = tuple[str | None, ...]
 """A text, its class name, further columns."""
+_SAME_LINES = "each line of one belongs to the same line of the other"
 DELIMITERS = {"comma": ",", "tab": "\t"}
 
 
@@ -135,17 +136,11 @@ def _read_lines(split: PublishedSplit) -> Iterator[Row]:
         if label is None:
             if not text.strip() and not any(map(str.strip, first)):
                 break  # blank lines at the end
-            raise DataError(
-                f"has a label for {plural(number - 1, 'text')} and {texts.name} has more; each line of one belongs to "
-                "the same line of the other",
-                file=labels.name,
-            )
+            problem = f"has a label for {plural(number - 1, 'text')} and {texts.name} has more"
+            raise DataError(f"{problem}; {_SAME_LINES}", file=labels.name)
         yield text, _name_class(label, split, labels, number)
     if any(second):
-        raise DataError(
-            f"has more labels than {texts.name} has texts; each line of one belongs to the same line of the other",
-            file=labels.name,
-        )
+        raise DataError(f"has more labels than {texts.name} has texts; {_SAME_LINES}", file=labels.name)
 
 
 def _read_text(path: Path, encoding: str, newline: str) -> Iterator[str]:

@@ -116,11 +116,9 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
         inside = word.rstrip("),;]")
         closed = len(inside) > 1 and _QUOTES.get(inside[0]) == inside[-1]
         if ends and (word.count('"') % 2 or closed or '\\"' in word):
-            raise DataError(
-                f"the label {shorten(word)} begins or ends with a quote, so the file is quoted in a way that was not "
-                "understood; name it with data.quoting: double, backslash, single, curly or none",
-                file=file,
-            )
+            problem = f"the label {shorten(word)} begins or ends with a quote, so the file is quoted in a way that was"
+            how = "name it with data.quoting: double, backslash, single, curly or none"
+            raise DataError(f"{problem} not understood; {how}", file=file)
 
 
 def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
@@ -225,11 +223,8 @@ def _fold_label(label: str) -> str:
 
 def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
     if int((counts >= LEAST_PER_CLASS).sum()) < 2:
-        message = (
-            f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows; "
-            "training, validation and test each need some"
-        )
-        return [Finding("tiny", "refused", rows, message)]
+        message = f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows"
+        return [Finding("tiny", "refused", rows, f"{message}; training, validation and test each need some")]
     few = [f"{shorten(str(name))} ({number})" for name, number in counts.items() if number < FEW_PER_CLASS]
     message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
     small = f"only {plural(rows, 'row')}: scores will vary widely"

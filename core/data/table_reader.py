@@ -15,7 +15,7 @@ import pandas as pd
 from core.data import conll, limits
 from core.data.archives import GZIP, ZIP, UnpackedTable, is_archive, read_zipped_classes, unpack_gzip, unpack_zip
 from core.data.decoding import decode_bytes
-from core.data.delimited_text import parse_table
+from core.data.delimited_text import QUOTE_TEXTS, parse_table
 from core.data.excel import read_excel
 from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, refuse_findings, shorten
 from core.data.json_table import is_json, read_json
@@ -184,12 +184,8 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     parsed = parse_table(text, delimiter, header, settings.get("quoting", ""), file=file)
     every = len(parsed.rows) + len(parsed.ragged)
     if len(parsed.ragged) > 0.2 * every:
-        raise DataError(
-            f"{count(len(parsed.ragged))} of {count(every)} rows have another number of fields than the rest; "
-            "put texts that hold the delimiter into double quotes, or name another one with data.delimiter",
-            file=file,
-            row=parsed.ragged[0],
-        )
+        problem = f"{count(len(parsed.ragged))} of {count(every)} rows have another number of fields than the rest"
+        raise DataError(f"{problem}; {QUOTE_TEXTS}", file=file, row=parsed.ragged[0])
     cells = [[cell or None for cell in row] for row in parsed.rows]
     frame = pd.DataFrame(cells, columns=list(parsed.columns), dtype=object)
     decisions, findings = describe_table(parsed, settings.get("quoting", ""))

@@ -53,8 +53,7 @@ class PublishedLayout:
 
     def find_splits(self, folder: Path) -> dict[str, tuple[str, ...]]:
         """Return split → file names for the splits of a published data set that a folder has."""
-        found = {split: [file for file in files if (folder / file).is_file()] for split, files in self.files.items()}
-        return {split: files for split, files in self.files.items() if found[split]}
+        return {split: files for split, files in self.files.items() if any((folder / file).is_file() for file in files)}
 
     def describe_layout(self) -> str:
         """Describe the file layout of a published data set in a sentence without a full stop."""
