@@ -32,7 +32,7 @@ class Recipe:
 
 def _make_fine_tuning(each: FineTuning) -> Recipe:
     """Return the recipe that fine-tunes a pretrained encoder as a paper does."""
-    settings = {BACKBONE: each.backbone, **{name: each_setting.value for name, each_setting in each.settings.items()}}
+    settings = {BACKBONE: each.backbone, **{name: taken.value for name, taken in each.settings.items()}}
     return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
 
 
@@ -105,7 +105,7 @@ def apply_recipe(
     """
     given = dict(given or {})
     if not name:
-        return NO_RECIPE._replace(settings=given)
+        return AppliedRecipe("", given, {})
     wanted = {key: value for key, value in _find_recipe(name, preset).settings.items() if key not in given}
     if not compose(preset, given, suited).model.by_steps:
         return AppliedRecipe(name, given, dict.fromkeys(wanted, "this model is solved in one go, without steps"))
