@@ -29,7 +29,8 @@ def test_flips_and_spread_are_those_of_their_definition():
     flips, spread = mc_dropout.measure_spread(said, answers, chances)
     assert flips.tolist() == [0.0, 0.4] and spread[0] == 0
     assert spread[1] == pytest.approx(math.sqrt(0.6 * 0.4) * 0.5)  # two values, 0.5 apart, 3 to 2
-    assert mc_dropout.find_uncertain(np.array([0.19, 0.2, 0.0]), np.array([0.14, 0.0, 0.15])).tolist() == [
+    measured = {"flips": [0.19, 0.2, 0.0], "spread": [0.14, 0.0, 0.15]}
+    assert mc_dropout.find_uncertain(measured).tolist() == [
         False,
         True,
         True,
