@@ -45,7 +45,7 @@ def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
 def read_predictions(path: Path) -> pd.DataFrame:
     """Read the stored predictions of a split as a table; RunDamaged: the file cannot be read.
 
-    Where the run keeps no texts they are joined again from its data set; if that is not here, each text says so.
+    If the run stores no texts, they are read from its data set; without the data set they are placeholders.
     """
     try:
         table = data.parquet.read_parquet(path)
@@ -103,7 +103,7 @@ def list_embedded_splits(store: RunStore, run: str) -> list[str]:
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return a split's text embeddings (n, d) and true class numbers (n,), or (n, C) zeros and ones for multi-label.
 
-    Raises RunDamaged if a file is cut off, or they do not belong together.
+    Raises RunDamaged if a file is incomplete, or the files do not belong together.
     """
     import numpy as np
 
