@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.atomic import convert_os_errors, write_text
+from core.atomic import make_folder, write_text
 from core.data.counterexample_snapshot import NAME
 from core.data.table_writer import SEPARATOR
 from core.error_analysis.annotation_store import Ledger, get_timestamp
@@ -154,7 +154,6 @@ def write_copy(folder: Path) -> str:
     content = [{"text": text, "label": label} for text, label in rows]
     path = folder / FOLDER / f"{hash_value(content)[:16]}.json"
     if not path.is_file():
-        with convert_os_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_text(path, json.dumps(content, ensure_ascii=False, indent=1))
     return str(path.absolute())

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from core import json_store
-from core.atomic import convert_os_errors, write_text
+from core.atomic import convert_os_errors, make_folder, write_text
 from core.data.dataset import Task
 from core.data.findings import shorten
 from core.error_analysis.annotation_store import get_timestamp
@@ -147,9 +147,8 @@ def _clean_name(name: str) -> str:
 
 def _write_slice(store: RunStore, record: RunRecord, made: Slice) -> None:
     path = _get_path(store, record, made.name)
-    with convert_os_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(asdict(made), ensure_ascii=False, indent=1))
+    make_folder(path.parent)
+    write_text(path, json.dumps(asdict(made), ensure_ascii=False, indent=1))
 
 
 def _get_folder(store: RunStore, record: RunRecord) -> Path:

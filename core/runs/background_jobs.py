@@ -23,7 +23,7 @@ import msgspec
 import psutil
 
 from core import json_store
-from core.atomic import convert_os_errors, write_text
+from core.atomic import convert_os_errors, make_folder, write_text
 from core.exceptions import RunDamaged, SentiscopeError
 from core.json_store import Seconds
 from core.runs import queue
@@ -73,8 +73,7 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
     After a failure the file contains the reason; after success or an interruption it is deleted.
     """
     began, told = time.time(), -math.inf
-    with convert_os_errors(files.folder):
-        files.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(files.folder)
 
     def tell(what: str, share: float | None) -> None:
         """Report the current step, and write it to the progress file every few seconds at most."""

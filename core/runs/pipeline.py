@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 import core
-from core.atomic import convert_os_errors, write_bytes, write_text
+from core.atomic import make_folder, write_bytes, write_text
 from core.config import RunConfig
 from core.data.config import join_list
 from core.data.counterexample_snapshot import NAME, hash_examples
@@ -237,8 +237,7 @@ class Experiment(Events):
         if not (folder / WEIGHTS).is_file():
             self._report_stage("TF-IDF to be mixed in")
             fitted = load_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, CHARACTERS)
-            with convert_os_errors(folder):
-                folder.mkdir(exist_ok=True)
+            make_folder(folder)
             write_text(folder / TOKENIZER, fitted.tokenizer.to_json())
             write_bytes(folder / WEIGHTS, pack_weights(fitted.model, self.config.training.weights))
         return count_parameters(read_mixed_in(self.folder, self.record)[0])
@@ -264,8 +263,7 @@ class Experiment(Events):
         if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labelled training has begun
             return known.get("seconds", 0.0)
         assert isinstance(model, EncoderClassifier)  # settings allow no other model
-        with convert_os_errors(self.folder):
-            (self.folder / CHECKPOINT).mkdir(exist_ok=True)
+        make_folder(self.folder / CHECKPOINT)
         stage = Masking(
             model=model,
             tokens=tokens,

@@ -36,9 +36,9 @@ def choose_split(store: RunStore, run: str, split: str) -> str:
 def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
     """Raise RunDamaged with the reason why a predictions table does not fit a run with these classes."""
     lacking = [name for name in classes if f"{PROBABILITY}{name}" not in frame]
-    why = (
-        f"they have none of the class {lacking[0]!r:.60}" if lacking else "a column is missing or holds something else"
-    )
+    why = "a column is missing or holds something else"
+    if lacking:
+        why = f"they have none of the class {lacking[0]!r:.60}"
     raise RunDamaged(f"the saved predictions do not fit the classes of the run: {why}")
 
 
