@@ -25,7 +25,7 @@ def told(codes, keys):
     return compute_rates(codes.read_annotations(), keys, list_draws(codes))
 
 
-def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kept_twice(codes):
+def test_samples_ignore_input_order_and_larger_ones_contain_smaller_ones(codes):
     assert sample_keys(KEYS, 75, 3) == sample_keys(KEYS[::-1], 75, 3) == sample_keys(KEYS, 150, 3)[:75]
     assert set(sample_keys(KEYS, 75, 3)) != set(sample_keys(KEYS, 75, 4))
     counts = Counter(key for seed in range(100) for key in sample_keys(KEYS, 50, seed))
@@ -37,7 +37,7 @@ def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kep
         draw_sample(codes, KEYS, 201, 0, "wrong")
 
 
-def test_rates_of_a_draw_are_told_when_all_of_it_is_coded(codes):
+def test_rates_need_a_fully_coded_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
     codes.code_rows(made.keys[:20], ["irony"])
     codes.code_rows(made.keys[20:74], ["label"])
@@ -55,7 +55,7 @@ def test_rates_of_a_draw_are_told_when_all_of_it_is_coded(codes):
     assert told(codes, list(made.keys))["sample"]["of"] == 200, "the draw itself speaks for what was drawn from"
 
 
-def test_a_part_of_the_selection_is_spoken_for_by_the_part_of_the_draw(codes):
+def test_a_subset_is_estimated_by_its_part_of_the_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
     codes.code_rows(made.keys, ["irony"])
     part = told(codes, KEYS[:100])
@@ -65,7 +65,7 @@ def test_a_part_of_the_selection_is_spoken_for_by_the_part_of_the_draw(codes):
     assert not more["complete"] and not more["sample"]["draw"], "nothing was drawn from what is larger"
 
 
-def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
+def test_picked_rows_are_no_random_sample(codes):
     codes.code_rows(KEYS[:199], ["irony"])
     some = told(codes, KEYS)
     assert not some["complete"] and [row["n"] for row in some["codes"]] == [199, 0]
@@ -76,7 +76,7 @@ def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
     assert every["codes"][0]["interval"] == pytest.approx(proportion_confint(199, 200, method="wilson"))
 
 
-def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw_is_among_them(codes):
+def test_rows_selected_by_codes_need_a_complete_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
     codes.code_rows(made.keys[:40], ["irony"])
     read = list(codes.read_annotations().given)
@@ -93,7 +93,7 @@ def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw
     assert {row["code"]: row["share"] for row in whole["codes"]} == {"irony": 40 / 75, "label": 35 / 75}
 
 
-def test_of_several_authors_it_is_said_that_any_counts_and_of_nothing_there_is_nothing(codes):
+def test_several_authors_are_mentioned_and_no_rows_give_no_rates(codes):
     codes.code_rows(KEYS, ["irony"], author="ann")
     assert told(codes, KEYS)["said"] == "All are coded."
     codes.code_rows(KEYS[:50], ["label"], author="ben")

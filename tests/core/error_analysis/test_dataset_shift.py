@@ -38,7 +38,7 @@ def silent(what, share):
 
 
 @pytest.mark.slow
-def test_of_two_sides_that_are_drawn_alike_nothing_is_marked():
+def test_equal_distributions_show_no_shift():
     random = np.random.default_rng(0)
     training, split = drawn(random, 300), drawn(random, 150)
     found = compare_with_training(
@@ -51,7 +51,7 @@ def test_of_two_sides_that_are_drawn_alike_nothing_is_marked():
 
 
 @pytest.mark.slow
-def test_a_planted_word_is_found_and_tells_the_sides_apart():
+def test_a_planted_word_is_found_and_raises_the_auc():
     random = np.random.default_rng(0)
     training, split = drawn(random, 300), drawn(random, 150)
     split = [f"{text} planted word" if row % 2 else text for row, text in enumerate(split)]
@@ -78,7 +78,7 @@ def grams(text):
 
 
 @pytest.mark.slow
-def test_words_are_tested_as_fisher_and_holm_do():
+def test_phrase_tests_equal_fisher_and_holm():
     random = np.random.default_rng(3)
     training = drawn(random, 120)
     split = [f"{text} new" if n < 20 else text for n, text in enumerate(drawn(random, 80))]
@@ -101,7 +101,7 @@ def test_words_are_tested_as_fisher_and_holm_do():
     assert new.high - new.log_odds == pytest.approx(1.959964 * np.sqrt(sum(1 / part for part in parts)))
 
 
-def test_of_texts_that_are_few_or_nearly_all_the_same_nothing_is_told():
+def test_few_or_equal_texts_are_left_out():
     texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
     found = compare_with_training(texts, texts, (has, has), ("a", "b"), TextConfig())
     assert found["auc"] is None and found["words"] == [] and "too many of these texts are the same" in found["left_out"]
@@ -111,7 +111,7 @@ def test_of_texts_that_are_few_or_nearly_all_the_same_nothing_is_told():
     assert measure_auc(texts, np.arange(100) % 2 > 0, TextConfig(), silent) == (0.5, 0.5, 0.5, 1.0)
 
 
-def test_means_shares_and_the_area_with_its_variance_are_those_of_libraries_and_the_definition():
+def test_means_shares_and_auc_equal_libraries_and_definition():
     random = np.random.default_rng(2)
     first, second = random.normal(0, 1, 40), random.normal(0.3, 2, 25)
     pair = CompareMeans(DescrStatsW(second), DescrStatsW(first))
@@ -133,6 +133,6 @@ def test_means_shares_and_the_area_with_its_variance_are_those_of_libraries_and_
     assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
 
 
-def test_a_training_text_is_compared_with_the_others():
+def test_training_texts_are_compared_with_the_other_training_texts():
     alone, unseen = measure_unknown_words(["good film", "Good day", "night", "!"], ["good night", "new day, new", ""])
     assert alone.tolist() == [0.5, 0.5, 1.0] and unseen.tolist() == [0.0, pytest.approx(2 / 3)]

@@ -33,7 +33,7 @@ def straight():
     return own
 
 
-def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits_and_a_mean_that_stays_nothing(straight):
+def test_zero_ablation_removes_a_parts_contribution(straight):
     model, batch = straight.model, Batch.from_arrays(to_batch(straight.tokenizer.encode(TEXT)))
     with torch.no_grad():
         output = model(batch, trace=True)
@@ -60,7 +60,7 @@ ENCODERS = ["ndt-01-n3", "sentiformer", "lexical-last"]  # with components, gate
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ENCODERS)
-def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, preset):
+def test_effects_equal_the_loss_under_the_same_intervention(starter, preset):
     loaded = starter(preset)
     found = loaded.measure_parts(TEXT, "positive")
     place = loaded.record.classes.index("positive")
@@ -98,7 +98,7 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, p
 
 
 @pytest.mark.slow
-def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
+def test_ablating_a_lexical_factor_follows_its_equation():
     own = reader("lexical-hadamard")
     found = by_place(silence_parts(own, TEXT, "good"))
 
@@ -113,7 +113,7 @@ def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
         assert abs(part.zero) > 1e-4 and abs(part.zero - part.mean) > 1e-5
 
 
-def test_of_one_component_nothing_is_said_twice_and_tokens_are_counted_as_gates_count_them():
+def test_single_components_are_not_listed_twice():
     kinds = [part.kind for part in silence_parts(reader("vanilla"), TEXT).parts]
     assert set(kinds) == {"layer", "head"}
     three = reader("ndt-pm1-n3")
@@ -125,7 +125,7 @@ def test_of_one_component_nothing_is_said_twice_and_tokens_are_counted_as_gates_
 
 
 @pytest.mark.slow
-def test_of_a_long_text_it_says_how_many_gates_are_closed():
+def test_long_texts_have_a_note_on_closed_gates():
     found = silence_parts(reader("sentiformer", max_length=80, layers=1), "bad " * 100)
     assert sum(part.kind == "gate" for part in found.parts) == MOST_TOKENS == 64
     assert found.note == (
@@ -133,7 +133,7 @@ def test_of_a_long_text_it_says_how_many_gates_are_closed():
     )
 
 
-def test_a_text_without_words_has_parts_and_what_it_cannot_do_it_says():
+def test_empty_texts_have_effects_and_unsuitable_models_are_refused():
     nothing, place = silence_parts(reader("ndt-pm1-n3"), ""), silence_parts(reader("sentiformer"), "")
     assert nothing.parts and not any(part.zero or part.mean for part in nothing.parts)
     assert place.tokens == (CLASS_TOKEN,) and any(part.zero for part in place.parts)

@@ -48,7 +48,7 @@ def by_hand(*grams):
 
 @pytest.mark.parametrize("scaling", [UNSCALED, Scaling(2.0), Scaling(2.0, (0.1, 0.9))])
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_a_word_pushes_by_what_the_log_odds_lose_without_it(scaling, task):
+def test_deletion_attribution_is_the_loss_of_log_odds(scaling, task):
     temperature = scaling.temperature
     found = explain_text(bag(scaling, task), "A not  BAD film", target="good")
     whole = by_hand("not", "bad", "film", "not bad")
@@ -63,7 +63,7 @@ def test_a_word_pushes_by_what_the_log_odds_lose_without_it(scaling, task):
     assert found.completeness is None and found.agreement == {"attention": None}
 
 
-def test_the_target_is_the_answer_unless_another_is_named_and_one_that_is_none_is_answered_with_the_list():
+def test_the_default_target_is_the_predicted_class():
     answer, other = explain_text(bag(), "not bad"), explain_text(bag(), "not bad", target="bad")
     assert (answer.target, other.target) == ("good", "bad") and answer.probabilities == other.probabilities
     np.testing.assert_allclose([word.push for word in other.words], [-word.push for word in answer.words], atol=1e-6)
@@ -74,13 +74,13 @@ def test_the_target_is_the_answer_unless_another_is_named_and_one_that_is_none_i
 
 
 @pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
-def test_a_baseline_says_by_what_it_can_be_explained(method):
+def test_baselines_list_their_attribution_methods(method):
     lacks = "has no attention" if method in explained_text.READ else "reads no vectors of words"
     with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
         explain_text(bag(), "good", method)
 
 
-def test_methods_follow_from_what_a_model_provides():
+def test_available_methods_follow_from_capabilities():
     named = {
         name: list_methods(list_capabilities(PRESETS[name].model)) for name in ("vanilla", "bilstm", "cnn", "lexicon")
     }
@@ -89,7 +89,7 @@ def test_methods_follow_from_what_a_model_provides():
     assert named["lexicon"] == ["deletion", "shapley"]
 
 
-def test_shapley_values_of_a_text_add_up_from_the_text_without_words():
+def test_shapley_values_add_up_to_the_effect_of_the_text():
     found = explain_text(bag(), "not bad", "shapley", target="good")
     empty, alone, both = by_hand(), (by_hand("not"), by_hand("bad")), by_hand("not", "bad", "not bad")
     expected = [(alone[i] - empty + both - alone[1 - i]) / 2 for i in (0, 1)]
@@ -111,7 +111,7 @@ def encoder(preset="vanilla", max_length=12, bpe=False, **change):
 
 @pytest.mark.parametrize("bpe", [False, True])
 @pytest.mark.parametrize("method", ["attention", "collapse"])
-def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
+def test_attention_attribution_sums_tokens_into_words(bpe, method):
     own = encoder(max_length=40, bpe=bpe)
     view = own.inspect(TEXT)
     weights = average_attention(view.layers[0 if method == "collapse" else -1].combined, view.places)
@@ -122,7 +122,7 @@ def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
 
 
 @pytest.mark.slow
-def test_neither_a_class_token_nor_padding_is_a_word():
+def test_class_token_and_padding_are_no_words():
     classed, filled = encoder(pooling="cls"), encoder("tweet-v1-p1", pad_mode="as_released")
     for own in (classed, filled):
         found, view = explain_text(own, "a good film", "attention"), own.inspect("a good film")
@@ -134,7 +134,7 @@ def test_neither_a_class_token_nor_padding_is_a_word():
 
 
 @pytest.mark.slow
-def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
+def test_agreement_uses_absolute_values_for_unsigned_methods():
     own = encoder()
     each = {name: explain_text(own, TEXT, name).pushes for name in ("deletion", "gradient", "attention")}
     found = explain_text(own, TEXT, "gradient").agreement
@@ -149,14 +149,14 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", ["", "good"])
-def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
+def test_texts_with_no_or_one_word_are_explained(method, text):
     found = explain_text(encoder(), text, method)
     assert [word.word for word in found.words] == text.split() * ("good" in text)
     assert np.isfinite(found.pushes).all() and set(found.agreement.values()) <= {None}
 
 
 @pytest.mark.slow
-def test_of_a_long_text_it_says_what_is_not_read_and_what_not_explained():
+def test_long_texts_have_a_note_on_unread_and_unexplained_words():
     text = " ".join(["good", "film"] * 200)
     found = explain_text(encoder(), text)
     assert len(found.words) == explained_text.MOST_WORDS == 300
@@ -167,7 +167,7 @@ def test_of_a_long_text_it_says_what_is_not_read_and_what_not_explained():
     assert len(explain_text(encoder(), text, "integrated").words) == 300
 
 
-def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
+def test_texts_too_long_for_maps_are_explained_by_other_methods(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
     own = encoder("sentiformer")
     with pytest.raises(InputError, match="too long for maps of all pairs; choose deletion"):
@@ -185,7 +185,7 @@ def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("run", STARTERS)
-def test_words_are_spans_of_what_was_typed_in_any_script(starter, run, text, typed):
+def test_words_are_spans_of_the_typed_text_in_any_script(starter, run, text, typed):
     loaded = starter(run)
     for method in ("deletion", "gradient", "attention"):
         found = loaded.explain(text, method)
@@ -193,7 +193,7 @@ def test_words_are_spans_of_what_was_typed_in_any_script(starter, run, text, typ
 
 
 @pytest.mark.slow
-def test_eight_threads_at_once_get_what_one_gets(starter):
+def test_eight_concurrent_threads_get_equal_results(starter):
     """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
     loaded = starter("ndt-01-n3")
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]

@@ -106,7 +106,7 @@ def agrees(found, expected):
 
 
 @pytest.mark.slow
-def test_flips_of_a_linear_model_are_minimal_against_brute_force_up_to_three_deletions():
+def test_flips_of_a_linear_model_equal_brute_force():
     text, sizes = "fine film not bad good great", []
     for bias in (-1.5, 0.0, 0.6, 1.2, 3.0):
         own, _ = bag(bias)
@@ -121,7 +121,7 @@ def test_flips_of_a_linear_model_are_minimal_against_brute_force_up_to_three_del
     assert [move.word for move in found.flip.moves] == ["film", "scene", "plot"] and found.flip.text == "score awful"
 
 
-def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first():
+def test_other_flips_have_other_words_and_the_strongest_comes_first():
     own, _ = bag(-0.3)
     text = "good film and great plot but bad"
     found = last(search_flip(own, text))
@@ -142,7 +142,7 @@ def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bias", [-2.0, -0.02, 0.05, 0.4, 5.0])
-def test_flips_of_an_encoder_are_minimal_against_brute_force(bias):
+def test_flips_of_an_encoder_equal_brute_force(bias):
     text = "the ending never works but"
     own, _ = encoder(text, bias)
     found = last(search_flip(own, text))
@@ -150,7 +150,7 @@ def test_flips_of_an_encoder_are_minimal_against_brute_force(bias):
     assert agrees(found, brute_force(own, found))
 
 
-def test_of_three_classes_any_other_answer_is_a_flip_and_a_named_class_is_one_to_become():
+def test_any_other_class_is_a_flip_and_a_target_can_be_named():
     weights = {"good": [0.0, 0.0, 2.0], "film": [0.0, 0.5, 0.0], "awful": [3.0, 0.0, 0.0]}
     own, _ = bag(0.1, weights, classes=("bad", "mixed", "good"))
     found = last(search_flip(own, "good film"))
@@ -162,7 +162,7 @@ def test_of_three_classes_any_other_answer_is_a_flip_and_a_named_class_is_one_to
 
 
 @pytest.mark.slow
-def test_of_several_labels_a_label_leaves_or_joins_those_above_their_thresholds():
+def test_multi_label_flips_cross_the_threshold():
     own, _ = bag(0.0, {"good": 1.0, "film": 2.0, "plot": -3.0}, task="multi")
     half, strict, loose = (dataclasses.replace(own, thresholds=each) for each in ({}, {"good": 0.8}, {"good": 0.4}))
     # P(good) is 0.89, 0.73 without `film`, and 0.5, which is not above 0.5, without both.
@@ -174,7 +174,7 @@ def test_of_several_labels_a_label_leaves_or_joins_those_above_their_thresholds(
     assert all(agrees(each, brute_force(own, each)) for own, each in zip((half, strict, loose), found, strict=True))
 
 
-def test_no_text_is_read_twice_words_flip_where_they_stand_and_what_was_found_is_there_before_the_proof():
+def test_no_text_is_predicted_twice_and_flips_are_reported_early():
     own, asked = bag(0.1)
     text = "bad film bad good bad"
     found = last(search_flip(own, text))
@@ -189,7 +189,7 @@ def test_no_text_is_read_twice_words_flip_where_they_stand_and_what_was_found_is
 
 @pytest.mark.slow
 @pytest.mark.parametrize("readings", [1, 2, 61, AT_ONCE + 1, 600, 1500])
-def test_so_many_texts_are_read_and_no_more(readings):
+def test_the_number_of_predictions_is_limited(readings):
     own, asked = bag(50.0)
     found = last(search_flip(own, SIXTY, readings=readings))
     # Of 60 words in turn some sets come to the same text; there are more than enough others.
@@ -198,7 +198,7 @@ def test_so_many_texts_are_read_and_no_more(readings):
 
 
 @pytest.mark.slow
-def test_of_sixty_words_pairs_leave_readings_for_triples():
+def test_pairs_of_long_texts_leave_predictions_for_triples():
     own, asked = bag(50.0)
     found = last(search_flip(own, SIXTY))
     lengths = [len(text.split()) for text in asked]
@@ -207,7 +207,7 @@ def test_of_sixty_words_pairs_leave_readings_for_triples():
 
 
 @pytest.mark.slow
-def test_a_flip_is_proven_with_the_last_text_and_not_while_smaller_sets_are_unread():
+def test_a_flip_is_proven_only_after_all_smaller_sets():
     words = [f"word{number}" for number in range(20)]
     strong = {"word3": 6.0, "word7": 6.0, "word9": 6.0}
     own, _ = bag(3.3, dict.fromkeys(words, -1.0) | strong)
@@ -223,7 +223,7 @@ def test_a_flip_is_proven_with_the_last_text_and_not_while_smaller_sets_are_unre
 
 
 @pytest.mark.slow
-def test_it_tells_how_far_it_is_and_can_be_stopped():
+def test_the_search_reports_progress_and_can_be_stopped():
     own, asked = bag(50.0)
     states = []
     for state in search_flip(own, SIXTY, stopped=lambda: len(asked) > 300):
@@ -236,12 +236,12 @@ def test_it_tells_how_far_it_is_and_can_be_stopped():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \n", "\u200b"])
-def test_of_a_text_without_words_nothing_can_be_changed(text):
+def test_empty_texts_have_no_counterfactuals(text):
     found = last(search_flip(bag()[0], text))
     assert (found.flip, found.verdict, found.readings) == (None, "none, proven", 1)
 
 
-def test_a_single_word_is_deleted_or_replaced_and_of_a_repeated_one_few_sets_are_looked_at(monkeypatch):
+def test_repeated_words_need_few_sets(monkeypatch):
     own, _ = bag(0.1)
     found = last(search_flip(own, "Good"))
     assert (found.flip.text, found.flip.moves[0].instead, found.verdict) == ("Awful", "Awful", "proven")
@@ -254,7 +254,7 @@ def test_a_single_word_is_deleted_or_replaced_and_of_a_repeated_one_few_sets_are
     assert found.note == "Moves are of the first 300 of 301 words."
 
 
-def test_what_it_cannot_do_it_says_before_it_reads():
+def test_invalid_searches_are_refused_before_predicting():
     own, asked = bag()
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         search_flip(own, "good", "nice")
@@ -266,7 +266,7 @@ def test_what_it_cannot_do_it_says_before_it_reads():
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("number", [0, 1, 2, 6])
-def test_sets_come_once_each_with_the_largest_sum_first(number, size):
+def test_sets_are_unique_and_sorted_by_sum(number, size):
     values = np.random.default_rng(0).normal(size=number).round(1).tolist()
     found = list(order_index_sets(values, size))
     assert sorted(tuple(sorted(each)) for each in found) == list(combinations(range(number), size))
@@ -299,13 +299,13 @@ def nearest(own, word, vectors):
 
 
 @pytest.mark.slow
-def test_a_word_without_polarity_has_its_nearest_words_and_no_marks_nor_numbers():
+def test_neutral_words_are_replaced_by_their_nearest_words():
     own = read_with()
     found = find_candidates(own, ["film"])["film"]
     assert list(found) == nearest(own, "film", own.model.embedding.weight.detach()[FIRST:])[:MOST] and MOST == 8
 
 
-def test_pieces_of_words_are_in_their_vectors():
+def test_character_ngrams_are_part_of_word_vectors():
     own = read_with(ngram_buckets=50)
     rows = own.model.embedding.weight.detach()[FIRST:]
     names = [own.tokenizer.name(token) for token in range(FIRST, own.tokenizer.size)]
@@ -318,7 +318,7 @@ def test_pieces_of_words_are_in_their_vectors():
     assert nearest(own, "film", whole)[:MOST] != nearest(own, "film", rows)[:MOST]
 
 
-def test_opposites_take_turns_with_neighbors_and_those_as_strong_come_first():
+def test_opposites_and_neighbors_alternate():
     own = read_with()
     # VADER: good 1.9, bad -2.5, awful -2.0, sad -2.1; of its other words the run knows none.
     found = find_candidates(own, ["good"])["good"]
@@ -327,7 +327,7 @@ def test_opposites_take_turns_with_neighbors_and_those_as_strong_come_first():
     assert set(found) <= {"awful", "sad", "bad", *near[:MOST]}
 
 
-def test_where_no_vectors_are_read_there_are_the_opposites_and_the_lexicon_of_a_run_comes_before_vader():
+def test_models_without_vectors_use_opposites_of_the_lexicon():
     own = read_with("tfidf-logreg")
     # VADER: great 3.1, happy 2.7, good 1.9, fine 0.8.
     assert find_candidates(own, ["good", "film", "Sad"]) == {
@@ -341,19 +341,19 @@ def test_where_no_vectors_are_read_there_are_the_opposites_and_the_lexicon_of_a_
 
 
 @pytest.mark.parametrize(("word", "first"), [("good", "awful"), ("Good", "Awful"), ("GOOD", "AWFUL")])
-def test_candidates_have_the_casing_of_the_word(word, first):
+def test_candidates_keep_the_casing_of_the_word(word, first):
     found = find_candidates(read_with(), [word])[word]
     assert found[0] == first and all(each.lower() != "good" for each in found)
 
 
-def test_marks_links_names_and_numbers_are_not_replaced_and_an_unknown_word_has_no_neighbors():
+def test_marks_links_names_and_numbers_are_not_replaced():
     odd = [",", "7", "@bob", "#good", "http://good.com", "👍🏽", "xxlong", "..."]
     assert not any(find_candidates(read_with(), odd).values())
     assert find_candidates(read_with(), ["zebra"]) == {"zebra": ()}
 
 
 @pytest.mark.slow
-def test_of_byte_pairs_only_words_that_a_lexicon_lists_are_neighbors():
+def test_byte_pair_neighbors_are_words_of_the_lexicon():
     own = read_with(text={"tokenizer": "bpe", "max_vocab": 400})
     listed = {"good", "great", "fine", "happy", "bad", "awful", "sad"}
     pieces = {own.tokenizer.name(token)[1:] for token in range(FIRST, own.tokenizer.size)}

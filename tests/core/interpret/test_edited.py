@@ -33,7 +33,7 @@ EDITS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", EDITS)
-def test_words_push_the_edited_model_by_what_it_loses_without_them_and_gradients_are_its_own(kind):
+def test_attributions_explain_the_edited_model(kind):
     preset, change = EDITS[kind]
     own = reader(preset, change)
     found, words = explain_text(own, TEXT, target="good"), TEXT.split()
@@ -54,7 +54,7 @@ def test_words_push_the_edited_model_by_what_it_loses_without_them_and_gradients
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
+def test_a_closed_gate_follows_its_token(pooling):
     first = int(pooling == "cls")
     change = Intervention(gates=((0, first + 1, 0.0), (1, first + 4, 0.25)))  # the second `very`, and `but`
     own = reader("sentiformer", change, pooling=pooling)
@@ -70,7 +70,7 @@ def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
         assert found.words[place].push == pytest.approx(expected, abs=1e-5)
 
 
-def test_in_a_text_that_was_cut_off_nothing_moves_up():
+def test_deletions_in_truncated_texts_admit_no_new_tokens():
     change = Intervention(gates=((0, 2, 0.0),))
     own = reader("sentiformer", change, max_length=4, pooling="mean")
     found = explain_text(own, TEXT, target="good")
@@ -82,7 +82,7 @@ def test_in_a_text_that_was_cut_off_nothing_moves_up():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
+def test_a_silenced_piece_follows_its_word(pooling):
     first = int(pooling == "cls")
     change = Intervention(pieces_off=frozenset({(first + 2, 0), (first + 2, 1)}))  # of `good`
     own = reader("vanilla", change, buckets=64, pooling=pooling)
@@ -97,7 +97,7 @@ def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
 
 
 @pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
-def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
+def test_silenced_heads_have_no_attention_attribution(silent):
     change = Intervention(lambdas=((1, 1, 0.75),), **{silent: frozenset({(1, 0)})})
     own = reader("ndt-pm1-n3", change)
     view = own.inspect(TEXT)
@@ -109,7 +109,7 @@ def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["ndt-pm1-n3", "sentiformer", "lexical-last"])
-def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset):
+def test_ablation_adds_to_edits_and_parts_that_are_off_have_no_effect(preset):
     gated, lexical = preset == "sentiformer", preset == "lexical-last"
     change = Intervention(
         heads_off=frozenset({(0, 1)}),
@@ -136,13 +136,13 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_a_change_of_nothing_is_as_trained(method):
+def test_an_empty_edit_changes_nothing(method):
     assert explain_text(reader("ndt-01-n3", Intervention()), TEXT, method) == explain_text(
         reader("ndt-01-n3"), TEXT, method
     )
 
 
-def test_what_the_model_does_not_have_cannot_be_changed():
+def test_edits_of_missing_parts_are_refused():
     with pytest.raises(InputError, match="head 9"):
         explain_text(reader("vanilla", Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
     closed, model = reader("vanilla", Intervention(gates=((0, 1, 0.0),))), BagOfNgrams(vocabulary=50, classes=2).eval()

@@ -54,7 +54,7 @@ def folder(request, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_stage_follows_its_formula_and_is_what_the_backbone_has_there(folder, kind):
+def test_every_stage_equals_its_formula_and_the_pretrained_encoder(folder, kind):
     own = reader(folder, **KINDS[kind])
     seen = traced(own, TEXT).trace
     for layer in (1, 2):
@@ -66,7 +66,7 @@ def test_every_stage_follows_its_formula_and_is_what_the_backbone_has_there(fold
         np.testing.assert_allclose(found.find_stage("feedforward").made, seen.layers[layer - 1].hidden[0], **CLOSE)
 
 
-def test_of_a_pair_each_text_has_its_type(folder):
+def test_text_pairs_have_two_segment_types(folder):
     text = text_pairs.join_pair("good film", "not bad")
     own = reader(folder, text)
     found = check(own, text)
@@ -80,12 +80,12 @@ def test_of_a_pair_each_text_has_its_type(folder):
     [Intervention(heads_off=frozenset({(0, 1)})), Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))],
     ids=["a head", "half of sigma and none of a layer"],
 )
-def test_edited_it_ends_at_what_the_edited_model_says(folder, change):
+def test_stages_of_an_edited_encoder_end_at_its_prediction(folder, change):
     check(reader(folder, change=change, **SIGMA), TEXT)
 
 
 @pytest.mark.slow
-def test_an_activation_that_is_not_known_is_said(tmp_path):
+def test_unknown_activations_are_refused(tmp_path):
     folder = backbone(tmp_path / "tiny", "bert")
     changed(folder, hidden_act="gelu_new")
     with pytest.raises(NotAvailable, match="NewGELUActivation, which Steps cannot compute"):

@@ -36,7 +36,7 @@ def three():
 
 
 @pytest.mark.parametrize("method", EXACT)
-def test_curves_and_areas_of_a_sum_are_those_by_hand(three, method):
+def test_curves_and_areas_of_a_linear_model_equal_manual_results(three, method):
     text = " ".join(WORDS[:3])
     said = [LabeledSentence(text, (1,))] * 2
     found = measure_methods(three, three, said, [method]).methods[0]
@@ -54,7 +54,7 @@ def test_curves_and_areas_of_a_sum_are_those_by_hand(three, method):
     assert found.tests["control"].value == pytest.approx(1), "here the control is the model itself"
 
 
-def test_what_is_read_goes_by_size_where_components_subtract():
+def test_attention_uses_absolute_values_with_subtracted_maps():
     own, _, text = drawn("differential", ("bad", "good"), "single")
     with torch.no_grad():
         for name in ("lambda_q", "lambda_k"):
@@ -69,7 +69,7 @@ def test_what_is_read_goes_by_size_where_components_subtract():
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_mean_and_counts_say_on_how_many_they_rest(three):
+def test_intervals_contain_the_mean_and_count_sentences(three):
     texts = [" ".join(WORDS[:3]), "a", "", " ".join(WORDS[:80])]
     found = measure_methods(
         three, toy(np.zeros(len(WORDS))), [LabeledSentence(text, (1,)) for text in texts], ["gradient"]
@@ -82,17 +82,17 @@ def test_intervals_hold_the_mean_and_counts_say_on_how_many_they_rest(three):
 
 
 @pytest.mark.parametrize("texts", [[], ["", "one", "two words"]])
-def test_where_no_sentence_has_three_words_it_says_so(three, texts):
+def test_sentences_below_three_words_are_refused(three, texts):
     with pytest.raises(InputError, match=rf"of {len(texts)} sentences none has 3 words"):
         measure_methods(three, three, [LabeledSentence(text, (0,)) for text in texts], ["deletion"])
 
 
-def test_a_method_for_another_kind_of_model_is_refused(three):
+def test_methods_for_other_models_are_refused(three):
     with pytest.raises(InputError, match="this model has no attention"):
         measure_methods(three, three, [LabeledSentence("a b c", (0,))], ["attention"])
 
 
-def test_progress_rises_to_the_end_and_what_it_raises_ends_all(three):
+def test_progress_increases_and_its_exceptions_stop_the_work(three):
     said, told = [LabeledSentence(" ".join(WORDS[:4]), (1,))], list[tuple[str, float]]()
     measure_methods(three, three, said, ["deletion", "gradient"], lambda what, share: told.append((what, share)))
     shares = [share for _, share in told]
@@ -101,7 +101,7 @@ def test_progress_rises_to_the_end_and_what_it_raises_ends_all(three):
         measure_methods(three, three, said, ["deletion"], lambda what, share: (_ for _ in ()).throw(KeyboardInterrupt))
 
 
-def test_one_sentence_has_numbers_of_its_own_and_no_verdict(three):
+def test_single_sentences_have_tests_and_no_verdict(three):
     found = measure_sentence(three, f"It is {' '.join(WORDS[:3])}.", "gradient", "bad")
     assert (found.method, found.target, found.words) == ("gradient", "bad", 6)
     assert set(found.tests) == {"insertion", "deletion", "pairs", "stability"} and "verdict" not in dir(found)
@@ -111,7 +111,7 @@ def test_one_sentence_has_numbers_of_its_own_and_no_verdict(three):
 
 
 @pytest.mark.parametrize("text", ["", " ", "one", "two words"])
-def test_of_a_text_of_fewer_than_three_words_nothing_is_said(three, text):
+def test_texts_below_three_words_have_no_tests(three, text):
     found = measure_sentence(three, text, "deletion")
     assert set(found.tests.values()) == {None} and found.edits == ()
 
@@ -140,7 +140,7 @@ def drawn(preset, classes, task):
         ("tfidf-logreg", ("bad", "good"), "single", [(0,), (1,), (1,)]),
     ],
 )
-def test_every_family_several_labels_and_ordered_classes_can_be_measured(preset, classes, task, labels):
+def test_every_family_and_task_can_be_measured(preset, classes, task, labels):
     own, control, text = drawn(preset, classes, task)
     said = [
         LabeledSentence(each, label) for each, label in zip((text, text.upper(), f"{text} film"), labels, strict=True)
@@ -154,7 +154,7 @@ def test_every_family_several_labels_and_ordered_classes_can_be_measured(preset,
         assert all(0 <= number.value <= 1 for number in each.areas.values())
 
 
-def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
+def test_the_control_shuffles_weights_and_leaves_the_model_unchanged():
     model = Sum(np.arange(20.0))
     other = shuffle_weights(model, 3)
     assert model.vectors.weight.flatten().tolist() == list(range(20))
@@ -163,7 +163,7 @@ def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
 
 
 @pytest.mark.slow
-def test_kappa_of_right_answers_counts_from_chance():
+def test_kappa_of_predictions_is_zero_at_chance():
     own = toy(opinions(0))
     said = labeled(own, sentences(30, 1))
     assert measure_methods(own, own, said, ["deletion"]).answers.value == pytest.approx(1)

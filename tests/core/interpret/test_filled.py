@@ -81,7 +81,7 @@ def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.
 
 
 @EITHER
-def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told_how_much_lies_there(preset):
+def test_padding_is_folded_into_the_last_row_with_its_weight(preset):
     model, n = released(preset), 4
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
     maps, chances = naive(model, TOKENIZER.encode(TEXT).ids)
@@ -104,7 +104,7 @@ def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told
 
 
 @EITHER
-def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_nothing_else(preset):
+def test_full_texts_have_no_padding_and_empty_texts_only_padding(preset):
     view = inspect_text(released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
     assert len(view.tokens) == LONGEST and view.filled == 0
     assert to_json_data(view)["padding"] == {
@@ -119,7 +119,7 @@ def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_
 
 
 @pytest.mark.parametrize("change", [{"pooling": "mean"}, {"pooling": "cls"}])
-def test_a_model_that_masks_padding_tells_of_none(change):
+def test_models_that_mask_padding_report_none(change):
     model = make(dataclasses.replace(small(PRESETS["tweet-v6-p2"].model), **change), torch.float32)
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
     assert view.filled is None and to_json_data(view)["padding"] is None

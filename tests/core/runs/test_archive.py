@@ -69,7 +69,7 @@ KEPT += ["tokenizer.json", "weights.safetensors"]
 
 
 @pytest.mark.slow
-def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, finished, elsewhere, tmp_path):
+def test_an_imported_run_equals_the_exported_one_without_local_data(store, finished, elsewhere, tmp_path):
     export_file(store, "first", tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == export_run(store, "first"), "the same run gives the same bytes"
     assert import_run(elsewhere, tmp_path / "a.zip") == "first"
@@ -102,7 +102,7 @@ def test_a_link_in_a_directory_is_refused(finished, elsewhere, tmp_path, linked)
             import_run(elsewhere, finished)
 
 
-def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
+def test_unknown_files_are_not_imported(finished, elsewhere):
     names = ["run.json", "evil.py", "evaluation/test/x.pkl", "checkpoint/state.json", "__MACOSX/a"]
     packed = zipped([(name, (finished / RECORD).read_text()) for name in names])
     assert import_zip(elsewhere, packed, "mine & yours.zip") == "mine-yours", "without a folder the name of the zip"
@@ -159,15 +159,13 @@ def _entry(name):
         (_before_its_start, "is not a zip file that can be read"),
     ],
 )
-def test_what_is_no_run_is_refused_in_words_and_nothing_is_written(elsewhere, tmp_path, make, words):
+def test_invalid_imports_are_refused_and_nothing_is_written(elsewhere, tmp_path, make, words):
     with pytest.raises(InputError, match=words):
         import_zip(elsewhere, make(), "x.zip")
     assert not elsewhere.list() and not list(tmp_path.rglob("*evil*"))
 
 
-def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
-    store, created, elsewhere, tmp_path, monkeypatch
-):
+def test_damaged_or_running_runs_are_neither_exported_nor_imported(store, created, elsewhere, tmp_path, monkeypatch):
     store.update("first", status="done")
     with monkeypatch.context() as patch:
         patch.setattr(archive, "read_regular", denied)
@@ -191,9 +189,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
 
 
 @pytest.mark.slow
-def test_imported_runs_are_limited_in_size_all_together_and_those_made_here_do_not_count(
-    store, finished, elsewhere, monkeypatch
-):
+def test_imported_runs_have_a_total_size_limit(store, finished, elsewhere, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_IMPORTED_MB", "1")
     (finished / "weights.safetensors").write_bytes(os.urandom(600_000))
     packed = export_run(store, "first")
@@ -223,7 +219,7 @@ PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv"
 
 @pytest.mark.parametrize("setting", ["data.name", "text.lexicon"])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch, setting, path):
+def test_imported_runs_have_no_paths_and_are_not_trained(store, monkeypatch, setting, path):
     run = import_zip(store, foreign({setting: path}), "steal.zip")
     last = re.split(r"[/\\]", path)[-1]
     config = store.read(run).config
@@ -235,7 +231,7 @@ def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch
     assert store.read(run).status == "failed"
 
 
-def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch):
+def test_imports_never_read_files_that_an_archive_names(store, tmp_path, monkeypatch):
     secret = tmp_path / "grades.csv"
     secret.write_text("text,label\nsecret,a\n")
     monkeypatch.chdir(tmp_path)
@@ -248,7 +244,7 @@ def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch)
         read_lexicon(config.text.lexicon)
 
 
-def test_names_stay_and_paths_lose_where_they_lay_once(store, elsewhere):
+def test_names_are_kept_and_paths_lose_their_folder(store, elsewhere):
     record = store.read(import_zip(store, foreign({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip"))
     assert (record.config.data.name, record.config.text.lexicon, record.foreign_reason) == ("sst2", "vader", "")
     record = store.read(import_zip(store, foreign({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
@@ -261,7 +257,7 @@ def test_names_stay_and_paths_lose_where_they_lay_once(store, elsewhere):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_damaged_zip_file_ends_in_a_sentence_and_leaves_nothing(store, elsewhere, finished, seed):
+def test_damaged_zip_files_are_refused_and_leave_nothing(store, elsewhere, finished, seed):
     random = Random(seed)
     content = bytearray(export_run(store, "first"))
     for _ in range(random.choice((1, 1, 2, 4))):
@@ -279,7 +275,7 @@ def test_a_damaged_zip_file_ends_in_a_sentence_and_leaves_nothing(store, elsewhe
         (RECORD, None, r"run\.json: cannot be read: reason is 'xxx"),
     ],
 )
-def test_a_run_with_texts_without_end_is_not_taken_in(finished, elsewhere, name, content, said):
+def test_runs_with_endless_texts_are_refused(finished, elsewhere, name, content, said):
     file = finished / name
     file.write_text(content or file.read_text().replace('"reason": ""', f'"reason": "{"x" * 5_000}"'))
     with pytest.raises(InputError, match=said):
@@ -310,9 +306,7 @@ def _lying_header(table):
         (lambda table: table.write_bytes(b"PAR1" + b"\xff" * 400 + b"PAR1"), "damaged or incomplete"),
     ],
 )
-def test_predictions_that_are_no_decent_table_are_read_in_another_process_and_refused(
-    store, finished, elsewhere, monkeypatch, spoil, said
-):
+def test_invalid_predictions_are_refused_in_a_separate_process(store, finished, elsewhere, monkeypatch, spoil, said):
     table = finished / "evaluation" / "test" / "predictions.parquet"
     assert import_run(elsewhere, finished) == "first"
     spoil(table)

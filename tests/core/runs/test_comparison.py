@@ -37,7 +37,7 @@ def compared(store, *runs, metrics=(), by=(), **given):
     return compare_models(read_comparison_data(store, runs, **given), metrics=metrics, by=by)
 
 
-def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
+def test_pairs_are_tested_by_mcnemar_and_holm(store, three):
     found = compared(store, *three)
     assert list(found) == ["runs", "data", "split", "n", "pairs", "by", "notes"]
     assert (found["split"], found["n"], found["by"]) == ("test", ROWS, [])
@@ -57,7 +57,7 @@ def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
 
 
 @pytest.mark.slow
-def test_other_metrics_are_bootstrapped_and_each_models_interval_is_that_of_its_record(store, three):
+def test_other_metrics_are_bootstrapped_as_in_the_record(store, three):
     names = ["f1_macro", "accuracy", "ece"]
     found = compared(store, *three[:2], metrics=names)
     answers = [read_answers(store, store.read(name), "test") for name in three[:2]]
@@ -71,7 +71,7 @@ def test_other_metrics_are_bootstrapped_and_each_models_interval_is_that_of_its_
 
 
 @pytest.mark.slow
-def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(store):
+def test_few_differing_rows_have_no_interval_and_are_no_tie(store):
     """64 of a kind without a differing row, 30 with 3: once 0 to 0, once beyond what a difference of two F1 can be."""
     labels = np.arange(400) % 2
     kind = np.repeat(["none differ", "three differ", "many differ"], [64, 30, 306])
@@ -92,7 +92,7 @@ def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(s
 
 
 @pytest.mark.slow
-def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
+def test_class_averages_are_refused_on_rows_of_one_label(store, three):
     with pytest.raises(InputError, match=r"--metric f1_macro --by label: on rows of one label, .* use accuracy"):
         compared(store, *three, metrics=["f1_macro"], by=["label"])
     kind = np.where(LABELS == 1, "all good", np.where(np.arange(ROWS) < 50, "all bad", "mixed"))
@@ -109,7 +109,7 @@ def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
 
 
 @pytest.mark.slow
-def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three, monkeypatch):
+def test_values_have_the_tfidf_metric_or_a_note(store, three, monkeypatch):
     found = compared(store, "good", "poor", by=["kind"])
     assert {row["baseline_value"] for row in found["by"]} == {None}
     assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
@@ -121,7 +121,7 @@ def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three,
 
 
 @pytest.mark.slow
-def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
+def test_values_of_a_column_are_corrected_together(store, three):
     found = compared(store, *three[:2], by=["kind", "label"])["by"]
     families = [("kind", "long", 150), ("kind", "short", 50), ("label", "bad", 100), ("label", "good", 100)]
     assert [(row["column"], row["value"], row["n"]) for row in found] == families
@@ -132,7 +132,7 @@ def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
 
 
 @pytest.mark.slow
-def test_seeds_are_folded_and_paired_by_example_and_seed(store):
+def test_seeds_are_grouped_and_paired(store):
     drawn = {(name, seed): RANDOM.random(ROWS) < share for name, share in (("a", 0.9), ("b", 0.8)) for seed in range(3)}
     for (name, seed), right in drawn.items():
         run(store, f"{name}{seed}", right, preset={"a": "vanilla", "b": "differential"}[name], training__seed=seed)
@@ -225,7 +225,7 @@ REFUSED = [
 
 
 @pytest.mark.slow
-def test_what_is_refused(store, three):
+def test_invalid_comparisons_are_refused(store, three):
     run(store, "waits", GOOD, preset="cnn", status="queued")
     answering(store, "stars", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", classes=("1", "5"))
     answering(store, "several", right_where(GOOD, LABELS), texts([(each,) for each in LABELS]), preset="cnn")
@@ -239,7 +239,7 @@ def test_what_is_refused(store, three):
 
 
 @pytest.mark.slow
-def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
+def test_runs_on_other_rows_are_refused_with_the_shared_number(store, three):
     run(store, "short", POOR[:150], labels=LABELS[:150], preset="cnn")
     with pytest.raises(InputError, match="'short' were not tested on the same rows: 200 and 150, 150 in common"):
         compared(store, "good", "short")
@@ -261,7 +261,7 @@ def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
         (0, [], []),
     ],
 )
-def test_groups_are_the_largest_stretches_without_a_pair_that_is_apart(count, apart, groups):
+def test_tied_ranges_are_maximal(count, apart, groups):
     assert find_tied_ranges(count, map(frozenset, apart)) == groups
 
 

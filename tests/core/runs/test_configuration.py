@@ -42,13 +42,13 @@ def typed(command: str) -> dict[str, object]:
     ],
     ids=lambda record: record.preset,
 )
-def test_the_command_comes_to_the_settings_of_the_run(record, tmp_path):
+def test_the_command_reproduces_the_settings_of_the_run(record, tmp_path):
     command, note = write_train_command(record, RunStore(tmp_path))
     assert note == ""
     assert typed(command) == flatten_config(record.config)
 
 
-def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and_that_is_said(tmp_path):
+def test_without_the_start_run_every_setting_is_written(tmp_path):
     config = compose("vanilla", {"training.start": "gone", "model.width": 32})
     command, note = write_train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "--set=training.start=gone" in command and "--set=model.width=32" in command
@@ -60,7 +60,7 @@ def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and
     assert command == "sentiscope train --data=built-in --model=vanilla --set=training.epochs=3", "no other setting"
 
 
-def test_of_every_starter_the_command_has_the_settings(tmp_path):
+def test_the_commands_of_starters_reproduce_their_settings(tmp_path):
     store = RunStore(get_starters_dir())
     for record in store.list():
         command, note = write_train_command(record, store)

@@ -44,14 +44,14 @@ def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
     return dataclasses.replace(record, **changes)
 
 
-def test_the_aims_are_settings_that_a_run_can_have():
+def test_training_lengths_are_valid_settings():
     for settings in LENGTHS.values():
         compose("vanilla", settings)
     assert list(LENGTHS) == ["short", "medium", "full"], "no name promises a time"
     assert mlm.SHARE == MASKED_SHARE and attention.DENSE == DENSE
 
 
-def test_without_earlier_runs_it_is_a_cautious_guess(monkeypatch):
+def test_the_estimate_without_earlier_runs_is_a_guess(monkeypatch):
     monkeypatch.setattr(queue, "count_threads", lambda: 2)
     found = estimate_time(PLAN, [])
     assert (found.steps, found.runs) == (1000, 0)
@@ -60,7 +60,7 @@ def test_without_earlier_runs_it_is_a_cautious_guess(monkeypatch):
     assert estimate_time(PLAN, []).seconds - START_SECONDS == pytest.approx(2 * (found.seconds - START_SECONDS))
 
 
-def test_the_median_of_the_nearest_runs_counts():
+def test_the_estimate_is_the_median_of_similar_runs():
     assert (
         estimate_time(PLAN, [run()]).seconds == pytest.approx(START_SECONDS + 20)
         and estimate_time(PLAN, [run()]).runs == 1
@@ -79,7 +79,7 @@ def test_the_median_of_the_nearest_runs_counts():
         {"max_length": 2_000},
     ],
 )
-def test_runs_that_cannot_be_compared_do_not_count(changes):
+def test_dissimilar_runs_are_ignored(changes):
     assert estimate_time(PLAN, [run(**changes)]).runs == 0
 
 
@@ -119,7 +119,7 @@ def seconds_of(preset, longest, **settings):
     return estimate_time(compose(preset, given), []).seconds - START_SECONDS
 
 
-def test_a_window_bounds_what_a_long_text_costs_and_a_generous_cut_costs_nothing_where_texts_are_short():
+def test_attention_windows_limit_the_cost_of_long_texts():
     filled = {"training.batching": "fixed"}
     windowed, full = (
         [seconds_of(preset, longest, **filled) for longest in (DENSE, 4_096, 8_192)]
@@ -131,7 +131,7 @@ def test_a_window_bounds_what_a_long_text_costs_and_a_generous_cut_costs_nothing
     assert seconds_of("vanilla", 512, **filled) > 5 * seconds_of("vanilla", 0)
 
 
-def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_counted():
+def test_the_size_uses_the_vocabulary_of_an_earlier_run():
     record = run(vocabulary=1_234, classes=("a", "b", "c"))
     found = estimate_size(compose("sentiformer", {"data.limit": 16_000}), [record])
     built = PRESETS["sentiformer"].model
@@ -142,7 +142,7 @@ def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_cou
     assert estimate_size(compose("sentiformer"), []).parameters == count_parameters(built, vocabulary=67_000, classes=2)
 
 
-def test_a_file_that_was_read_is_estimated_from_its_own_counts():
+def test_estimates_use_the_counts_of_a_file():
     own = short(data__name="own.csv")
     unread, read = (estimate_time(own, [], counts) for counts in (None, COUNTS))
     assert (unread.steps, unread.counted) == (1_000, False)
@@ -155,14 +155,14 @@ def test_a_file_that_was_read_is_estimated_from_its_own_counts():
     assert estimate_size(own, [run(own, rows=2_400, vocabulary=9, classes=("a", "b", "c"))], COUNTS).counted == "run"
 
 
-def test_n_grams_that_nobody_has_counted_have_no_size():
+def test_uncounted_n_gram_models_have_no_size():
     assert estimate_size(compose("tfidf-logreg"), [run(vocabulary=1_234, classes=("a", "b"))]) is None
     assert estimate_size(compose("lexicon"), []).parameters == 6
     counted = run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
     assert estimate_size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
 
 
-def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs_nothing():
+def test_shortened_trainings_have_a_warning():
     assert list(describe_shortcuts("vanilla", short("vanilla"))) == [
         "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
         "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
@@ -185,7 +185,7 @@ def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs
     assert not list(describe_shortcuts("tfidf-logreg", compose("tfidf-logreg", {"training.epochs": 1})))
 
 
-def test_masked_words_come_on_top_and_are_not_taken_for_steps_of_the_labels():
+def test_pretraining_with_masked_words_adds_time():
     plan = short(training__masked_epochs=4, text__max_vocab=5_000)
     both = estimate_time(plan, [run()])
     assert both.steps == 1000, "of the labels"

@@ -33,7 +33,7 @@ def found(store, run) -> Efficiency:
     return efficiency.read_efficiency(store, store.read(run))
 
 
-def test_a_run_measures_itself_when_it_is_finished(store):
+def test_a_finished_training_measures_its_speed(store):
     record, own = store.read("mine"), found(store, "mine")
     kept = record.results["inference"]
     assert kept["machine"] == get_machine_id()
@@ -46,7 +46,7 @@ def test_a_run_measures_itself_when_it_is_finished(store):
 
 
 @pytest.mark.slow
-def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch, tmp_path):
+def test_measurements_of_older_versions_are_repeated_once(store, monkeypatch, tmp_path):
     assert found(store, "old").one is None
     before = (store.get_path("old") / RECORD).read_bytes()
     made = measure_costs(store, "old")

@@ -34,7 +34,7 @@ def files(store, run, **settings):
     return MapFiles.from_run(store, run, "test", ProjectionConfig(**{"method": "pca", **settings}))
 
 
-def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluated):
+def test_stored_maps_are_read_unchanged_with_their_arguments(store, evaluated):
     here = files(store, evaluated)
     assert here.read() is None
     made = here.compute()
@@ -48,7 +48,7 @@ def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluat
     assert not here.get_path("progress.json").exists()
 
 
-def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluated):
+def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
     changes = {}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"}
     stems = {files(store, evaluated, **settings).stem for settings in changes}
     assert len(stems) == 5
@@ -58,7 +58,7 @@ def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluat
     assert files(store, evaluated).stem not in stems
 
 
-def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated):
+def test_missing_splits_are_refused_with_the_existing_ones(store, evaluated):
     with pytest.raises(InputError, match="split 'dev'; it has test"):
         MapFiles.from_run(store, evaluated, "dev", PCA)
     with pytest.raises(InputError):
@@ -73,7 +73,7 @@ def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated
 
 
 @pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:-1] + b"x", lambda raw: b""])
-def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
+def test_damaged_maps_are_reported_and_recomputed(store, evaluated, harm):
     first = api.project(evaluated, method="pca", store=store)
     here = files(store, evaluated)
     raw = here.get_path("npy").read_bytes()
@@ -86,7 +86,7 @@ def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
 
 
 @pytest.mark.slow
-def test_start_computes_in_a_process_of_its_own(store, evaluated):
+def test_start_computes_in_a_background_process(store, evaluated):
     here = files(store, evaluated)
     here.start()
     assert background_jobs.read_job(here).status in ("running", "done")

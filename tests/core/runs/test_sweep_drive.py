@@ -73,7 +73,7 @@ def driving(store, saved, **options):
 
 
 @pytest.mark.slow
-def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
+def test_all_members_are_trained_in_order(store):
     saved, told = plan(store, seeds=(0, 1)), []
     found = sweep_drive.run_sweep(store, saved, tell=told.append)
     assert found.counts["done"] == found.total == 4 and found.share == 1.0 and found.seconds_left == 0
@@ -115,7 +115,7 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
 
 
 @pytest.mark.slow
-def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
+def test_cancelling_stops_training_and_starts_no_runs(store, quick):
     quick(600)  # or until it is cancelled, however busy the machine is
     saved = plan(store, seeds=(0, 1))
     with driving(store, saved):
@@ -148,7 +148,7 @@ def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     assert told[-1]["done"] == 2 and not sweep_drive.is_driven(store, "study")
 
 
-def test_the_time_left_is_that_of_finished_runs_of_the_same_cell_and_of_steps(store, table, monkeypatch):
+def test_the_time_left_uses_finished_runs_of_the_cell(store, table, monkeypatch):
     saved = plan(store, seeds=(0, 1, 2))
     runs = list_members(saved)
     for member in runs[:2]:  # one of each cell
@@ -168,7 +168,7 @@ def test_the_time_left_is_that_of_finished_runs_of_the_same_cell_and_of_steps(st
 
 
 @pytest.mark.slow
-def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
+def test_a_detached_sweep_continues_in_its_process(store, monkeypatch):
     plan(store)
     code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
     code += "with sweep_drive.hold_sweep(RunStore(), sys.argv[1]): time.sleep(1)"
@@ -187,7 +187,7 @@ def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(store, monkeypatch):
+def test_a_sweep_waits_while_the_queue_is_full(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
     saved = plan(store)
     with hold_ticket(store.folder, "ticket-9-somebody"):
@@ -199,7 +199,7 @@ def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(st
     assert states(store, saved) == ["done", "done"]
 
 
-def test_no_more_sweeps_go_on_than_allowed(store, monkeypatch):
+def test_the_number_of_running_sweeps_is_limited(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_SWEEPS", "1")
     plan(store)
     plan(store, name="other")

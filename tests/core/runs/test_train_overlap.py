@@ -19,7 +19,7 @@ def learned_from(loaded, data, fingerprint=None):
     return dataclasses.replace(loaded.record, config=config, data_fingerprint=found)
 
 
-def test_texts_are_alike_where_the_model_sees_the_same_ids():
+def test_texts_with_equal_token_ids_are_equal():
     tokenizer = fit_tokenizer(["a good film", "a bad film indeed"], TextConfig(min_freq=1, max_length=4))
     texts = ["a good film indeed", "A  GOOD film indeed", "a good film indeed bad", "a film indeed"]
     found = train_overlap.encode_texts(tokenizer, [*texts, "a strange film", "a odd film", ""])
@@ -31,7 +31,7 @@ def test_texts_are_alike_where_the_model_sees_the_same_ids():
     assert not train_overlap.encode_texts(tokenizer, ["a b c " * 100]).cut.any()
 
 
-def test_the_rows_it_was_trained_on_are_those_of_its_training_split(loaded):
+def test_the_overlap_finds_the_training_split(loaded):
     trained, texts = train_overlap.load_trained_data(loaded.record), []
     for rows in trained.splits.values():
         texts += rows["text"].tolist()
@@ -45,7 +45,7 @@ def test_the_rows_it_was_trained_on_are_those_of_its_training_split(loaded):
 
 
 @pytest.mark.parametrize("settings", [{"limit": 20}, {"folds": 4, "fold": 1}, {"seed": 5}])
-def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
+def test_other_rows_are_not_in_the_overlap(tmp_path, loaded, settings):
     rows = pd.DataFrame({"text": [f"text {chr(97 + n % 26)}{n}" for n in range(80)], "label": ["no", "yes"] * 40})
     rows.to_csv(tmp_path / "own.csv", index=False)
     config = DataConfig(name=str(tmp_path / "own.csv"), **settings)
@@ -59,7 +59,7 @@ def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
     assert int(np.sum(found)) == len(dataset.splits["train"]) < 80
 
 
-def test_data_that_are_gone_or_changed_are_told(loaded):
+def test_missing_or_changed_data_are_reported(loaded):
     own = loaded.record.config.data
     with pytest.raises(NotAvailable, match="the data of run 'mine' have changed since it was trained"):
         train_overlap.load_trained_data(learned_from(loaded, own, "0" * 64))
