@@ -39,7 +39,7 @@ def codes(tmp_path):
     return Codes(tmp_path / "runs", "reviews.csv")
 
 
-def told(table, codes):
+def export_all(table, codes):
     """All that was said, as it goes out."""
     return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
 
@@ -60,7 +60,7 @@ def test_an_exported_file_imports_without_changes(tmp_path, table, codes):
         if name := " ".join(text.split()):
             codes.add_code(name, definition=text, example=text)
             codes.code_rows([key], [name], author="=ben" if place % 2 else "ann")
-    out = told(table, codes)
+    out = export_all(table, codes)
     rows = list(csv.reader(io.StringIO(out.removeprefix(BOM), newline="")))
     assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert len(rows) - 1 == len(NASTY) + len(NASTY) // 2, "of a row that two have coded there are two lines"
@@ -77,7 +77,7 @@ def test_an_exported_file_imports_without_changes(tmp_path, table, codes):
         and other.read_annotations().notes == codes.read_annotations().notes
     )
     assert other.list_codes() == codes.list_codes()
-    again = pd.read_csv(io.StringIO(told(table, other))).drop(columns="time")
+    again = pd.read_csv(io.StringIO(export_all(table, other))).drop(columns="time")
     pd.testing.assert_frame_equal(again, pd.read_csv(io.StringIO(out)).drop(columns="time"))
 
 
@@ -139,7 +139,7 @@ def test_an_import_does_not_overwrite_later_changes(tmp_path, table, codes, cloc
     codes.add_code("irony")
     codes.add_code("label")
     codes.code_rows(keys[:2], ["irony"], author="ann")
-    (tmp_path / "in.csv").write_text(told(table, codes), encoding="utf-8", newline="")
+    (tmp_path / "in.csv").write_text(export_all(table, codes), encoding="utf-8", newline="")
     codes.code_rows([keys[5]], ["label"], author="ben")
     codes.code_rows([keys[0]], ["irony", "label"], author="ann")
     codes.code_rows([keys[0]], ["irony"], author="ann")

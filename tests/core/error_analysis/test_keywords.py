@@ -11,7 +11,7 @@ from core.error_analysis.keywords import LEAST, LEAST_Z, PRIOR, Phrases, compute
 from core.exceptions import InputError
 
 
-def monroe(y, n, y_rest, n_rest):
+def compute_monroe(y, n, y_rest, n_rest):
     """Equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases as frequent as in all texts."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     odds = (y + prior) / (n + PRIOR - (y + prior))
@@ -20,7 +20,7 @@ def monroe(y, n, y_rest, n_rest):
     return delta, delta / math.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
 
 
-def grams(text, length):
+def list_grams(text, length):
     found = []
     for part in re.split(r"[,.!]", text.lower()):
         words = part.split()
@@ -37,12 +37,12 @@ def test_log_odds_equal_the_formula_and_are_antisymmetric():
     found = {each.words: each for each in Phrases(texts).find_keywords(chosen)}
     assert {"not good"} <= set(found)
     for length in (1, 2, 3):
-        inside = Counter(gram for text in texts[:60] for gram in set(grams(text, length)))
-        rest = Counter(gram for text in texts[60:] for gram in set(grams(text, length)))
+        inside = Counter(gram for text in texts[:60] for gram in set(list_grams(text, length)))
+        rest = Counter(gram for text in texts[60:] for gram in set(list_grams(text, length)))
         for gram, each in found.items():
             if len(gram.split()) == length:
                 assert (each.selected, each.rest) == (inside[gram], rest[gram])
-                expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
+                expected = compute_monroe(inside[gram], inside.total(), rest[gram], rest.total())
                 assert (each.log_odds, each.z) == pytest.approx(expected)
                 assert each.selected >= LEAST and each.z >= LEAST_Z
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)

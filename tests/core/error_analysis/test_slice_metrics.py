@@ -29,13 +29,13 @@ def store(tmp_path_factory):
     return store
 
 
-def by_class(true, said):
+def evaluate_by_scikit_learn(true, said):
     """Precision, recall, F1 and support as scikit-learn has them; NaN where they divide by nothing."""
     return np.stack(sk.precision_recall_fscore_support(true, said, labels=range(true.shape[1]), zero_division=np.nan))
 
 
 def assert_classes(found, true, said):
-    expected = by_class(true, said)
+    expected = evaluate_by_scikit_learn(true, said)
     ours = [[each[part] for part in ("precision", "recall", "f1", "support")] for each in found["per_class"].values()]
     np.testing.assert_allclose(np.array(ours, float).T, expected)
     for place, ends in enumerate(found["per_class_intervals"].values()):

@@ -112,14 +112,14 @@ def both(tmp_path):
     return store
 
 
-def save(both, **rules):
+def save_rules(both, **rules):
     for name, rule in rules.items():
         save_slice(both, both.read("good"), name, Selection(tuple(rule.split(";"))))
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
 def test_slices_by_column_value_equal_the_column(both, metric):
-    save(both, long="kind=long", short="kind=short")
+    save_rules(both, long="kind=long", short="kind=short")
     sliced, column = (compare("good", "poor", by=[by], metrics=[metric], store=both)["by"] for by in ("slice", "kind"))
     assert [{**each, "column": "kind"} for each in sliced] == column and sliced[0]["column"] == "slice"
     first = sliced[0]
@@ -130,7 +130,7 @@ def test_slices_by_column_value_equal_the_column(both, metric):
 
 
 def test_slices_may_overlap_and_run_specific_ones_are_left_out(both):
-    save(both, half="kind=long;true=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="true=none")
+    save_rules(both, half="kind=long;true=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="true=none")
     found = compare("good", "poor", by=["slice"], store=both)
     assert [(each["value"], each["n"]) for each in found["by"]] == [("half", 100), ("long", 150)]
     assert found["notes"] == [
@@ -144,7 +144,7 @@ def test_slices_may_overlap_and_run_specific_ones_are_left_out(both):
 def test_refusals_suggest_a_command(both):
     with pytest.raises(InputError, match="--by slice: no slice of these data was saved; `sentiscope slices RUN --save"):
         compare("good", "poor", by=["slice"], store=both)
-    save(both, lost="wrong")
+    save_rules(both, lost="wrong")
     with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
         compare("good", "poor", by=["slice"], store=both)
     with pytest.raises(InputError, match="leave --data out"):

@@ -18,7 +18,7 @@ from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch
 
 
-def by_place(found):
+def index_effects(found):
     """(kind, layer, head, component, token) → the part."""
     return {(each.kind, each.layer, each.head, each.component, each.token): each for each in found.parts}
 
@@ -43,7 +43,7 @@ def test_zero_ablation_removes_a_parts_contribution(straight):
         class_weights = model.head.weight[1] - model.head.weight[0]
         into = (class_weights @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
         added = (each[0].mean(2) * into).sum(-1)  # (N, H)
-    found = by_place(silence_parts(straight, TEXT, "good"))
+    found = index_effects(silence_parts(straight, TEXT, "good"))
     for i, head in product(range(model.components), range(model.heads)):
         assert found["map", 0, head, i, None].zero == pytest.approx(float(added[i, head]), abs=1e-5)
     for head in range(model.heads):
@@ -79,7 +79,7 @@ def test_effects_equal_the_loss_under_the_same_intervention(starter, preset):
         switches["component", last, None, 1, None] = {"components_off": frozenset({(last, 1)})}
         switches["map", last, 1, 1, None] = {"maps_off": frozenset({(last, 1, 1)})}
     for name, change in switches.items():
-        part = by_place(found)[name]
+        part = index_effects(found)[name]
         assert part.zero == pytest.approx(found.log_odds - odds(**change), abs=1e-4)
         mean = {name.replace("off", "mean"): named for name, named in change.items()}
         assert part.mean == pytest.approx(found.log_odds - odds(**mean), abs=1e-4)
@@ -100,7 +100,7 @@ def test_effects_equal_the_loss_under_the_same_intervention(starter, preset):
 @pytest.mark.slow
 def test_ablating_a_lexical_factor_follows_its_equation():
     own = reader("lexical-hadamard")
-    found = by_place(silence_parts(own, TEXT, "good"))
+    found = index_effects(silence_parts(own, TEXT, "good"))
 
     def odds(**change):  # of the pass that is computed anew from the weights, in float64
         stages = compute_stages(dataclasses.replace(own, change=Intervention(**change)), TEXT).stages

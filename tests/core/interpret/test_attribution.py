@@ -31,7 +31,7 @@ TEXT = "Not bad at all, but the ending never works"
 WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
 
 
-def bag(scaling=UNSCALED, task="single"):
+def make_bag(scaling=UNSCALED, task="single"):
     """TF-IDF with a weight each for `good`; the idf of all is 1."""
     tokenizer = NGramTokenizer(list(WEIGHTS), TextConfig())
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=2)
@@ -41,7 +41,7 @@ def bag(scaling=UNSCALED, task="single"):
     return lent(model.eval(), tokenizer, task=task, scaling=scaling)
 
 
-def by_hand(*grams):
+def compute_by_hand(*grams):
     """The logit of `good` of n-grams that occur once each."""
     return 0.5 + sum(WEIGHTS[gram] for gram in grams) / math.sqrt(max(1, len(grams)))
 
@@ -50,10 +50,14 @@ def by_hand(*grams):
 @pytest.mark.parametrize("task", ["single", "multi"])
 def test_deletion_attribution_is_the_loss_of_log_odds(scaling, task):
     temperature = scaling.temperature
-    found = explain_text(bag(scaling, task), "A not  BAD film", target="good")
-    whole = by_hand("not", "bad", "film", "not bad")
-    left = by_hand("not", "bad", "film", "not bad"), by_hand("bad", "film"), by_hand("not", "film")
-    last = by_hand("not", "bad", "not bad")
+    found = explain_text(make_bag(scaling, task), "A not  BAD film", target="good")
+    whole = compute_by_hand("not", "bad", "film", "not bad")
+    left = (
+        compute_by_hand("not", "bad", "film", "not bad"),
+        compute_by_hand("bad", "film"),
+        compute_by_hand("not", "film"),
+    )
+    last = compute_by_hand("not", "bad", "not bad")
     prior = np.log(9) / 2 if scaling.prior else 0  # half of the log-odds of 0.9, the same with and without a word
     assert found.log_odds == pytest.approx(whole / temperature + prior, abs=1e-5)
     places = [(word.word, word.start, word.end) for word in found.words]
@@ -64,20 +68,20 @@ def test_deletion_attribution_is_the_loss_of_log_odds(scaling, task):
 
 
 def test_the_default_target_is_the_predicted_class():
-    answer, other = explain_text(bag(), "not bad"), explain_text(bag(), "not bad", target="bad")
+    answer, other = explain_text(make_bag(), "not bad"), explain_text(make_bag(), "not bad", target="bad")
     assert (answer.target, other.target) == ("good", "bad") and answer.probabilities == other.probabilities
     np.testing.assert_allclose([word.push for word in other.words], [-word.push for word in answer.words], atol=1e-6)
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
-        explain_text(bag(), "good", target="nice")
+        explain_text(make_bag(), "good", target="nice")
     with pytest.raises(InputError, match="method 'lime': one of deletion, shapley, gradient"):
-        explain_text(bag(), "good", "lime")
+        explain_text(make_bag(), "good", "lime")
 
 
 @pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
 def test_baselines_list_their_attribution_methods(method):
     lacks = "has no attention" if method in explained_text.READ else "reads no vectors of words"
     with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
-        explain_text(bag(), "good", method)
+        explain_text(make_bag(), "good", method)
 
 
 def test_available_methods_follow_from_capabilities():
@@ -90,8 +94,12 @@ def test_available_methods_follow_from_capabilities():
 
 
 def test_shapley_values_add_up_to_the_effect_of_the_text():
-    found = explain_text(bag(), "not bad", "shapley", target="good")
-    empty, alone, both = by_hand(), (by_hand("not"), by_hand("bad")), by_hand("not", "bad", "not bad")
+    found = explain_text(make_bag(), "not bad", "shapley", target="good")
+    empty, alone, both = (
+        compute_by_hand(),
+        (compute_by_hand("not"), compute_by_hand("bad")),
+        compute_by_hand("not", "bad", "not bad"),
+    )
     expected = [(alone[i] - empty + both - alone[1 - i]) / 2 for i in (0, 1)]
     np.testing.assert_allclose([word.push for word in found.words], expected, atol=1e-5)
     assert [word.error for word in found.words] == [0, 0]
@@ -99,7 +107,7 @@ def test_shapley_values_add_up_to_the_effect_of_the_text():
     assert abs(found.completeness.error) < 1e-9 and found.completeness.steps == 2
 
 
-def encoder(preset="vanilla", max_length=12, bpe=False, **change):
+def make_encoder(preset="vanilla", max_length=12, bpe=False, **change):
     """A small model with fresh weights and a tokenizer of its own."""
     text = {"tokenizer": "bpe", "max_vocab": 300} if bpe else {}
     config = TextConfig(min_freq=1, max_length=max_length, **text)
@@ -112,7 +120,7 @@ def encoder(preset="vanilla", max_length=12, bpe=False, **change):
 @pytest.mark.parametrize("bpe", [False, True])
 @pytest.mark.parametrize("method", ["attention", "collapse"])
 def test_attention_attribution_sums_tokens_into_words(bpe, method):
-    own = encoder(max_length=40, bpe=bpe)
+    own = make_encoder(max_length=40, bpe=bpe)
     view = own.inspect(TEXT)
     weights = average_attention(view.layers[0 if method == "collapse" else -1].combined, view.places)
     found = explain_text(own, TEXT, method)
@@ -123,7 +131,7 @@ def test_attention_attribution_sums_tokens_into_words(bpe, method):
 
 @pytest.mark.slow
 def test_class_token_and_padding_are_no_words():
-    classed, filled = encoder(pooling="cls"), encoder("tweet-v1-p1", pad_mode="as_released")
+    classed, filled = make_encoder(pooling="cls"), make_encoder("tweet-v1-p1", pad_mode="as_released")
     for own in (classed, filled):
         found, view = explain_text(own, "a good film", "attention"), own.inspect("a good film")
         first = len(view.tokens) - 3 - bool(view.filled)
@@ -135,7 +143,7 @@ def test_class_token_and_padding_are_no_words():
 
 @pytest.mark.slow
 def test_agreement_uses_absolute_values_for_unsigned_methods():
-    own = encoder()
+    own = make_encoder()
     each = {name: explain_text(own, TEXT, name).pushes for name in ("deletion", "gradient", "attention")}
     found = explain_text(own, TEXT, "gradient").agreement
     assert found["deletion"] == pytest.approx(spearmanr(each["gradient"], each["deletion"]).statistic)
@@ -150,7 +158,7 @@ def test_agreement_uses_absolute_values_for_unsigned_methods():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", ["", "good"])
 def test_texts_with_no_or_one_word_are_explained(method, text):
-    found = explain_text(encoder(), text, method)
+    found = explain_text(make_encoder(), text, method)
     assert [word.word for word in found.words] == text.split() * ("good" in text)
     assert np.isfinite(found.pushes).all() and set(found.agreement.values()) <= {None}
 
@@ -158,18 +166,18 @@ def test_texts_with_no_or_one_word_are_explained(method, text):
 @pytest.mark.slow
 def test_long_texts_have_a_note_on_unread_and_unexplained_words():
     text = " ".join(["good", "film"] * 200)
-    found = explain_text(encoder(), text)
+    found = explain_text(make_encoder(), text)
     assert len(found.words) == explained_text.MOST_WORDS == 300
     assert found.note == (
         "The model reads the first 12 tokens; 388 at the end are cut off. Explained are the first 300 of 400 words."
     )
     assert found.words[-1].push == pytest.approx(0, abs=1e-6), "without it, the first 12 tokens are the same"
-    assert len(explain_text(encoder(), text, "integrated").words) == 300
+    assert len(explain_text(make_encoder(), text, "integrated").words) == 300
 
 
 def test_texts_too_long_for_maps_are_explained_by_other_methods(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
-    own = encoder("sentiformer")
+    own = make_encoder("sentiformer")
     with pytest.raises(InputError, match="too long for maps of all pairs; choose deletion"):
         explain_text(own, TEXT, "attention")
     assert explain_text(own, TEXT).agreement == {"attention": None}

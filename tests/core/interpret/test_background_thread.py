@@ -15,7 +15,7 @@ from core.runs.load import LoadedRun
 LONG = " ".join([TEXT] * 12)
 
 
-def three(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
+def run_three_steps(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
     def found(tell):
         for name in ("deletion", "attention", "gradient"):
             tell(name, None)
@@ -29,14 +29,14 @@ def three(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
 
 def test_a_stopped_thread_keeps_its_partial_results():
     known, told = BackgroundThread[str](), []
-    known.run_steps(three(known, told, "attention"))
+    known.run_steps(run_three_steps(known, told, "attention"))
     assert told == ["deletion", "attention"] and known.found == "attention" and not known.whole
-    known.start_and_wait(three(known, told))
+    known.start_and_wait(run_three_steps(known, told))
     assert told == ["deletion", "attention"], "what was stopped is not asked again by itself"
     known.allow_restart()
-    known.start_and_wait(three(known, told))
+    known.start_and_wait(run_three_steps(known, told))
     assert known.whole and known.found == "gradient" and not known.running
-    known.start_and_wait(three(known, told))
+    known.start_and_wait(run_three_steps(known, told))
     assert len(told) == 5, "what is whole is not asked again"
 
 

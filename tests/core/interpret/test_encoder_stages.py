@@ -32,7 +32,7 @@ KINDS = {
 }
 
 
-def reader(folder, text=TEXT, change=UNCHANGED, **settings) -> ExplainContext:
+def make_reader(folder, text=TEXT, change=UNCHANGED, **settings) -> ExplainContext:
     found = Backbone("tiny", folder)
     config = TextConfig(tokenizer="pretrained", normaliser="none", lexicon=settings.get("text.lexicon", ""))
     tokenizer = fit_tokenizer([text], config, read_tokenizer(found))
@@ -55,7 +55,7 @@ def folder(request, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_stage_equals_its_formula_and_the_pretrained_encoder(folder, kind):
-    own = reader(folder, **KINDS[kind])
+    own = make_reader(folder, **KINDS[kind])
     seen = traced(own, TEXT).trace
     for layer in (1, 2):
         found = check(own, TEXT, layer=layer, head=3)
@@ -68,7 +68,7 @@ def test_every_stage_equals_its_formula_and_the_pretrained_encoder(folder, kind)
 
 def test_text_pairs_have_two_segment_types(folder):
     text = text_pairs.join_pair("good film", "not bad")
-    own = reader(folder, text)
+    own = make_reader(folder, text)
     found = check(own, text)
     np.testing.assert_allclose(found.find_stage("embedding").made, traced(own, text).trace.embedded[0], **CLOSE)
 
@@ -81,7 +81,7 @@ def test_text_pairs_have_two_segment_types(folder):
     ids=["a head", "half of sigma and none of a layer"],
 )
 def test_stages_of_an_edited_encoder_end_at_its_prediction(folder, change):
-    check(reader(folder, change=change, **SIGMA), TEXT)
+    check(make_reader(folder, change=change, **SIGMA), TEXT)
 
 
 @pytest.mark.slow
@@ -89,6 +89,6 @@ def test_unknown_activations_are_refused(tmp_path):
     folder = backbone(tmp_path / "tiny", "bert")
     changed(folder, hidden_act="gelu_new")
     with pytest.raises(NotAvailable, match="NewGELUActivation, which Steps cannot compute"):
-        compute_stages(reader(folder), TEXT)
+        compute_stages(make_reader(folder), TEXT)
     changed(folder, hidden_act="relu")
-    check(reader(folder), TEXT)
+    check(make_reader(folder), TEXT)

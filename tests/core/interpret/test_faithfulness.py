@@ -23,7 +23,7 @@ from core.text.tokenizer_factory import fit_tokenizer
 EXACT = ("deletion", "shapley", "gradient", "integrated")
 
 
-def chance(*weights):
+def compute_chance(*weights):
     return 1 / (1 + math.exp(-sum(weights)))
 
 
@@ -40,14 +40,14 @@ def test_curves_and_areas_of_a_linear_model_equal_manual_results(three, method):
     text = " ".join(WORDS[:3])
     said = [LabeledSentence(text, (1,))] * 2
     found = measure_methods(three, three, said, [method]).methods[0]
-    up = [chance(), chance(2), chance(2, 0.5), chance(2, 0.5, -1)]
+    up = [compute_chance(), compute_chance(2), compute_chance(2, 0.5), compute_chance(2, 0.5, -1)]
     shares, thirds = np.linspace(0, 1, 11), np.linspace(0, 1, 4)
     assert found.curves["insertion"].values == pytest.approx(np.interp(shares, thirds, up), abs=1e-6)
     assert found.areas["insertion"].value == pytest.approx((up[0] / 2 + up[1] + up[2] + up[3] / 2) / 3, abs=1e-6)
     if method == "deletion":
         assert "deletion" not in found.tests | found.areas | found.curves, "it is not asked about itself"
     else:
-        down = [chance(2, 0.5, -1), chance(0.5, -1), chance(-1), chance()]
+        down = [compute_chance(2, 0.5, -1), compute_chance(0.5, -1), compute_chance(-1), compute_chance()]
         assert found.curves["deletion"].values == pytest.approx(np.interp(shares, thirds, down), abs=1e-6)
         assert found.areas["deletion"].value == pytest.approx((down[0] / 2 + down[1] + down[2] + down[3] / 2) / 3)
     assert found.tests["pairs"].value == pytest.approx(1)
@@ -55,7 +55,7 @@ def test_curves_and_areas_of_a_linear_model_equal_manual_results(three, method):
 
 
 def test_attention_uses_absolute_values_with_subtracted_maps():
-    own, _, text = drawn("differential", ("bad", "good"), "single")
+    own, _, text = make_reader("differential", ("bad", "good"), "single")
     with torch.no_grad():
         for name in ("lambda_q", "lambda_k"):
             own.model.get_parameter(f"layers.1.attention.mixing.{name}")[0].fill_(0.6)
@@ -116,7 +116,7 @@ def test_texts_below_three_words_have_no_tests(three, text):
     assert set(found.tests.values()) == {None} and found.edits == ()
 
 
-def drawn(preset, classes, task):
+def make_reader(preset, classes, task):
     """A small model with fresh weights, as a reader, and its control."""
     text = "Not bad at all, but the ending never works"
     tokenizer = fit_tokenizer([text, "a good film"], TextConfig(min_freq=1, max_length=24))
@@ -141,7 +141,7 @@ def drawn(preset, classes, task):
     ],
 )
 def test_every_family_and_task_can_be_measured(preset, classes, task, labels):
-    own, control, text = drawn(preset, classes, task)
+    own, control, text = make_reader(preset, classes, task)
     said = [
         LabeledSentence(each, label) for each, label in zip((text, text.upper(), f"{text} film"), labels, strict=True)
     ]

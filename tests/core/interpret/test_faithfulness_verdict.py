@@ -13,14 +13,14 @@ TWO = ("deletion", "gradient")
 FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
 
 
-def verdicts(found):
+def judge_all(found):
     return {
         each.method: judge_method(each.method, {**each.tests, "answers": found.answers}).verdict
         for each in found.methods
     }
 
 
-def mixed_up(weights, seed):
+def shuffle_attributions(weights, seed):
     return np.random.default_rng(seed).permutation(weights)
 
 
@@ -28,16 +28,16 @@ def mixed_up(weights, seed):
 def known():
     """A model whose pushes are known, one of random weights, and sentences with the answers of the first."""
     weights = opinions(0)
-    own, control = toy(weights), toy(mixed_up(weights, 100))
+    own, control = toy(weights), toy(shuffle_attributions(weights, 100))
     return weights, own, control, labeled(own, sentences(SENTENCES, 0))
 
 
 @pytest.mark.slow
 def test_exact_methods_are_evidence_and_for_random_weights_illustration(known):
     weights, own, control, said = known
-    assert verdicts(measure_methods(own, control, said, FAITHFUL)) == dict.fromkeys(FAITHFUL, "evidence")
-    found = measure_methods(control, toy(mixed_up(weights, 7)), said, TWO)
-    assert set(verdicts(found).values()) == {"illustration"}, "faithful to a model that knows nothing"
+    assert judge_all(measure_methods(own, control, said, FAITHFUL)) == dict.fromkeys(FAITHFUL, "evidence")
+    found = measure_methods(control, toy(shuffle_attributions(weights, 7)), said, TWO)
+    assert set(judge_all(found).values()) == {"illustration"}, "faithful to a model that knows nothing"
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_shuffled_attributions_are_neither(known, monkeypatch):
     monkeypatch.setattr(
         Trials, "compute_attributions", lambda self, *about: [random.permutation(each) for each in real(self, *about)]
     )
-    assert verdicts(measure_methods(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
+    assert judge_all(measure_methods(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
 
 
 @pytest.mark.slow
@@ -61,13 +61,13 @@ def test_methods_that_ignore_the_weights_are_neither(known, monkeypatch):
     monkeypatch.setattr(Trials, "compute_attributions", by_length)
     found = measure_methods(own, control, said, ["gradient"])
     assert judge_method("gradient", found.methods[0].tests).outcomes["control"] == "failed"
-    assert verdicts(found) == {"gradient": "neither"}
+    assert judge_all(found) == {"gradient": "neither"}
 
     def noisy(self, *about):
         return [each + random.normal(size=len(each)) * 1.2 * each.std() for each in real(self, *about)]
 
     monkeypatch.setattr(Trials, "compute_attributions", noisy)
-    assert verdicts(measure_methods(own, control, said, ["gradient"])) == {"gradient": "illustration"}
+    assert judge_all(measure_methods(own, control, said, ["gradient"])) == {"gradient": "illustration"}
 
 
 @pytest.mark.parametrize(

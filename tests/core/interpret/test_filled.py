@@ -20,7 +20,7 @@ TEXT = "not bad at all"
 EITHER = pytest.mark.parametrize("preset", ["tweet-v1-p1", "tweet-v6-p2"])
 
 
-def released(preset: str, **change) -> torch.nn.Module:
+def build_released(preset: str, **change) -> torch.nn.Module:
     config = small(PRESETS[preset].model)
     return make(dataclasses.replace(config, pad_mode="as_released", **change), torch.float32)
 
@@ -34,7 +34,7 @@ def layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarra
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
 
 
-def rotated(x: np.ndarray) -> np.ndarray:
+def rotate_pairs(x: np.ndarray) -> np.ndarray:
     """Interleaved pairs turned by place / 10000^(2j/d), places from 0."""
     places, d = np.arange(x.shape[-2])[:, None], x.shape[-1]
     angle = places / 10000 ** (np.arange(0, d, 2) / d)
@@ -45,7 +45,7 @@ def rotated(x: np.ndarray) -> np.ndarray:
     return turned
 
 
-def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
+def compute_naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
     """Maps (H, F, F) of every layer and the probabilities: no mask anywhere, all F places read and pooled."""
     w = {name: value.double().numpy() for name, value in model.state_dict().items()}
     x = w["embedding.weight"][[*ids, *[0] * (LONGEST - len(ids))]]
@@ -66,7 +66,7 @@ def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.
             for name in ("query", "key", "value")
         )
         if second:
-            q, k = (y / np.linalg.norm(y, axis=-1, keepdims=True) for y in (rotated(q), rotated(k)))
+            q, k = (y / np.linalg.norm(y, axis=-1, keepdims=True) for y in (rotate_pairs(q), rotate_pairs(k)))
             scores = w[f"{at}attention.temperature"] * q @ k.swapaxes(1, 2)
         else:
             scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
@@ -82,9 +82,9 @@ def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.
 
 @EITHER
 def test_padding_is_folded_into_the_last_row_with_its_weight(preset):
-    model, n = released(preset), 4
+    model, n = build_released(preset), 4
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
-    maps, chances = naive(model, TOKENIZER.encode(TEXT).ids)
+    maps, chances = compute_naive(model, TOKENIZER.encode(TEXT).ids)
     assert view.tokens == ("not", "bad", "at", "all", f"{PADDING} × {LONGEST - n}")
     assert view.unknown == (False,) * 5 and view.filled == LONGEST - n
     np.testing.assert_allclose(list(view.probabilities.values()), chances, atol=1e-6)
@@ -105,14 +105,14 @@ def test_padding_is_folded_into_the_last_row_with_its_weight(preset):
 
 @EITHER
 def test_full_texts_have_no_padding_and_empty_texts_only_padding(preset):
-    view = inspect_text(released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
+    view = inspect_text(build_released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
     assert len(view.tokens) == LONGEST and view.filled == 0
     assert to_json_data(view)["padding"] == {
         "places": 0,
         "weight": [[0.0] * len(each.combined) for each in view.layers],
     }
     assert "padding tokens" not in build_page(view, run="r", model="m")
-    view = inspect_text(released(preset), TOKENIZER, CLASSES, "")
+    view = inspect_text(build_released(preset), TOKENIZER, CLASSES, "")
     assert view.tokens == (f"{PADDING} × {LONGEST}",)
     for layer in view.layers:
         np.testing.assert_allclose(layer.combined, 1, atol=1e-6)
@@ -130,7 +130,7 @@ def test_convolutions_their_attention_and_the_window_are_folded_too():
     head = dataclasses.replace(small(PRESETS["inceptive-16"].model).head)
     attention = small(PRESETS["sentiformer"].model).attention
     attention = dataclasses.replace(attention, heads=2)
-    model = released("tweet-v1-p1", head=head, attention=attention, width=16)
+    model = build_released("tweet-v1-p1", head=head, attention=attention, width=16)
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
     np.testing.assert_allclose(view.head_maps.sum(-1), 1, atol=1e-6)
     assert {each.shape for each in view.branches.values()} == {(5, head.channels)}

@@ -49,17 +49,17 @@ def test_every_stage_starts_with_an_earlier_output(preset):
         for matrix in stage.matrices:
             given = matrix.rule is None and stage.key not in ("embedding", "valences", "states")
             if given and matrix.name not in SOURCES.get(stage.key, ()) and (stage.key, family) != ("pool", "bilstm"):
-                before = made if matrix.name != "r" or stage.key != "convolutions" else [joined(stage)]
-                assert any(same(matrix.values, one) for one in before), (stage.key, matrix.name)
+                before = made if matrix.name != "r" or stage.key != "convolutions" else [join_windows(stage)]
+                assert any(is_same(matrix.values, one) for one in before), (stage.key, matrix.name)
         made += [matrix.values for matrix in stage.matrices]
 
 
-def joined(stage):
+def join_windows(stage):
     """The tokens with all that convolutions find around them."""
     return np.concatenate([matrix.values for matrix in stage.matrices[:-1]], 1)
 
 
-def same(one, other):
+def is_same(one, other):
     """A matrix, or the same turned: TF-IDF's weights stand below each other, then beside each other."""
     return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
@@ -294,7 +294,7 @@ class WithRecency(Terms):
         return super().build_columns(reading, log_gate, change) | {"recency": self.recency.build_columns(reading.keep)}
 
 
-def with_recency(own, *said):
+def add_recency(own, *said):
     """A reader whose model has the term in each layer, with the factors 0.5 and 1, and these words of it."""
     for number, layer in enumerate(own.model.layers, start=1):
         attention, term = layer.attention, Recency(number / 2)
@@ -314,7 +314,7 @@ def test_a_new_attention_term_is_shown_with_its_description(preset):
     )
     known, plain = compute_stages(reader(preset), TEXT), compute_stages(reader(preset), TEXT).find_stage("terms")
     for layer, factor in ((1, 0.5), (2, 1.0)):
-        found = check(with_recency(reader(preset), said), layer=layer)
+        found = check(add_recency(reader(preset), said), layer=layer)
         stage, many = found.find_stage("terms"), len(found.tokens)
         shown = {matrix.name: matrix for matrix in stage.matrices}
         bias = factor * np.arange(1, many + 1) / many
@@ -327,7 +327,7 @@ def test_a_new_attention_term_is_shown_with_its_description(preset):
 
 
 def test_an_undescribed_attention_term_is_shown_by_name():
-    stage = compute_stages(with_recency(reader("vanilla")), TEXT).find_stage("terms")
+    stage = compute_stages(add_recency(reader("vanilla")), TEXT).find_stage("terms")
     assert stage.formulas == (r"s'_{ij} = s_{ij} + \mathrm{recency}_{ij}",)
     assert stage.reading == "The term recency is added to every score."
 

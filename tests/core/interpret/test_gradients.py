@@ -39,7 +39,7 @@ class Toy(nn.Module):
 TEXT = batch_of([[2, 5, 8, 3]])
 
 
-def parts(model):
+def compute_parts(model):
     """(L,): v · w of each word."""
     return (model.embed_tokens(TEXT)[0] @ model.w).double().numpy()
 
@@ -48,9 +48,11 @@ def parts(model):
 @pytest.mark.parametrize("prior", [(), (0.8, 0.2)])
 def test_both_gradient_methods_are_exact_for_a_linear_model(temperature, prior):
     model, target = Toy(lambda s: 3 * s + 1), Target(0, "single", Scaling(temperature, prior))
-    np.testing.assert_allclose(compute_input_gradient(model, TEXT, target), 3 * parts(model) / temperature, rtol=1e-5)
+    np.testing.assert_allclose(
+        compute_input_gradient(model, TEXT, target), 3 * compute_parts(model) / temperature, rtol=1e-5
+    )
     found = integrate_gradients(model, TEXT, target)
-    np.testing.assert_allclose(found.pushes, 3 * parts(model) / temperature, rtol=1e-5)
+    np.testing.assert_allclose(found.pushes, 3 * compute_parts(model) / temperature, rtol=1e-5)
     doubt = (1 - 1 / temperature) * np.log(4) if prior else 0
     assert found.at_reference == pytest.approx(1 / temperature + doubt) and abs(found.error) < 1e-5
     assert found.steps == gradients.STEPS
@@ -58,7 +60,7 @@ def test_both_gradient_methods_are_exact_for_a_linear_model(temperature, prior):
 
 def test_gradients_of_a_square_equal_the_closed_form():
     model = Toy(lambda s: s**2)
-    s, each = parts(model).sum(), parts(model)
+    s, each = compute_parts(model).sum(), compute_parts(model)
     np.testing.assert_allclose(compute_input_gradient(model, TEXT, FIRST), 2 * s * each, rtol=1e-4)
     np.testing.assert_allclose(integrate_gradients(model, TEXT, FIRST).pushes, s * each, rtol=1e-4)
 
@@ -76,7 +78,7 @@ def test_steps_double_until_attributions_add_up():
     found = integrate_gradients(kinked, TEXT, FIRST)
     assert gradients.STEPS < found.steps <= gradients.MOST_STEPS
     assert abs(found.error) <= gradients.SMALL * max(1.0, abs(found.pushes.sum()))
-    jump = Toy(lambda s: torch.where(s > 0.1 * parts(jump).sum(), 1.0, 0.0) + 0 * s)  # no gradient anywhere
+    jump = Toy(lambda s: torch.where(s > 0.1 * compute_parts(jump).sum(), 1.0, 0.0) + 0 * s)  # no gradient anywhere
     found = integrate_gradients(jump, TEXT, FIRST)
     assert abs(found.error) == 1 and found.steps == gradients.MOST_STEPS and (found.pushes == 0).all()
 

@@ -187,15 +187,15 @@ def test_maps_gates_and_the_lexicon_can_be_edited():
     assert edits.describe_changes() == said
 
 
-def reading(*layers):
+def make_view(*layers):
     return SimpleNamespace(layers=[SimpleNamespace(coefficients=np.array(layer)) for layer in layers])
 
 
 def test_lambda_is_the_ratio_of_coefficients():
-    view = reading([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
+    view = make_view([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
     assert get_learned_lambdas(view, subtracts=True) == LearnedLambdas(((pytest.approx(0.25),),), False)
     assert get_learned_lambdas(view, subtracts=False).values == ((pytest.approx(-0.25),),)
-    found = get_learned_lambdas(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
+    found = get_learned_lambdas(make_view([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
     assert found == LearnedLambdas(((pytest.approx(0.3),),), True)
 
 

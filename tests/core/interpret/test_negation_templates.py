@@ -23,7 +23,7 @@ FAR = 3
 """Words over which the toy model carries a `not`."""
 
 
-def toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
+def make_toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
     """The last class has 0.2 where a `not` stands at most so many words before `good`, else 0.7."""
 
     def predict(texts):
@@ -54,24 +54,24 @@ def test_pieces_are_inserted_with_and_without_the_negation():
 
 def test_the_curve_rises_where_the_models_reach_ends():
     asked = fill_template("the film was [not] {} good.", " ".join(["so"] * 6))
-    found = predict_template(toy(), asked, "good")
+    found = predict_template(make_toy(), asked, "good")
     assert found.probabilities.tolist() == pytest.approx([0.2] * (FAR + 1) + [0.7] * 3)
     assert found.without.tolist() == pytest.approx([0.7] * 7)
-    assert predict_template(toy(task="multi"), asked, "bad").probabilities.tolist() == pytest.approx(
+    assert predict_template(make_toy(task="multi"), asked, "bad").probabilities.tolist() == pytest.approx(
         [0.6] * 4 + [0.1] * 3
     )
-    assert predict_template(toy(), fill_template("not {} good", "so"), "good").without is None
+    assert predict_template(make_toy(), fill_template("not {} good", "so"), "good").without is None
 
 
 def test_unknown_words_are_noted_and_unknown_classes_refused():
     assert (
-        predict_template(toy(), fill_template("not {} good", "zz qq xx"), "good").note
+        predict_template(make_toy(), fill_template("not {} good", "zz qq xx"), "good").note
         == "60 % of the words are unknown to the run."
     )
     with pytest.raises(InputError, match="this run has bad, so so, good"):
-        predict_template(toy(), fill_template("not good"), "nice")
+        predict_template(make_toy(), fill_template("not good"), "nice")
     with pytest.raises(InputError, match="name the class"):
-        predict_template(toy(), fill_template("not good"), "")
+        predict_template(make_toy(), fill_template("not good"), "")
 
 
 def test_built_in_templates_have_one_place_and_neutral_insertions():

@@ -123,7 +123,7 @@ def test_json_data_have_every_part_of_the_model():
         assert {name for name in optional if parts[name]} == wanted
 
 
-def share_of(components, coefficients):
+def measure_share(components, coefficients):
     """One head: `components` (N, L, L), `coefficients` (N,) of every token."""
     maps = np.array(components, np.float32)[:, None]
     c = np.broadcast_to(np.array(coefficients, np.float32)[:, None, None], maps.shape[:3])
@@ -134,16 +134,16 @@ def test_cancellation_equals_the_formula():
     first, second = [[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [1.0, 0.0]]
     # reader 1: |0.75 - 0.125| + |0.25 - 0.375| of 1.5; reader 2: |0.5 - 0.5| + 0.5 of 1.5
     expected = ((1 - 0.75 / 1.5) + (1 - 0.5 / 1.5)) / 2
-    assert share_of([first, second], [1, -0.5]) == pytest.approx([expected])
+    assert measure_share([first, second], [1, -0.5]) == pytest.approx([expected])
     same = [[0.75, 0.25], [0.5, 0.5]]
-    assert share_of([same, same], [1, -1]) == pytest.approx([1])
-    assert share_of([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
-    assert share_of([same, same, same], [1, 0.5, 0.2]) == pytest.approx([0])
-    assert share_of([same, same], [1, 0]) == pytest.approx([0])
-    assert share_of([same, same], [0, 0]) == pytest.approx([0])
-    assert share_of([np.eye(2), np.eye(2)[::-1]], [1, -0.5]) == pytest.approx([0])
+    assert measure_share([same, same], [1, -1]) == pytest.approx([1])
+    assert measure_share([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
+    assert measure_share([same, same, same], [1, 0.5, 0.2]) == pytest.approx([0])
+    assert measure_share([same, same], [1, 0]) == pytest.approx([0])
+    assert measure_share([same, same], [0, 0]) == pytest.approx([0])
+    assert measure_share([np.eye(2), np.eye(2)[::-1]], [1, -0.5]) == pytest.approx([0])
     blind = [[0.75, 0.25], [0.0, 0.0]]
-    assert share_of([blind, blind], [1, -1]) == pytest.approx([1])
+    assert measure_share([blind, blind], [1, -1]) == pytest.approx([1])
 
 
 def test_cancellation_ignores_padding_and_needs_several_maps():

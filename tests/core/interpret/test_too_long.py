@@ -30,7 +30,7 @@ def own():
     return reader("vanilla", max_length=6)
 
 
-def odds(own, *texts):
+def compute_odds(own, *texts):
     """The log-odds of the first class, which `explain_text` is asked for."""
     return compute_log_odds(own.predict(list(texts)).probabilities, 0, "single")
 
@@ -62,9 +62,9 @@ def test_each_text_of_a_pair_is_truncated_at_its_end():
 def test_attributions_explain_the_part_that_is_read(own):
     found = explain_text(own, TEXT, target="bad")
     left = [remove_words(READ, [word]) for word in find_word_spans(READ)]
-    whole, *rest = odds(own, TEXT, *left)
+    whole, *rest = compute_odds(own, TEXT, *left)
     np.testing.assert_allclose(found.pushes[:6], whole - rest, atol=1e-6)
-    assert found.log_odds == pytest.approx(odds(own, READ)[0], abs=1e-6), "its own value is the prediction"
+    assert found.log_odds == pytest.approx(compute_odds(own, READ)[0], abs=1e-6), "its own value is the prediction"
     assert (abs(found.pushes[6:]) < 1e-6).all(), "nothing happens without what is not read"
     [several] = attribute_texts(own, [TEXT], ["bad"])
     np.testing.assert_allclose(several.pushes, found.pushes, atol=1e-6)
@@ -73,8 +73,8 @@ def test_attributions_explain_the_part_that_is_read(own):
 @pytest.mark.slow
 def test_shapley_values_and_flips_use_the_part_that_is_read(own):
     long = explain_text(own, f"{READ} good", "shapley", "bad")
-    assert long.completeness.at_reference == pytest.approx(odds(own, "")[0], abs=1e-6)
-    whole, none = odds(own, READ, "")
+    assert long.completeness.at_reference == pytest.approx(compute_odds(own, "")[0], abs=1e-6)
+    whole, none = compute_odds(own, READ, "")
     assert sum(long.pushes) == pytest.approx(whole - none, abs=1e-5)
     assert long.pushes[6] == pytest.approx(0, abs=1e-6), "the seventh word is not read"
     *_, long = search_flip(own, TEXT, "bad", readings=200)

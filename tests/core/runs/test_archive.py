@@ -49,7 +49,7 @@ def elsewhere(tmp_path):
     return RunStore(tmp_path / "elsewhere")
 
 
-def zipped(entries):
+def make_zip(entries):
     """A zip file of (name, content) entries."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed, warnings.catch_warnings():
@@ -104,7 +104,7 @@ def test_a_link_in_a_directory_is_refused(finished, elsewhere, tmp_path, linked)
 
 def test_unknown_files_are_not_imported(finished, elsewhere):
     names = ["run.json", "evil.py", "evaluation/test/x.pkl", "checkpoint/state.json", "__MACOSX/a"]
-    packed = zipped([(name, (finished / RECORD).read_text()) for name in names])
+    packed = make_zip([(name, (finished / RECORD).read_text()) for name in names])
     assert import_zip(elsewhere, packed, "mine & yours.zip") == "mine-yours", "without a folder the name of the zip"
     assert files(elsewhere.get_path("mine-yours")) == [archive.IMPORTED, "run.json"]
 
@@ -112,7 +112,7 @@ def test_unknown_files_are_not_imported(finished, elsewhere):
 def _link():
     link = zipfile.ZipInfo("first/weights.safetensors")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    return zipped([("first/run.json", "{}"), (link, "/etc/passwd")])
+    return make_zip([("first/run.json", "{}"), (link, "/etc/passwd")])
 
 
 def _unusual():
@@ -123,12 +123,12 @@ def _unusual():
 
 
 def _lying_about_its_size():
-    raw = zipped([("first/run.json", "{}"), ("first/history.jsonl", "0" * 50_000)]).getvalue()
+    raw = make_zip([("first/run.json", "{}"), ("first/history.jsonl", "0" * 50_000)]).getvalue()
     return io.BytesIO(raw.replace((50_000).to_bytes(4, "little"), (5).to_bytes(4, "little")))
 
 
 def _before_its_start():
-    content = bytearray(foreign().getvalue())
+    content = bytearray(make_foreign_zip().getvalue())
     end = content.rindex(b"PK\x05\x06")
     content[end + 16 : end + 20] = (2**32 - 2).to_bytes(4, "little")  # where the directory of the archive begins
     return io.BytesIO(content)
@@ -138,19 +138,19 @@ LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\e
 
 
 def _entry(name):
-    return lambda: zipped([("first/run.json", "{}"), (name, "evil")])
+    return lambda: make_zip([("first/run.json", "{}"), (name, "evil")])
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         *((_entry(name), "leads out of the archive") for name in LEADING_OUT),
-        (lambda: zipped([("notes.txt", "x")]), "no run.json"),
-        (lambda: zipped([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
-        (lambda: zipped([("a/run.json", "{}")]), "schema None"),
-        (lambda: zipped([("a/run.json", "not json")]), "run.json: cannot be read"),
-        (lambda: zipped([("a/run.json", "{}"), ("a/run.json", "{}")]), "there twice"),
-        (lambda: zipped([(f"a/{number}", "") for number in range(501)]), "fewer than 500"),
+        (lambda: make_zip([("notes.txt", "x")]), "no run.json"),
+        (lambda: make_zip([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
+        (lambda: make_zip([("a/run.json", "{}")]), "schema None"),
+        (lambda: make_zip([("a/run.json", "not json")]), "run.json: cannot be read"),
+        (lambda: make_zip([("a/run.json", "{}"), ("a/run.json", "{}")]), "there twice"),
+        (lambda: make_zip([(f"a/{number}", "") for number in range(501)]), "fewer than 500"),
         (lambda: io.BytesIO(b""), r"x\.zip: is not a zip file"),
         (lambda: io.BytesIO(b"PK\x03\x04 cut off"), r"x\.zip: is not a zip file"),
         (_link, "is a link"),
@@ -178,7 +178,7 @@ def test_damaged_or_running_runs_are_neither_exported_nor_imported(store, create
         import_run(elsewhere, tmp_path / "nothing.zip")
     monkeypatch.setattr(archive, "LIMIT", 5_000)
     with pytest.raises(InputError, match="unpacks to more than"):
-        import_zip(elsewhere, zipped([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
+        import_zip(elsewhere, make_zip([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
     assert not elsewhere.list()
     monkeypatch.undo()
     store.update("first", status="running", process=get_own_process())
@@ -203,7 +203,7 @@ def test_imported_runs_have_a_total_size_limit(store, finished, elsewhere, monke
     assert import_zip(elsewhere, io.BytesIO(packed), "a.zip") == "first"
 
 
-def foreign(config=(), **changes):
+def make_foreign_zip(config=(), **changes):
     """The zip file of a failed run whose settings somebody has rewritten; `config`: {"data.name": …}."""
     tree = json.loads(json.dumps(to_dict(compose("tfidf-nb"))))
     for name, value in dict(config).items():
@@ -211,7 +211,7 @@ def foreign(config=(), **changes):
         tree[room][setting] = value
     record = {"schema": 1, "run": "x", "preset": "tfidf-nb", "status": "failed", "config": tree, "reason": "stopped"}
     record["created"] = "2026-11-21T00:00:00+00:00"
-    return zipped([("steal/run.json", json.dumps({**record, **changes}))])
+    return make_zip([("steal/run.json", json.dumps({**record, **changes}))])
 
 
 PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
@@ -220,7 +220,7 @@ PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv"
 @pytest.mark.parametrize("setting", ["data.name", "text.lexicon"])
 @pytest.mark.parametrize("path", PATHS)
 def test_imported_runs_have_no_paths_and_are_not_trained(store, monkeypatch, setting, path):
-    run = import_zip(store, foreign({setting: path}), "steal.zip")
+    run = import_zip(store, make_foreign_zip({setting: path}), "steal.zip")
     last = re.split(r"[/\\]", path)[-1]
     config = store.read(run).config
     assert {"data.name": config.data.name, "text.lexicon": config.text.lexicon}[setting] == f"elsewhere:{last}"
@@ -235,7 +235,7 @@ def test_imports_never_read_files_that_an_archive_names(store, tmp_path, monkeyp
     secret = tmp_path / "grades.csv"
     secret.write_text("text,label\nsecret,a\n")
     monkeypatch.chdir(tmp_path)
-    run = import_zip(store, foreign({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
+    run = import_zip(store, make_foreign_zip({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
     secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
     config = store.read(run).config
     with pytest.raises(InputError, match="was not included in it"):
@@ -245,12 +245,14 @@ def test_imports_never_read_files_that_an_archive_names(store, tmp_path, monkeyp
 
 
 def test_names_are_kept_and_paths_lose_their_folder(store, elsewhere):
-    record = store.read(import_zip(store, foreign({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip"))
+    record = store.read(import_zip(store, make_foreign_zip({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip"))
     assert (record.config.data.name, record.config.text.lexicon, record.foreign_reason) == ("sst2", "vader", "")
-    record = store.read(import_zip(store, foreign({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
+    record = store.read(import_zip(store, make_foreign_zip({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
     assert record.config.text.lexicons == ("vader", "elsewhere:trade.csv") and "'trade.csv'" in record.foreign_reason
     assert "--set text.lexicon=vader,FILE" in record.foreign_reason
-    run = import_zip(store, foreign({"data.name": "/a/b.csv", "text.lexicon": "a/trade.csv,b/trade.csv"}), "two.zip")
+    run = import_zip(
+        store, make_foreign_zip({"data.name": "/a/b.csv", "text.lexicon": "a/trade.csv,b/trade.csv"}), "two.zip"
+    )
     again = elsewhere.read(import_zip(elsewhere, io.BytesIO(export_run(store, run)), "x.zip")).config
     assert again.text.lexicons == ("elsewhere:trade.csv", "elsewhere:trade.csv (2)")
     assert again.data.name == "elsewhere:b.csv", "also when it goes round"

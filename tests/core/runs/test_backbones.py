@@ -163,7 +163,7 @@ def test_encoder_paths_are_not_exported(typed, kept):
     assert (traveling.name, traveling.folder) == (kept, "")
 
 
-def indexed(weight_map):
+def write_index(weight_map):
     def spoil(folder):
         (folder / backbones.WEIGHTS).unlink()
         (folder / backbones.INDEX).write_text(json.dumps({"weight_map": weight_map}))
@@ -185,10 +185,10 @@ SPOILT = {
     r"model\.safetensors: cannot be read, it may be cut off.*get it again": (
         lambda folder: (folder / backbones.WEIGHTS).write_bytes(WHOLE[:-1])
     ),
-    r"model-1\.safetensors: not there": indexed({"a": "model-1.safetensors"}),
-    r"index\.json: weight_map: None is no name of a file beside it": indexed(None),
-    r"weight_map: \['a'\] is no name of a file": indexed(["a"]),
-    r"'\.\./b\.safetensors' is no name of a file": indexed({"a": "../b.safetensors"}),
+    r"model-1\.safetensors: not there": write_index({"a": "model-1.safetensors"}),
+    r"index\.json: weight_map: None is no name of a file beside it": write_index(None),
+    r"weight_map: \['a'\] is no name of a file": write_index(["a"]),
+    r"'\.\./b\.safetensors' is no name of a file": write_index({"a": "../b.safetensors"}),
     "holds an adapter.*merge the two": lambda folder: (folder / backbones.ADAPTER).write_text("{}"),
     r"config\.json: cannot be read: it is no JSON$": lambda folder: (folder / "config.json").write_text("root:x:0:0"),
     r"of the kind \[\]; supported are bert": {"model_type": []},

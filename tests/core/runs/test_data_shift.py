@@ -20,7 +20,7 @@ def loaded():
     return load_run(STORE, RUN)
 
 
-def sampled(loaded, texts, chances):
+def sample_file(loaded, texts, chances):
     """What is told of a file of these rows."""
     sample = data_shift.FileSample(loaded, "mine.csv")
     for start in range(0, len(texts), 100):
@@ -33,12 +33,12 @@ def test_only_different_texts_raise_a_shift_warning(loaded, monkeypatch):
     frame = read_predictions(loaded.folder / "evaluation" / "test" / "predictions.parquet")
     frame = frame.sample(300, random_state=0)
     texts, chances = frame["text"].tolist(), frame[["probability:negative", "probability:positive"]].to_numpy()
-    same = sampled(loaded, texts, chances)
+    same = sample_file(loaded, texts, chances)
     assert same["warnings"] == [] and same["known"] == "the test split of the run"
     assert [each["name"] for each in same["measures"]] == ["labels", "length", "words", "repeats"]
     monkeypatch.setattr(data_shift, "SAMPLED", 200)
     odd = [f"gear{row} torque{row} valve " * 9 for row in range(300)]
-    strange = sampled(loaded, odd, np.tile([1.0, 0.0], (300, 1)))
+    strange = sample_file(loaded, odd, np.tile([1.0, 0.0], (300, 1)))
     assert strange["n"]["other"] == 200, "of a long file a sample is compared"
     kinds = ("has other predicted labels: negative 100.0 %", "has longer texts: typically 27", "more unknown words")
     assert all(kind in " ".join(strange["warnings"]) for kind in kinds)

@@ -24,15 +24,15 @@ from core.text.config import TextConfig
 LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")
 
 
-def word(number):
+def make_word(number):
     """Of letters only, which no normaliser removes."""
     return "".join(chr(ord("a") + int(digit)) for digit in str(number))
 
 
-def texts(count=200):
+def make_texts(count=200):
     """Every fourth says what another says, in capitals or with other marks."""
     random = np.random.default_rng(0)
-    found = [" ".join(map(word, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count)]
+    found = [" ".join(map(make_word, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count)]
     for row in range(0, count - 8, 4):
         found[row] = found[row + 7].upper() if row % 8 else found[row + 7] + " ."
     return found
@@ -45,7 +45,7 @@ def dataset(said, labels, task="single"):
 
 
 def test_repeats_share_a_fold_and_folds_are_stratified():
-    said, labels = texts(), np.arange(200) % 3
+    said, labels = make_texts(), np.arange(200) % 3
     found = distillation.assign_folds(said, labels, (LOWER, CLEAN), 0)
     for row in range(0, 192, 4):
         assert found[row] == found[row + 7]
@@ -68,7 +68,7 @@ def test_folds_without_repeats_are_stratified():
 
 @pytest.mark.slow
 def test_soft_labels_come_from_fits_without_the_row_or_its_repeats(monkeypatch):
-    said = texts()
+    said = make_texts()
     seen, told = [], []
 
     def watch(name, place, rows):

@@ -16,7 +16,7 @@ from core.runs.store import RunStore
 from core.runs.train_overlap import load_trained_data
 
 
-def sentences(first, last):
+def make_sentences(first, last):
     return [f"text {'x' * (n % 7)} of {'abcdefghij'[n // 10 % 10]}{'klmnopqrst'[n % 10]}" for n in range(first, last)]
 
 
@@ -26,7 +26,7 @@ def write(tmp_path):
 
     def write(first, last):
         path = tmp_path / f"from-{first}-to-{last}.csv"
-        texts = sentences(first, last)
+        texts = make_sentences(first, last)
         pd.DataFrame({"text": texts, "label": ["no", "yes"] * (len(texts) // 2)}).to_csv(path, index=False)
         return str(path)
 
@@ -40,7 +40,7 @@ def begin(store, name, data, model="vanilla", **settings):
     return store.update(name, status="done")
 
 
-def learned(store, record):
+def list_learned(store, record):
     return {digest for path in find_files(store.get_path(record.run), record) for digest in read_lineage(path).tolist()}
 
 
@@ -50,15 +50,15 @@ def test_training_texts_of_the_start_run_are_removed_from_evaluation(store, writ
     before = set(load_trained_data(first).splits["train"]["text"])
     splits = load_trained_data(second).splits  # read again with the same fingerprint
     judged = {text for name in ("validation", "test") for text in splits[name]["text"]}
-    assert not before & judged and before & set(sentences(40, 60))
+    assert not before & judged and before & set(make_sentences(40, 60))
     notes = [note for note in second.data_notes if note.startswith("lineage: ")]
     counts = [int(note.split()[1]) for note in notes]
     assert len(notes) == 2 and [18 - n for n in counts] == [len(splits["validation"]), len(splits["test"])]
-    known = learned(store, first)
-    assert learned(store, second) > known
+    known = list_learned(store, first)
+    assert list_learned(store, second) > known
     store.update("first", lineage=())
     third = begin(store, "third", write(60, 120), **{"training.start": "first"})
-    assert learned(store, third) > known and third.lineage_unknown == (), "of an older run it is computed"
+    assert list_learned(store, third) > known and third.lineage_unknown == (), "of an older run it is computed"
     store.remove("first")
     Experiment(store, "second", lambda: False, lambda event: None)._load_data()
     assert store.read("second") == second, "a training that goes on keeps its rows without its start"
@@ -135,7 +135,7 @@ def test_exports_contain_the_lineage(store, write, tmp_path):
     archive.export_file(store, "second", tmp_path / "second.zip")
     elsewhere = RunStore(tmp_path / "elsewhere")
     there = elsewhere.read(archive.import_run(elsewhere, tmp_path / "second.zip"))
-    assert there.lineage == second.lineage and learned(elsewhere, there) == learned(store, second)
+    assert there.lineage == second.lineage and list_learned(elsewhere, there) == list_learned(store, second)
     assert there.config.data.parse_lineage() == (str(elsewhere.get_path("second") / "lineage" / second.lineage[1]),)
     assert (elsewhere.get_path("second") / IMPORTED).is_file()
     file = find_files(store.get_path("second"), second)[1]

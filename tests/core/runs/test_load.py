@@ -37,7 +37,7 @@ def test_damaged_files_are_reported_and_the_run_is_listed(store, run, name, dama
     assert store.read(run).results["metrics"]["test"]
 
 
-def claim(store, run, **sizes):
+def claim_sizes(store, run, **sizes):
     file = store.get_path(run) / RECORD
     tree = json.loads(file.read_text())
     tree["config"]["model"].update(sizes)
@@ -63,7 +63,7 @@ def _scales(file):
     ],
 )
 def test_models_larger_than_their_file_are_refused(store, run, monkeypatch, spoil, said):
-    claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.get_path(run) / WEIGHTS)
+    claim_sizes(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.get_path(run) / WEIGHTS)
     build = load.build_model
 
     def bounded(*given, **more):

@@ -65,7 +65,7 @@ def test_the_limit_is_half_of_the_cores_or_as_set(monkeypatch):
             get_limit()
 
 
-def work(folder, jobs, numbers):
+def train_jobs(folder, jobs, numbers):
     """Train `numbers` in threads that wait for `jobs` busy slots: the order they came in, the most at once."""
     running, most, order, guard = set(), 0, [], threading.Lock()
 
@@ -97,9 +97,9 @@ def work(folder, jobs, numbers):
 
 
 def test_the_oldest_run_trains_first_within_the_limit(tmp_path, monkeypatch):
-    assert work(tmp_path, 1, (5, 3, 4, 1, 2)) == ([1, 2, 3, 4, 5], 1)
+    assert train_jobs(tmp_path, 1, (5, 3, 4, 1, 2)) == ([1, 2, 3, 4, 5], 1)
     monkeypatch.setenv("SENTISCOPE_JOBS", "2")
-    order, most = work(tmp_path, 2, (5, 3, 4, 1, 2))
+    order, most = train_jobs(tmp_path, 2, (5, 3, 4, 1, 2))
     assert sorted(order) == [1, 2, 3, 4, 5] and most == 2
 
 

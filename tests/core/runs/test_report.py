@@ -44,22 +44,22 @@ def write(path, texts, labels, **columns):
     return DataRequest(str(path))
 
 
-def at(loaded, temperature, prior=None, **training):
+def scale_run(loaded, temperature, prior=None, **training):
     """The run at a temperature, which may move towards a prior; settings of its training."""
     told = {"value": temperature, "rows": 500, **({"prior": prior} if prior else {})}
     own = loaded.record.config
     config = dataclasses.replace(own, training=dataclasses.replace(own.training, **training))
-    return recorded(loaded, results={**loaded.record.results, "temperature": told}, config=config)
+    return change_record(loaded, results={**loaded.record.results, "temperature": told}, config=config)
 
 
-def recorded(loaded, **changes):
+def change_record(loaded, **changes):
     return dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, **changes))
 
 
 @pytest.mark.slow
 def test_both_calibration_errors_are_reported(loaded, own):
     """Of a run with a temperature; the probabilities that it says are at that."""
-    cold = at(loaded, 0.25)
+    cold = scale_run(loaded, 0.25)
     wanted = DataRequest(loaded.record.config.data.name)
     before, found = own, build_report(cold, read_evaluation_data(cold.record, wanted))
     told = found["calibration"]
@@ -77,7 +77,7 @@ def test_both_calibration_errors_are_reported(loaded, own):
         read_evaluation_data(loaded.record, wanted).rows["text"].tolist(),
         {"negative": 0.05, "positive": 0.95},
     )
-    cold = at(loaded, 8.0, prior)
+    cold = scale_run(loaded, 8.0, prior)
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
     np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
@@ -157,7 +157,7 @@ def test_undefined_metrics_of_one_class_are_explained(loaded, tmp_path):
 
 def test_without_data_the_training_overlap_is_unknown(loaded):
     found = build_report(
-        recorded(loaded, data_fingerprint="0" * 64, lineage=()), read_evaluation_data(loaded.record, DataRequest())
+        change_record(loaded, data_fingerprint="0" * 64, lineage=()), read_evaluation_data(loaded.record, DataRequest())
     )
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
     said = "It is not known which rows the run was trained on, and there is no TF-IDF"
@@ -167,10 +167,10 @@ def test_without_data_the_training_overlap_is_unknown(loaded):
 
 @pytest.mark.slow
 def test_the_lineage_gives_the_overlap_without_data(loaded):
-    started = at(loaded, 1.0, start="elder")
+    started = scale_run(loaded, 1.0, start="elder")
     train = _split(loaded, "train")["text"].tolist()
     given = read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name))
-    found = build_report(recorded(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
+    found = build_report(change_record(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
     rows = int(given.rows["text"].isin(train).sum())
     known = {"rows": rows, "share": rows / 120, "ancestors": ["elder"], "unknown": ["elder"]}
     assert found["seen_in_training"] == known
@@ -234,7 +234,7 @@ def store(finished):
     return RunStore(finished)
 
 
-def saved(store, split):
+def read_saved(store, split):
     frame = pd.read_parquet(store.get_path("mine") / "evaluation" / split / "predictions.parquet")
     return (frame["label"] == "positive").to_numpy(), frame["probability:positive"].to_numpy()
 
@@ -242,8 +242,8 @@ def saved(store, split):
 def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
     record = store.read("mine")
     chosen = choose_thresholds(store, record, {"positive": 4, "negative": 1})
-    assert chosen["positive"].threshold == find_cheapest(*saved(store, "validation"), 4)
-    assert chosen["positive"].validation["n"] == len(saved(store, "validation")[0])
+    assert chosen["positive"].threshold == find_cheapest(*read_saved(store, "validation"), 4)
+    assert chosen["positive"].validation["n"] == len(read_saved(store, "validation")[0])
     labels = np.array([0, 1, 1])
     probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
     if record.classes != ("negative", "positive"):
@@ -273,7 +273,7 @@ WHY = "its data are gone"
 @pytest.mark.slow
 def test_doubt_is_the_share_of_made_up_texts_near_the_prior(loaded):
     prior = {"negative": 0.6, "positive": 0.4}
-    own = at(loaded, 1.0, prior)
+    own = scale_run(loaded, 1.0, prior)
     texts = [
         text
         for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED)
@@ -289,11 +289,11 @@ def test_doubt_is_the_share_of_made_up_texts_near_the_prior(loaded):
 @pytest.mark.slow
 def test_a_model_at_the_prior_always_shows_doubt(loaded):
     """Without a prior in the record it is that of the data, or of classes that weigh the same."""
-    found = measure_doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
+    found = measure_doubt(scale_run(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
     assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
-    assert measure_doubt(at(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = measure_doubt(at(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
+    assert measure_doubt(scale_run(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = measure_doubt(scale_run(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
     assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
 
 

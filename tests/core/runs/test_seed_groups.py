@@ -14,7 +14,7 @@ def run(name, preset="vanilla", *, status="done", data="rows", created="2026-01-
     return RunRecord(name, preset, status, compose(preset, settings), created, data_fingerprint=data, parent=parent)
 
 
-def names(*records):
+def name_models(*records):
     return [[record.run for record in model.records] for model in group_runs(records)]
 
 
@@ -38,12 +38,12 @@ def test_runs_that_differ_in_the_seed_are_one_model():
     ],
 )
 def test_any_other_difference_makes_another_model(other):
-    assert names(run("a"), run("b", training__seed=1, **other)) == [["a"], ["b"]]
+    assert name_models(run("a"), run("b", training__seed=1, **other)) == [["a"], ["b"]]
 
 
 def test_unfinished_runs_are_not_grouped():
     waiting = [run(name, status=status) for name, status in (("a", "queued"), ("b", "failed"), ("c", "damaged"))]
-    assert names(*waiting, run("d"), run("e", training__seed=1)) == [["a"], ["b"], ["c"], ["d", "e"]]
+    assert name_models(*waiting, run("d"), run("e", training__seed=1)) == [["a"], ["b"], ["c"], ["d", "e"]]
 
 
 def test_folds_of_one_sweep_are_one_model_and_those_of_another_are_not():
@@ -70,4 +70,4 @@ def test_models_of_one_preset_are_named_by_differing_settings():
 
 def test_a_setting_of_a_newer_version_keeps_runs_apart():
     newer = dataclasses.replace(run("b", training__seed=1), newer={"config": {"training": {"unheard": 2}}})
-    assert names(run("a"), newer) == [["a"], ["b"]]
+    assert name_models(run("a"), newer) == [["a"], ["b"]]

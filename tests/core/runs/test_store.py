@@ -75,7 +75,7 @@ def test_only_valid_run_names_are_looked_up(store, created, run):
             use(run)
 
 
-def rewritten(change):
+def rewrite_record(change):
     def damage(file):
         tree = json.loads(file.read_text())
         change(tree)
@@ -84,7 +84,7 @@ def rewritten(change):
     return damage
 
 
-def toward(**prior):
+def move_to_prior(**prior):
     return {"temperature": {"value": 1.5, "prior": prior}}
 
 
@@ -96,22 +96,26 @@ DAMAGES = {
     "not an object": lambda file: file.write_text("[]"),
     "deep": lambda file: file.write_text("[" * 100_000),
     "a folder": lambda file: (file.unlink(), file.mkdir()),
-    "later schema": rewritten(lambda tree: tree.update(schema=99)),
-    "no status": rewritten(lambda tree: tree.pop("status")),
-    "strange setting": rewritten(lambda tree: tree["config"]["model"].update(width="wide")),
-    "impossible setting": rewritten(lambda tree: tree["config"]["model"].update(width=-3)),
-    "config is text": rewritten(lambda tree: tree.update(config="none")),
-    "a class named twice": rewritten(lambda tree: tree.update(classes=["a", "a"])),
-    "half a process": rewritten(lambda tree: tree.update(process={"pid": 3})),
-    "an infinite result": rewritten(lambda tree: tree.update(results={"best_epoch": float("inf")})),
+    "later schema": rewrite_record(lambda tree: tree.update(schema=99)),
+    "no status": rewrite_record(lambda tree: tree.pop("status")),
+    "strange setting": rewrite_record(lambda tree: tree["config"]["model"].update(width="wide")),
+    "impossible setting": rewrite_record(lambda tree: tree["config"]["model"].update(width=-3)),
+    "config is text": rewrite_record(lambda tree: tree.update(config="none")),
+    "a class named twice": rewrite_record(lambda tree: tree.update(classes=["a", "a"])),
+    "half a process": rewrite_record(lambda tree: tree.update(process={"pid": 3})),
+    "an infinite result": rewrite_record(lambda tree: tree.update(results={"best_epoch": float("inf")})),
     "too large a number": lambda file: file.write_text(file.read_text().replace('"seconds": 0.0', '"seconds": 1e400')),
-    "a prior of all": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=1.0, b=0.5))),
-    "a prior without a class": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=0.5))),
-    "a reason without end": rewritten(lambda tree: tree.update(reason="x" * (LONGEST + 1))),
-    "a setting without end": rewritten(lambda tree: tree["config"]["text"].update(lexicon="x" * 9_000)),
-    "a name without end": rewritten(lambda tree: tree.update(versions={"x" * 9_000: "1"})),
-    "a text of a newer version without end": rewritten(lambda tree: tree.update(later=["x" * 9_000])),
-    "more than a record has": rewritten(lambda tree: tree.update(versions={str(n): "x" * 4_000 for n in range(1_100)})),
+    "a prior of all": rewrite_record(lambda tree: tree.update(classes=["a", "b"], results=move_to_prior(a=1.0, b=0.5))),
+    "a prior without a class": rewrite_record(
+        lambda tree: tree.update(classes=["a", "b"], results=move_to_prior(a=0.5))
+    ),
+    "a reason without end": rewrite_record(lambda tree: tree.update(reason="x" * (LONGEST + 1))),
+    "a setting without end": rewrite_record(lambda tree: tree["config"]["text"].update(lexicon="x" * 9_000)),
+    "a name without end": rewrite_record(lambda tree: tree.update(versions={"x" * 9_000: "1"})),
+    "a text of a newer version without end": rewrite_record(lambda tree: tree.update(later=["x" * 9_000])),
+    "more than a record has": rewrite_record(
+        lambda tree: tree.update(versions={str(n): "x" * 4_000 for n in range(1_100)})
+    ),
 }
 
 
@@ -132,9 +136,9 @@ def test_a_damaged_run_is_listed_with_its_reason(store, config, created, damage)
 
 @pytest.mark.slow
 def test_long_reasons_are_shortened_in_lists(store, created):
-    rewritten(lambda tree: tree.update(reason="x" * 5_300_000))(store.get_path("first") / RECORD)
+    rewrite_record(lambda tree: tree.update(reason="x" * 5_300_000))(store.get_path("first") / RECORD)
     assert store.list()[0].reason.endswith("run.json: cannot be read: it has 5 MB, and at most 4 MB are read")
-    rewritten(lambda tree: tree.update(reason="x" * 5_000))(store.get_path("first") / RECORD)
+    rewrite_record(lambda tree: tree.update(reason="x" * 5_000))(store.get_path("first") / RECORD)
     told = f"reason is '{'x' * 56}…: a text of at most 4\u202f000 characters, this has 5\u202f000"
     assert store.list()[0].reason.endswith(told)
 
@@ -195,7 +199,7 @@ def test_fields_of_newer_versions_are_reported_and_kept(store, created):
         tree["config"]["model"]["attention"]["sinks"] = 4
         tree["results"]["energy"] = {"joules": 5.5}
 
-    rewritten(newer)(file)
+    rewrite_record(newer)(file)
     record = store.read("first")
     assert record.config == created.config
     assert sorted(record.unknown_fields) == [
@@ -218,7 +222,7 @@ def test_runs_are_listed_the_newest_first_by_the_names_of_their_folders(store, c
     (store.folder / "README.md").touch()
     (store.folder / ".queue").mkdir()
     assert [record.run for record in store.list()] == ["c", "b", "a"]
-    rewritten(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.get_path("c") / RECORD)
+    rewrite_record(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.get_path("c") / RECORD)
     assert store.read("c") == made, "fields that older versions do not know"
     store.get_path("c").rename(store.folder / "renamed")
     assert store.read("renamed").run == "renamed"
@@ -301,7 +305,7 @@ POISONED = {
 @pytest.mark.parametrize("field", POISONED)
 def test_crafted_records_are_damaged_and_can_be_removed(store, created, field):
     change, reason = POISONED[field]
-    rewritten(lambda tree: tree.update(change))(store.get_path("first") / RECORD)
+    rewrite_record(lambda tree: tree.update(change))(store.get_path("first") / RECORD)
     (record,) = store.list()
     assert record.status == "damaged"
     assert f"run.json: cannot be read: {field} is " in record.reason and reason in record.reason

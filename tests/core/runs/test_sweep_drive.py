@@ -52,16 +52,16 @@ def quick(monkeypatch):
     return last
 
 
-def plan(store, **changes):
+def make_plan(store, **changes):
     return sweep.save(store, Plan(**{"name": "study", "models": ("vanilla", "ndt-01-n2"), **changes}))
 
 
-def states(store, saved):
+def list_states(store, saved):
     return [sweep.get_state(record) for record in sweep.read_records(store, list_members(saved))]
 
 
 @contextlib.contextmanager
-def driving(store, saved, **options):
+def drive_in_thread(store, saved, **options):
     """`drive` in a thread; joined at the end."""
     thread = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved), kwargs=options)
     thread.start()
@@ -74,7 +74,7 @@ def driving(store, saved, **options):
 
 @pytest.mark.slow
 def test_all_members_are_trained_in_order(store):
-    saved, told = plan(store, seeds=(0, 1)), []
+    saved, told = make_plan(store, seeds=(0, 1)), []
     found = sweep_drive.run_sweep(store, saved, tell=told.append)
     assert found.counts["done"] == found.total == 4 and found.share == 1.0 and found.seconds_left == 0
     assert {record.parent for record in store.list()} == {"study"}
@@ -92,7 +92,7 @@ def test_all_members_are_trained_in_order(store):
 @pytest.mark.slow
 def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     """A member that goes on by itself is not started twice, and a damaged one does not stop the others."""
-    saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
+    saved = make_plan(store, grid={"training.lr": ("0.01", "0.5")})
     damaged, _, alone, _ = list_members(saved)
     store.create(damaged.config, "vanilla", damaged.run, parent="study")
     whole = (store.get_path(damaged.run) / "run.json").read_text()
@@ -106,9 +106,9 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     assert first.failures[0][0] == damaged.run and "cannot be read" in first.failures[0][1]
     (store.get_path(damaged.run) / "run.json").write_text(whole)
     begun = (store.folder / "order.txt").read_text().split()
-    lost = list_members(saved)[states(store, saved).index("done")].run
+    lost = list_members(saved)[list_states(store, saved).index("done")].run
     store.remove(lost)
-    assert sorted(states(store, saved)) == ["failed", "failed", "waiting", "waiting"]
+    assert sorted(list_states(store, saved)) == ["failed", "failed", "waiting", "waiting"]
     sweep_drive.run_sweep(store, saved)
     again = (store.folder / "order.txt").read_text().split()[len(begun) :]
     assert sorted(again) == sorted([lost, *(run for run, _ in first.failures)])
@@ -117,21 +117,21 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
 @pytest.mark.slow
 def test_cancelling_stops_training_and_starts_no_runs(store, quick):
     quick(600)  # or until it is cancelled, however busy the machine is
-    saved = plan(store, seeds=(0, 1))
-    with driving(store, saved):
-        until(lambda: "running" in states(store, saved))  # the first or, see above, the second
+    saved = make_plan(store, seeds=(0, 1))
+    with drive_in_thread(store, saved):
+        until(lambda: "running" in list_states(store, saved))  # the first or, see above, the second
         assert sweep_drive.is_driven(store, "study")
         with pytest.raises(InputError, match="cancel it first"):
             sweep.remove(store, "study")
         assert sweep_drive.cancel(store, "study") >= 1
-    after = states(store, saved)
+    after = list_states(store, saved)
     assert "running" not in after and "cancelled" in after[:2] and after[-1] == "waiting"
     wish = threading.Event()
-    with driving(store, saved, stopped=wish.is_set):
-        until(lambda: "running" in states(store, saved))
+    with drive_in_thread(store, saved, stopped=wish.is_set):
+        until(lambda: "running" in list_states(store, saved))
         wish.set()
-    assert "running" not in states(store, saved), "a wish to stop cancels too"
-    assert states(store, saved).count("cancelled") > after.count("cancelled")
+    assert "running" not in list_states(store, saved), "a wish to stop cancels too"
+    assert list_states(store, saved).count("cancelled") > after.count("cancelled")
     quick(0)
     assert sweep_drive.run_sweep(store, saved).counts["done"] == 4, "a later call finishes it"
 
@@ -139,8 +139,8 @@ def test_cancelling_stops_training_and_starts_no_runs(store, quick):
 @pytest.mark.slow
 def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     quick(1)
-    saved, told = plan(store), []
-    with driving(store, saved):
+    saved, told = make_plan(store), []
+    with drive_in_thread(store, saved):
         until(lambda: sweep_drive.is_driven(store, "study"))
         with pytest.raises(InputError, match="already driven"):
             sweep_drive.run_sweep(store, saved)
@@ -149,7 +149,7 @@ def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
 
 
 def test_the_time_left_uses_finished_runs_of_the_cell(store, table, monkeypatch):
-    saved = plan(store, seeds=(0, 1, 2))
+    saved = make_plan(store, seeds=(0, 1, 2))
     runs = list_members(saved)
     for member in runs[:2]:  # one of each cell
         store.create(member.config, member.cell.model, member.run, parent="study")
@@ -163,13 +163,13 @@ def test_the_time_left_uses_finished_runs_of_the_cell(store, table, monkeypatch)
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     found = sweep_drive.read_progress(store, saved)
     assert found.seconds_left == (1.25 * 30 + 2 * 60) and found.share == (2 + 0.75) / 6
-    other = plan(store, name="other", models=("vanilla", "tfidf-nb"), data=(str(table),))
+    other = make_plan(store, name="other", models=("vanilla", "tfidf-nb"), data=(str(table),))
     assert sweep_drive.read_progress(store, other).unknown == 2, "their time nobody knows"
 
 
 @pytest.mark.slow
 def test_a_detached_sweep_continues_in_its_process(store, monkeypatch):
-    plan(store)
+    make_plan(store)
     code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
     code += "with sweep_drive.hold_sweep(RunStore(), sys.argv[1]): time.sleep(1)"
     monkeypatch.setattr(sweep_drive, "build_command", lambda name: [sys.executable, "-c", code, name])
@@ -189,20 +189,20 @@ def test_a_detached_sweep_continues_in_its_process(store, monkeypatch):
 @pytest.mark.slow
 def test_a_sweep_waits_while_the_queue_is_full(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
-    saved = plan(store)
+    saved = make_plan(store)
     with hold_ticket(store.folder, "ticket-9-somebody"):
         driver = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved))
         driver.start()
         time.sleep(0.3)
-        assert states(store, saved) == ["waiting", "waiting"]
+        assert list_states(store, saved) == ["waiting", "waiting"]
     driver.join(30)
-    assert states(store, saved) == ["done", "done"]
+    assert list_states(store, saved) == ["done", "done"]
 
 
 def test_the_number_of_running_sweeps_is_limited(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_SWEEPS", "1")
-    plan(store)
-    plan(store, name="other")
+    make_plan(store)
+    make_plan(store, name="other")
     with sweep_drive.hold_sweep(store, "other") as mine:
         assert mine
         with pytest.raises(InputError, match=r"1 sweeps that run at once.*\(SENTISCOPE_MOST_SWEEPS\)"):

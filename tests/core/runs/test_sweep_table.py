@@ -16,7 +16,7 @@ LABELS = np.arange(ROWS) % 2
 YARDSTICK = {"accuracy": 0.5, "f1_macro": 0.4}
 
 
-def probabilities(wrong):
+def make_probabilities(wrong):
     """Right but for the first `wrong` rows."""
     said = np.where(np.arange(ROWS) < wrong, 1 - LABELS, LABELS)
     return np.where(said[:, None] == np.arange(2), 0.9, 0.1)
@@ -25,13 +25,13 @@ def probabilities(wrong):
 @pytest.fixture
 def made(store, monkeypatch):
     """made(plan, wrong by cell): a saved plan whose runs are done, each seed one more row wrong than the one before."""
-    monkeypatch.setattr(sweep_table, "predict_split", lambda *arguments: probabilities(20))
+    monkeypatch.setattr(sweep_table, "predict_split", lambda *arguments: make_probabilities(20))
 
     def make(wrong, seeds=(0, 1), name="study", **changes):
         plan = sweep.save(store, Plan(name, tuple(wrong), seeds=seeds, **changes))
         frame = pd.DataFrame({"text": [f"text {n}" for n in range(ROWS)], "label": LABELS})
         for member in list_members(plan):
-            found = probabilities(wrong[member.cell.model] + member.seed)
+            found = make_probabilities(wrong[member.cell.model] + member.seed)
             results = {"metrics": {"test": evaluate(LABELS, found)}, "yardstick": {"splits": {"test": YARDSTICK}}}
             store.create(member.config, member.cell.model, member.run, parent=name)
             known = {"classes": ("neg", "pos"), "parameters": 100, "seconds": 10.0 + member.seed, "results": results}
@@ -58,7 +58,7 @@ def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
 def test_ensembles_average_probabilities_over_seeds(store, made):
     found = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
     (row,) = found["rows"]
-    mean = np.mean([probabilities(4 + seed) for seed in range(3)], 0)
+    mean = np.mean([make_probabilities(4 + seed) for seed in range(3)], 0)
     assert row["together"]["accuracy"] == {"mean": 1 - 5 / ROWS, "deviation": None, "n": 1}, "two of three decide"
     assert row["together"]["loss"]["mean"] == pytest.approx(-np.log(mean[np.arange(ROWS), LABELS]).mean())
     assert flatten_table(found)[0]["together accuracy mean"] == 0.875

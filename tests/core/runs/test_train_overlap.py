@@ -12,7 +12,7 @@ from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
 
 
-def learned_from(loaded, data, fingerprint=None):
+def make_learned_record(loaded, data, fingerprint=None):
     """The record of the run, as if these were its data."""
     config = dataclasses.replace(loaded.record.config, data=data)
     found = loaded.record.data_fingerprint if fingerprint is None else fingerprint
@@ -50,7 +50,7 @@ def test_other_rows_are_not_in_the_overlap(tmp_path, loaded, settings):
     rows.to_csv(tmp_path / "own.csv", index=False)
     config = DataConfig(name=str(tmp_path / "own.csv"), **settings)
     dataset = train_overlap.load_dataset(config)
-    record = learned_from(loaded, config, dataset.fingerprint)
+    record = make_learned_record(loaded, config, dataset.fingerprint)
     tokenizer = fit_tokenizer(rows["text"].tolist(), TextConfig(min_freq=1))
     found = train_overlap.find_overlap(
         train_overlap.encode_texts(tokenizer, rows["text"].tolist()), train_overlap.TrainingTexts(record, tokenizer)
@@ -62,10 +62,12 @@ def test_other_rows_are_not_in_the_overlap(tmp_path, loaded, settings):
 def test_missing_or_changed_data_are_reported(loaded):
     own = loaded.record.config.data
     with pytest.raises(NotAvailable, match="the data of run 'mine' have changed since it was trained"):
-        train_overlap.load_trained_data(learned_from(loaded, own, "0" * 64))
+        train_overlap.load_trained_data(make_learned_record(loaded, own, "0" * 64))
     with pytest.raises(NotAvailable, match="cannot be read here"):
-        train_overlap.load_trained_data(learned_from(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv")))
-    gone = learned_from(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
+        train_overlap.load_trained_data(
+            make_learned_record(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv"))
+        )
+    gone = make_learned_record(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
     short = r"be read here; set SENTISCOPE_DATA to the folder that holds yelp_polarity_sentences$"
     with pytest.raises(NotAvailable, match=short):
         train_overlap.load_trained_data(gone)

@@ -22,7 +22,7 @@ from core.runs.store import get_own_process, is_alive
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
 
 
-def end(process):
+def end_process(process):
     process.kill()
     process.wait()
 
@@ -41,7 +41,7 @@ def sleeping(monkeypatch):
     monkeypatch.setattr(background_jobs, "subprocess", types.SimpleNamespace(Popen=remember, **names))
     yield started
     for process in started:
-        end(process)
+        end_process(process)
 
 
 @pytest.mark.slow
@@ -86,10 +86,10 @@ def test_running_or_finished_runs_are_not_started_again(store, config, sleeping)
             (store.get_path("mine") / CHECKPOINT).mkdir()
         else:
             (store.get_path("mine") / CHECKPOINT).rmdir()
-        end(sleeping[place])
+        end_process(sleeping[place])
         assert training_jobs.start(store, "mine").process.pid == sleeping[place + 1].pid
         assert history.exists() is kept
-    end(sleeping[2])
+    end_process(sleeping[2])
     store.update("mine", status="done", process=None)
     with pytest.raises(InputError, match="done"):
         training_jobs.start(store, "mine")
@@ -162,7 +162,7 @@ def test_recovery_continues_after_damaged_runs_and_a_full_disk(store, config, sl
         patch.setattr(os, "replace", full)
         assert training_jobs.recover_runs(store) == []
     for process in sleeping:
-        end(process)
+        end_process(process)
     assert [record.run for record in training_jobs.recover_runs(store)] == ["b", "lost"]
 
 
@@ -198,7 +198,7 @@ def test_a_waiting_run_is_small_alive_and_can_be_cancelled(store, config, monkey
 HOUR, DAY = 3600.0, 24 * 3600.0
 
 
-def aged(path, seconds):
+def age_path(path, seconds):
     """The path, as if nobody had touched it for so long."""
     then = time.time() - seconds
     os.utime(path, (then, then))
@@ -211,7 +211,7 @@ def upload(store):
 
     def keep(content, seconds):
         kept = keep_file(store.folder / training_jobs.LIBRARY, "a.csv", content)
-        aged(kept.parent, seconds)
+        age_path(kept.parent, seconds)
         return kept
 
     return keep
@@ -223,10 +223,10 @@ def test_incomplete_files_are_deleted_after_an_hour(store, created, name):
     path.mkdir(parents=True)
     (path / "file").touch()
     top = path if name.endswith(".new") else path.parent
-    aged(top, HOUR - 60)
+    age_path(top, HOUR - 60)
     training_jobs.clear_leftovers(store)
     assert (path / "file").exists()
-    aged(top, HOUR + 60)
+    age_path(top, HOUR + 60)
     training_jobs.clear_leftovers(store)
     assert not top.exists()
     assert store.read("first") == created
@@ -238,7 +238,7 @@ def test_stale_temporary_files_are_deleted(store, created):
     (folder / "checkpoint").mkdir()
     for stale in (folder / ".run.json.17.new", folder / "checkpoint" / ".state.safetensors.17-00ff.new"):
         stale.touch()
-        aged(stale, HOUR + 60)
+        age_path(stale, HOUR + 60)
     training_jobs.clear_leftovers(store)
     assert sorted(each.name for each in folder.iterdir()) == sorted(["checkpoint", *before])
     assert list((folder / "checkpoint").iterdir()) == []

@@ -26,7 +26,7 @@ def first(store, trained):
     return trained.name
 
 
-def begun(store, tiny, preset, start, **settings):
+def begin_run(store, tiny, preset, start, **settings):
     given = add_start_settings({"training.start": start, **settings}, store)
     return store.create(tiny(preset, **given), preset).run
 
@@ -42,7 +42,7 @@ def test_text_settings_and_sizes_are_copied_unless_set(store, first):
 
 @pytest.mark.slow
 def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tiny, first):
-    run = begun(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
+    run = begin_run(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
     record = execute(store, run)
     assert record.status == "done", record.reason
     start = record.results["start"]
@@ -59,7 +59,7 @@ def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tin
 @pytest.mark.slow
 def test_frozen_layers_are_unchanged_and_resuming_needs_no_start_run(store, tiny, first):
     source = load_run(store, first).model.state_dict()
-    run = begun(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2})
+    run = begin_run(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2})
     assert execute(store, run, on_event=cancel_at(store, run, 9)).status == "cancelled"
     store.remove(first)
     record = execute(store, run)

@@ -39,7 +39,7 @@ def work(monkeypatch):
     return replace
 
 
-def raising(error):
+def raise_error(error):
     def perform(_):
         raise error
 
@@ -112,7 +112,7 @@ def test_a_cancel_request_ends_a_running_run_and_is_deleted(store, created, work
 
 
 def test_a_cancel_request_reaches_a_queued_run(store, created, work):
-    work(raising(AssertionError("there is no slot")))
+    work(raise_error(AssertionError("there is no slot")))
     (store.get_path("first") / CANCEL).touch()
     with wait_for_slot(store.folder, "other", "2020", lambda: False):
         assert execute(store, "first").status == "cancelled"
@@ -132,7 +132,7 @@ def test_signals_request_a_stop_and_handlers_are_restored(store, created, work, 
 
 
 def test_expected_failures_keep_their_message_and_are_logged(store, created, work):
-    work(raising(ConfigError("training.metric=roc_auc: not defined")))
+    work(raise_error(ConfigError("training.metric=roc_auc: not defined")))
     with pytest.raises(ConfigError, match="roc_auc"):
         execute(store, "first")
     record = store.read("first")
@@ -151,7 +151,7 @@ def test_expected_failures_keep_their_message_and_are_logged(store, created, wor
     ],
 )
 def test_unexpected_failures_are_reported_in_a_sentence(store, created, work, error, told):
-    work(raising(error))
+    work(raise_error(error))
     with pytest.raises(SentiscopeError, match=told):
         execute(store, "first")
     assert store.read("first").status == "failed"
@@ -170,7 +170,7 @@ def test_failures_on_a_full_disk_are_reported(store, created, work, monkeypatch)
     record = store.read("first")
     assert record.status == "running"  # by this very process, which is alive
     assert store.list() == [record]
-    work(raising(AssertionError("nothing may be done")))
+    work(raise_error(AssertionError("nothing may be done")))
     monkeypatch.setattr(os, "replace", denied)
     with pytest.raises(StorageError, match=r"first.run\.json.*may not be written; change its permissions"):
         execute(store, "first")
