@@ -40,7 +40,7 @@ def codes(tmp_path):
 
 
 def export_all(table, codes):
-    """All that was said, as it goes out."""
+    """Return the export of all annotations."""
     return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
 
 
@@ -117,7 +117,7 @@ def test_bad_rows_are_listed_and_nothing_is_imported(tmp_path, table, codes, con
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Every change is a second later than the one before."""
+    """Make every change a second later than the one before."""
     seconds = iter(range(60))
     monkeypatch.setattr(annotation_store, "get_timestamp", lambda: f"2026-01-01T00:00:{next(seconds):02}+00:00")
     monkeypatch.setattr("core.error_analysis.codebook.get_timestamp", annotation_store.get_timestamp)

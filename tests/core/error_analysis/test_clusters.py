@@ -13,7 +13,7 @@ from core.error_analysis.keywords import Phrases
 
 @pytest.fixture
 def planted():
-    """Three clouds of sixty sentences, two with words of their own, and thirty sentences strewn between them."""
+    """Three clouds of sixty sentences, two with their own words, and thirty scattered sentences."""
     random = np.random.default_rng(1)
     middles = np.eye(6)[:3] * 30
     clouds = [middle + random.normal(size=(60, 6)) for middle in middles]
@@ -35,7 +35,7 @@ def test_planted_clouds_are_found_and_scattered_points_have_no_cluster(planted):
 
 def test_clusters_are_named_by_keywords_and_report_their_rows(planted):
     _, texts, kinds = planted
-    rows = np.arange(len(texts)) * 2  # of a split of which every second row was looked at
+    rows = np.arange(len(texts)) * 2  # every second row of the split is clustered
     found = name_clusters(kinds, rows, texts, 10)
     first, second, third = found.groups
     assert {first.name, second.name} == {"again · delivery · late", "money · please · refund"}

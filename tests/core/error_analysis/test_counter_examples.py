@@ -72,7 +72,7 @@ def test_invalid_counterexamples_are_refused(tmp_path, given, said):
 
 
 class Asked:
-    """A loaded run that is surer of the upper class the longer a text is."""
+    """A loaded run whose probability of the second class grows with the text length."""
 
     record = SimpleNamespace(run="one", task="single", classes=("negative", "positive"))
 
@@ -94,7 +94,7 @@ def test_predictions_for_counterexamples_are_current(tmp_path):
 
 
 def test_multi_label_counterexamples_need_every_label(tmp_path):
-    """Both labels are probable by the length of a text: `a` below its end, `b` from there on at its own threshold."""
+    """The probability of both labels depends on the text length."""
     several = Asked()
     several.record = SimpleNamespace(run="two", task="multi", classes=("a", "b"), tuned_thresholds={"a": 0.5, "b": 0.7})
     intended = (("long one", ["b"]), ("long one", "b;a"), ("short", []), ("short", ["b"]), ("short", ["c", "a"]))

@@ -16,7 +16,7 @@ from core.runs.store import RunStore
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Sixty rows of three classes with own columns of every kind."""
+    """Sixty rows of three classes with data columns of every kind."""
     store, random = RunStore(tmp_path_factory.mktemp("facets") / "runs"), np.random.default_rng(0)
     own = {
         "id": [f"tweet {row}" for row in range(60)],
@@ -35,7 +35,7 @@ def table(tmp_path_factory):
 
 @pytest.mark.slow
 def test_facet_options_select_the_same_rows_as_pandas(table):
-    """Whatever the word: what is counted is what its rule selects."""
+    """Every count equals the number of rows that its rule selects."""
     frame, facets = table.frame, Facets(table)
     assert [facet.name for facet in facets.found] == [
         "outcome",

@@ -12,7 +12,7 @@ from core.exceptions import InputError
 
 
 def compute_monroe(y, n, y_rest, n_rest):
-    """Equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases as frequent as in all texts."""
+    """Compute equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     odds = (y + prior) / (n + PRIOR - (y + prior))
     odds_rest = (y_rest + prior) / (n_rest + PRIOR - (y_rest + prior))
@@ -62,7 +62,7 @@ def test_phrases_match_whole_words():
 
 
 def test_counted_phrases_match_their_filter_rules():
-    """So that whatever is clicked selects the number that stands beside it."""
+    """A click on an option selects as many rows as its count."""
     pieces = "don't ’s 3.5 2nd q3 👍🏽 🇳🇱 <url> İyi ΟΔΟΣ e\u0301t 1️⃣ rock'n'roll no No,".split()
     random = np.random.default_rng(0)
     phrases = Phrases([" ".join(random.choice(pieces, 6)) for _ in range(60)])

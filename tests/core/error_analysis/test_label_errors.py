@@ -68,7 +68,7 @@ TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "traini
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What is found in a file of 240 rows in which six labels are wrong and one text has both."""
+    """Label errors in a file of 240 rows with six wrong labels and one text with both labels."""
     place = tmp_path_factory.mktemp("doubted")
     words = {"yes": "good fine great lovely", "no": "bad poor awful dull"}
     random = np.random.default_rng(0)

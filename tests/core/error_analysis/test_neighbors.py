@@ -24,7 +24,7 @@ KNOWN = ["the film was good", "The film was bad", "a dull book", "nothing of it"
 
 @pytest.fixture
 def near(tmp_path, monkeypatch):
-    """Of three rows, five training texts and vectors that are given."""
+    """Return neighbours for three rows, five training texts and given vectors."""
     store = RunStore(tmp_path / "runs")
     rows = pd.DataFrame({"text": ["the film was good", "a dull film", "zzz"], "label": [0, 1, 0]})
     answering(store, "one", np.full((3, 2), 0.5), rows)

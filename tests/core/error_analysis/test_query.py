@@ -72,7 +72,7 @@ def table(tmp_path_factory):
         ("word=not", lambda f: f["text"].str.contains(r"\bnot\b", case=False)),
         ("word = Very GOOD", lambda f: f["text"].str.contains(r"\bvery good\b", case=False)),
         ("word!=ot", lambda f: f["row"] >= 0),
-        ("word=good no", lambda f: f["row"] < 0),  # a bracket stands between
+        ("word=good no", lambda f: f["row"] < 0),  # a bracket comes between
         ("when>=2026-03", lambda f: pd.to_datetime(f["when"], format="ISO8601") >= "2026-03-01"),
         ("when<=2026-03-03", lambda f: pd.to_datetime(f["when"], format="ISO8601") < "2026-03-04"),
         ("when>2026-03-04 14:05", lambda f: pd.to_datetime(f["when"], format="ISO8601") >= "2026-03-04 14:06"),

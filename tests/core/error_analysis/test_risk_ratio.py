@@ -90,7 +90,7 @@ def test_degenerate_tables_give_counts_only(wrong):
 
 
 def facet(name, values):
-    """Of a column, an option for each value."""
+    """Return a facet with an option for each value."""
     column = np.asarray(values, object)
     options = tuple(Filter(Clause(name, "=", value), value, column == value) for value in dict.fromkeys(values))
     return Facet(name, options)
@@ -98,13 +98,13 @@ def facet(name, values):
 
 @pytest.fixture
 def columns():
-    """A thousand rows with three columns that know nothing of each other."""
+    """A thousand rows with three independent columns."""
     random = np.random.default_rng(0)
     return [facet(name, random.choice(list("xyz"), 1000).tolist()) for name in ("a", "b", "c")]
 
 
 def has(columns, **values):
-    """Where columns have these values."""
+    """Return which rows have these values."""
     found = [option.has for each in columns for option in each.options if values.get(each.name) == option.label]
     return np.all(found, axis=0)
 

@@ -30,7 +30,7 @@ def store(tmp_path_factory):
 
 
 def evaluate_by_scikit_learn(true, said):
-    """Precision, recall, F1 and support as scikit-learn has them; NaN where they divide by nothing."""
+    """Return precision, recall, F1 and support of scikit-learn; NaN for a division by zero."""
     return np.stack(sk.precision_recall_fscore_support(true, said, labels=range(true.shape[1]), zero_division=np.nan))
 
 

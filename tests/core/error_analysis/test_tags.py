@@ -19,7 +19,7 @@ from core.runs.record import EVALUATION, PREDICTIONS
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A tiny run on a file of its own."""
+    """Train a tiny run on its own file."""
     place = tmp_path_factory.mktemp("tags")
     films = write_films(place / "films.csv", {"yes": ("the day of a good",), "no": ("the day of a bad",)}, 60)
     return Run("films", train_runs(place, films=(films, "vanilla", {**TINY, "text.max_length": 8})))
@@ -172,7 +172,7 @@ def test_runs_without_texts_have_tags_if_the_data_exist(trained):
 
 @pytest.mark.slow
 def test_runs_without_texts_have_tags_that_need_no_texts(store):
-    """What stands in the place of a text is no text: its words give nobody a tag."""
+    """The placeholder of a missing text gives no tags."""
     labels = np.arange(40) % 2
     answering(store, "one", right_where(labels == 1, labels, 0.95), texts(labels), data__texts=False)
     path = store.get_path("one") / EVALUATION / "test" / PREDICTIONS

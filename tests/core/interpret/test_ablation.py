@@ -25,7 +25,7 @@ def index_effects(found):
 
 @pytest.fixture
 def straight():
-    """One layer whose logits are linear in what its heads say: no norm, no feed-forward, the mean of the tokens."""
+    """One layer whose logits are linear in its heads: no norm, no feed-forward, mean pooling."""
     own = reader("ndt-pm1-n3", layers=1, norm="none")
     with torch.no_grad():
         for each in own.model.layers[0].feedforward.parameters():
@@ -102,7 +102,7 @@ def test_ablating_a_lexical_factor_follows_its_equation():
     own = reader("lexical-hadamard")
     found = index_effects(silence_parts(own, TEXT, "good"))
 
-    def odds(**change):  # of the pass that is computed anew from the weights, in float64
+    def odds(**change):  # of a float64 pass computed from the weights
         stages = compute_stages(dataclasses.replace(own, change=Intervention(**change)), TEXT).stages
         return float(np.log(stages[-1].made[0, 1] / stages[-1].made[0, 0]))
 

@@ -32,7 +32,7 @@ WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
 
 
 def make_bag(scaling=UNSCALED, task="single"):
-    """TF-IDF with a weight each for `good`; the idf of all is 1."""
+    """Return TF-IDF with a weight for `good` per n-gram; every idf is 1."""
     tokenizer = NGramTokenizer(list(WEIGHTS), TextConfig())
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=2)
     with torch.no_grad():
@@ -42,7 +42,7 @@ def make_bag(scaling=UNSCALED, task="single"):
 
 
 def compute_by_hand(*grams):
-    """The logit of `good` of n-grams that occur once each."""
+    """Return the logit of `good` for n-grams that occur once."""
     return 0.5 + sum(WEIGHTS[gram] for gram in grams) / math.sqrt(max(1, len(grams)))
 
 
@@ -108,7 +108,7 @@ def test_shapley_values_add_up_to_the_effect_of_the_text():
 
 
 def make_encoder(preset="vanilla", max_length=12, bpe=False, **change):
-    """A small model with fresh weights and a tokenizer of its own."""
+    """Return a small model with random weights and its tokenizer."""
     text = {"tokenizer": "bpe", "max_vocab": 300} if bpe else {}
     config = TextConfig(min_freq=1, max_length=max_length, **text)
     tokenizer = fit_tokenizer([TEXT, "a good film"], config)
@@ -202,7 +202,7 @@ def test_words_are_spans_of_the_typed_text_in_any_script(starter, run, text, typ
 
 @pytest.mark.slow
 def test_eight_concurrent_threads_get_equal_results(starter):
-    """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
+    """Equal up to float32 rounding: an effect between threads would be far larger."""
     loaded = starter("ndt-01-n3")
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
     alone = [loaded.explain(*each) for each in asked]

@@ -35,7 +35,7 @@ def test_log_odds_of_certainty_are_finite(task):
 
 
 def compute_exact(value, n):
-    """Shapley values by their definition, over all sets of the others."""
+    """Return Shapley values by their definition, over all subsets of the other words."""
     found = np.zeros(n)
     for i in range(n):
         rest = [j for j in range(n) if j != i]
@@ -49,7 +49,7 @@ def compute_exact(value, n):
 
 
 def play_game(there):
-    """A sum with an interaction of the first two and of all."""
+    """Return a sum with an interaction of the first two words and of all."""
     x = there.astype(float)
     return x @ np.arange(1, x.shape[1] + 1) + 5 * x[:, 0] * x[:, 1] - 3 * x.prod(1) + 0.5
 
@@ -99,7 +99,7 @@ def test_agreement_is_spearmans_rho_or_none():
 
 
 def compute_scipy_p(first, second, orders):
-    """The two-sided p-value of scipy, over all orders or so many drawn ones."""
+    """Return the two-sided p-value of scipy, over all or so many random orders."""
     second = rankdata(second)
     how = {"permutation_type": "pairings", "n_resamples": orders, "vectorized": True, "rng": 1}
     return permutation_test((rankdata(first),), lambda x, axis: x @ second, **how).pvalue

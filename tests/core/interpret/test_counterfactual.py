@@ -38,7 +38,7 @@ SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
 
 
 def make_reader(model, tokenizer, classes, task="single"):
-    """With a list of the texts that it was asked for."""
+    """Return a context that lists the texts it predicts."""
     asked = []
 
     def predict(texts):
@@ -49,7 +49,7 @@ def make_reader(model, tokenizer, classes, task="single"):
 
 
 def make_bag(bias=0.0, weights=WEIGHTS, classes=("bad", "good"), **more):
-    """TF-IDF with a weight each for `good`, or for every class; the idf of all is 1."""
+    """Return TF-IDF with a weight for `good`, or for every class, per n-gram; every idf is 1."""
     tokenizer = NGramTokenizer(list(weights), TextConfig())
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=len(classes))
     with torch.no_grad():
@@ -60,7 +60,7 @@ def make_bag(bias=0.0, weights=WEIGHTS, classes=("bad", "good"), **more):
 
 
 def make_encoder(text, bias):
-    """A small encoder with fresh weights that leans so far to the second class."""
+    """Return a small encoder with random weights and this bias to the second class."""
     tokenizer = fit_tokenizer([text, "a good bad film"], TextConfig(min_freq=1))
     torch.manual_seed(0)
     model = build_model(small(PRESETS["ndt-01-n2"].model), vocabulary=tokenizer.size, classes=2, max_length=16).eval()
@@ -76,7 +76,7 @@ def get_last(states):
 
 
 def search_brute_force(own, found):
-    """(size, log-odds) of the smallest and strongest flip among all sets of moves, written out; None: there is none."""
+    """Return (size, log-odds) of the smallest, strongest flip among all sets of moves; None if there is none."""
     words = found.text.split()
     starts = np.cumsum([0, *(len(word) + 1 for word in words)])
     place = {int(start): number for number, start in enumerate(starts)}
@@ -292,7 +292,7 @@ def read_with(preset="vanilla", lexicon=None, text=None, **change):
 
 
 def list_nearest(own, word, vectors):
-    """The whole words of the vocabulary by cosine, the largest first."""
+    """Return the whole words of the vocabulary by descending cosine."""
     names = [own.tokenizer.name(token) for token in range(FIRST, own.tokenizer.size)]
     words = [name for name in names if name.isalpha() and name not in (word, "xxlong")]
     length = torch.nn.functional.normalize(vectors.double(), dim=1)

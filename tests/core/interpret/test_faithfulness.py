@@ -117,7 +117,7 @@ def test_texts_below_three_words_have_no_tests(three, text):
 
 
 def make_reader(preset, classes, task):
-    """A small model with fresh weights, as a reader, and its control."""
+    """Return the contexts of a small model with random weights and of its control."""
     text = "Not bad at all, but the ending never works"
     tokenizer = fit_tokenizer([text, "a good film"], TextConfig(min_freq=1, max_length=24))
     config = PRESETS[preset].model

@@ -26,7 +26,7 @@ def shuffle_attributions(weights, seed):
 
 @pytest.fixture(scope="module")
 def known():
-    """A model whose pushes are known, one of random weights, and sentences with the answers of the first."""
+    """A model with known effects, one with random weights, and sentences labelled by the first."""
     weights = opinions(0)
     own, control = toy(weights), toy(shuffle_attributions(weights, 100))
     return weights, own, control, labeled(own, sentences(SENTENCES, 0))

@@ -35,7 +35,7 @@ def layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarra
 
 
 def rotate_pairs(x: np.ndarray) -> np.ndarray:
-    """Interleaved pairs turned by place / 10000^(2j/d), places from 0."""
+    """Rotate interleaved pairs by position / 10000^(2j/d), positions from 0."""
     places, d = np.arange(x.shape[-2])[:, None], x.shape[-1]
     angle = places / 10000 ** (np.arange(0, d, 2) / d)
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -46,7 +46,7 @@ def rotate_pairs(x: np.ndarray) -> np.ndarray:
 
 
 def compute_naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Maps (H, F, F) of every layer and the probabilities: no mask anywhere, all F places read and pooled."""
+    """Return maps (H, F, F) of every layer and the probabilities, without masks: all F positions are pooled."""
     w = {name: value.double().numpy() for name, value in model.state_dict().items()}
     x = w["embedding.weight"][[*ids, *[0] * (LONGEST - len(ids))]]
     d = x.shape[1]

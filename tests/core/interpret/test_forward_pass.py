@@ -55,12 +55,12 @@ def test_every_stage_starts_with_an_earlier_output(preset):
 
 
 def join_windows(stage):
-    """The tokens with all that convolutions find around them."""
+    """Return the windows of tokens that convolutions read."""
     return np.concatenate([matrix.values for matrix in stage.matrices[:-1]], 1)
 
 
 def is_same(one, other):
-    """A matrix, or the same turned: TF-IDF's weights stand below each other, then beside each other."""
+    """Return whether two matrices are equal, maybe transposed, as TF-IDF weights are a column and then a row."""
     return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
 
@@ -295,7 +295,7 @@ class WithRecency(Terms):
 
 
 def add_recency(own, *said):
-    """A reader whose model has the term in each layer, with the factors 0.5 and 1, and these words of it."""
+    """Return a context whose model has the term in each layer, with factors 0.5 and 1 and this description."""
     for number, layer in enumerate(own.model.layers, start=1):
         attention, term = layer.attention, Recency(number / 2)
         known = {each.name: getattr(attention.terms, each.name) for each in dataclasses.fields(Terms)}

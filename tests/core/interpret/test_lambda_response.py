@@ -26,7 +26,7 @@ SCALING = Scaling(1.7, (0.2, 0.8))
 
 
 class Own:
-    """A small model with random weights, as a run would ask it."""
+    """Return the context of a small model with random weights."""
 
     def __init__(self, preset: str, **attention: object) -> None:
         self.tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=12))

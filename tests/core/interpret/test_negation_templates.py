@@ -24,7 +24,7 @@ FAR = 3
 
 
 def make_toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
-    """The last class has 0.2 where a `not` stands at most so many words before `good`, else 0.7."""
+    """The last class has 0.2 if `not` is at most so many words before `good`, else 0.7."""
 
     def predict(texts):
         said = []

@@ -31,7 +31,7 @@ def own():
 
 
 def compute_odds(own, *texts):
-    """The log-odds of the first class, which `explain_text` is asked for."""
+    """Return the log-odds of the first class, the target of `explain_text`."""
     return compute_log_odds(own.predict(list(texts)).probabilities, 0, "single")
 
 

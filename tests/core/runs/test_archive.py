@@ -31,7 +31,7 @@ from core.training.history import MOST_LINES
 
 @pytest.fixture
 def finished(store, created):
-    """A run with one file of every kind, and some that stay at home."""
+    """A run with one file of every kind, and some that are not exported."""
     folder = store.get_path("first")
     store.update("first", status="done", classes=("no", "yes"))
     for name in ("history.jsonl", "tokenizer.json", "weights.safetensors", "log.txt", ".lock"):
@@ -50,7 +50,7 @@ def elsewhere(tmp_path):
 
 
 def make_zip(entries):
-    """A zip file of (name, content) entries."""
+    """Return a zip file of (name, content) entries."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are there twice: that is what a test wants
@@ -204,7 +204,7 @@ def test_imported_runs_have_a_total_size_limit(store, finished, elsewhere, monke
 
 
 def make_foreign_zip(config=(), **changes):
-    """The zip file of a failed run whose settings somebody has rewritten; `config`: {"data.name": …}."""
+    """Return the zip file of a failed run with changed settings; `config`: {"data.name": …}."""
     tree = json.loads(json.dumps(to_dict(compose("tfidf-nb"))))
     for name, value in dict(config).items():
         room, _, setting = name.partition(".")
@@ -286,14 +286,14 @@ def test_runs_with_endless_texts_are_refused(finished, elsewhere, name, content,
 
 
 def _long_words(table):
-    """Some kilobytes that a dictionary writes out to 4 MB."""
+    """Return some kilobytes that a dictionary expands to 4 MB."""
     words = pa.array(["x" * 100_000]).dictionary_encode()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 40, pa.int32()), words.dictionary)
     parquet.write_table(pa.table({"text": repeated}), table)
 
 
 def _lying_header(table):
-    """61 rows where there are 5."""
+    """Return a header with 61 rows for a table of 5."""
     pd.DataFrame({"text": ["x"] * 5}).to_parquet(table, index=False)
     content = table.read_bytes()
     footer = content.rindex(b"PAR1") - 4 - int.from_bytes(content[-8:-4], "little")

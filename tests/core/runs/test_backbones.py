@@ -288,7 +288,7 @@ def begin(store, tiny, tiny_backbone):
 
 @pytest.mark.slow
 def test_no_code_of_an_encoder_is_run(store, begin, tiny_backbone, tmp_path):
-    """Each module would leave a file; the library itself leaves it where it may, so the trap does spring."""
+    """Each module would write a file; that the library can run it shows that the trap works."""
     import transformers
 
     mark = tmp_path / "was-run"

@@ -45,7 +45,7 @@ def here(store, tmp_path):
 
 @pytest.fixture
 def child(here):
-    """A process that is said to compute it."""
+    """A process that is recorded as the job's process."""
     here.folder.mkdir()
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
         began = psutil.Process(child.pid).create_time()
@@ -132,7 +132,7 @@ def test_a_waiting_job_is_a_small_process_and_can_be_cancelled(store, here, monk
         here.start()
         found = background_jobs.read_job(here)
         assert (found.status, found.what) == ("running", "waiting for its turn")
-        here.start()  # nothing happens if somebody is at it
+        here.start()  # does nothing while a job runs
         until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-count-*"))) == 1)
         assert here.get_path("log").read_text() == ""
         background_jobs.cancel(here)

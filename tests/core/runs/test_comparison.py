@@ -72,7 +72,7 @@ def test_other_metrics_are_bootstrapped_as_in_the_record(store, three):
 
 @pytest.mark.slow
 def test_few_differing_rows_have_no_interval_and_are_no_tie(store):
-    """64 of a kind without a differing row, 30 with 3: once 0 to 0, once beyond what a difference of two F1 can be."""
+    """64 rows without a difference, 30 with 3: intervals of width 0, and beyond the range of an F1 difference."""
     labels = np.arange(400) % 2
     kind = np.repeat(["none differ", "three differ", "many differ"], [64, 30, 306])
     good, other = np.ones(400, bool), np.ones(400, bool)
@@ -266,7 +266,7 @@ def test_tied_ranges_are_maximal(count, apart, groups):
 
 
 def write_run(store, name, wrong, rows=400, **settings):
-    """A finished run that gets some of its test rows wrong."""
+    """Write a finished run with some wrong test rows."""
     return run(store, name, ~np.isin(np.arange(rows), wrong), labels=np.arange(rows) % 2, **settings)
 
 

@@ -11,14 +11,14 @@ from core.runs.store import RunStore, get_starters_dir
 
 
 def make_record(preset: str, data: str = "built-in", recipe: str = "", **settings: object) -> RunRecord:
-    """A record as a training with these settings writes it; settings with `__` for the dot."""
+    """Return the record of a training with these settings; `__` stands for the dot."""
     given = {name.replace("__", "."): value for name, value in settings.items()}
     config, applied = configure_with_recipe(data, preset, given, recipe)
     return RunRecord("one", preset, "done", config, "", recipe=applied.name)
 
 
 def parse_typed(command: str) -> dict[str, object]:
-    """The settings that the command line makes of a command."""
+    """Return the settings that the command line parses from a command."""
     program, verb, *words = shlex.split(command)
     assert (program, verb) == ("sentiscope", "train")
     pairs = [word.removeprefix("--set=") for word in words if word.startswith("--set=")]
@@ -67,6 +67,6 @@ def test_the_commands_of_starters_reproduce_their_settings(tmp_path):
         wanted, usual = flatten_config(record.config), flatten_config(compose(record.preset))
         if not note:
             assert parse_typed(command) == wanted
-        else:  # six of them began with a run that does not come along
+        else:  # six start from a run that is not included
             pairs = parse_settings(w.removeprefix("--set=") for w in shlex.split(command) if w.startswith("--set="))
             assert pairs.keys() == {name for name in wanted if wanted[name] != usual[name]} - {"data.name"}

@@ -21,7 +21,7 @@ def loaded():
 
 
 def sample_file(loaded, texts, chances):
-    """What is told of a file of these rows."""
+    """Return the comparison of a file with these rows."""
     sample = data_shift.FileSample(loaded, "mine.csv")
     for start in range(0, len(texts), 100):
         sample.add(texts[start : start + 100], chances[start : start + 100])

@@ -25,12 +25,12 @@ LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")
 
 
 def make_word(number):
-    """Of letters only, which no normaliser removes."""
+    """Return a word of letters only, which no normaliser removes."""
     return "".join(chr(ord("a") + int(digit)) for digit in str(number))
 
 
 def make_texts(count=200):
-    """Every fourth says what another says, in capitals or with other marks."""
+    """Return texts of which every fourth repeats another in capitals or with other punctuation."""
     random = np.random.default_rng(0)
     found = [" ".join(map(make_word, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count)]
     for row in range(0, count - 8, 4):
@@ -132,7 +132,7 @@ def test_teacher_runs_predict_the_same_texts_once(store, tiny, monkeypatch):
     for kept in get_cache_folder().glob("taught-*"):
         kept.write_bytes(kept.read_bytes()[:100])  # a damaged one is made again
     assert np.array_equal(said("third", data), first) and len(asked) == 5
-    (store.get_path(run) / WEIGHTS).unlink()  # it may go while the other trains: what it said is kept
+    (store.get_path(run) / WEIGHTS).unlink()  # the teacher is not needed any more: its predictions are stored
     assert np.array_equal(said("first", data), first)
 
 

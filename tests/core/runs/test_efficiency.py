@@ -17,7 +17,7 @@ from core.runs.store import RunStore, get_machine_id
 
 @pytest.fixture
 def store(finished, tmp_path, monkeypatch):
-    """`mine`, and `old`, which has measured a batch alone as older versions did."""
+    """`mine`, and `old`, with only a batch measured as in older versions."""
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     shutil.copytree(finished, tmp_path / "runs")
     shutil.copytree(finished / "mine", tmp_path / "runs" / "old")

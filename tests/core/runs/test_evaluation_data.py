@@ -17,7 +17,7 @@ def record(loaded):
 
 @pytest.fixture
 def given(tmp_path, record):
-    """given(labels, **wanted) → what the run is measured on, of a file with these labels; texts are `text 0` …"""
+    """given(labels, **wanted) → evaluation data from a file with these labels; texts are `text 0` …"""
 
     def take(labels, **wanted) -> EvaluationData:
         frame = pd.DataFrame({"text": [f"text {n}" for n in range(len(labels))], "label": labels})

@@ -15,7 +15,7 @@ from core.runs.store import RunStore
 
 @pytest.fixture(scope="module")
 def measured(finished, tmp_path_factory):
-    """A store with `mine`, and what was measured of deletion and of all methods on its validation split."""
+    """A store with `mine`, and measurements of deletion and of all methods on its validation split."""
     folder = tmp_path_factory.mktemp("measured") / "runs"
     shutil.copytree(finished, folder)
     store = RunStore(folder)

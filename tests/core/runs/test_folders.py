@@ -28,7 +28,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def brought(tmp_path, monkeypatch):
-    """A folder with `starter-small`, done and with embeddings, and a run that only lies beside it."""
+    """A folder with `starter-small`, finished and with embeddings, and an ordinary run."""
     folder = tmp_path / "brought"
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))

@@ -22,7 +22,7 @@ def make_sentences(first, last):
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file of the sentences of two numbers."""
+    """Write a file of numbered sentences."""
 
     def write(first, last):
         path = tmp_path / f"from-{first}-to-{last}.csv"
@@ -34,7 +34,7 @@ def write(tmp_path):
 
 
 def begin(store, name, data, model="vanilla", **settings):
-    """A run as far as its data."""
+    """Return a run that has loaded its data."""
     store.create(compose(model, {"data.name": data, **settings}), model, name)
     Experiment(store, name, lambda: False, lambda event: None)._load_data()
     return store.update(name, status="done")

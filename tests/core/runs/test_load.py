@@ -45,7 +45,7 @@ def claim_sizes(store, run, **sizes):
 
 
 def _scales(file):
-    """One row of bytes, and scales for a million: multiplied they have a million rows."""
+    """Return one int8 row with scales for a million rows."""
     tensors = load_file(file)
     name = next(each for each in tensors if each.endswith("head.out.weight") or tensors[each].ndim == 2)
     save_file({**tensors, f"{name}:scale": torch.ones(1_000_000)}, file)

@@ -35,7 +35,7 @@ MIXED |= {"data.split": "0.3/0.5/0.2"}
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """240 labelled texts: half of the words are said of one label twice as often as of the other."""
+    """240 labelled texts: half of the words are twice as frequent with one label as with the other."""
     random, rows = np.random.default_rng(0), ["text,label"]
     likes = np.where(np.arange(30) < 15, 2 / 3, 1 / 3) / 15
     for number in range(240):

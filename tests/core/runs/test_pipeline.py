@@ -118,7 +118,7 @@ def test_the_temperature_applies_to_all_predictions(store, tiny, monkeypatch, we
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", YARDSTICKS)
 def test_a_baseline_run_equals_the_baseline_of_every_run(preset, store, tiny, table, tmp_path, monkeypatch):
-    """To the bit, its temperature too; also on data whose networks read another text: us_airline is read as tweets."""
+    """Weights and temperature are identical, also with other text settings: us_airline is read as tweets."""
     monkeypatch.setattr(temperature, "LEAST", 12)
     folder = tmp_path / "data" / "us_airline"
     folder.mkdir(parents=True)

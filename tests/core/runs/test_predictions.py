@@ -20,7 +20,7 @@ PAIR = "kept", "without"
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A store with a training twice, `kept` and `without` its texts, and their file, which has titles as well."""
+    """A store with two trainings, `kept` with and `without` without texts, and their file with titles."""
     folder = tmp_path_factory.mktemp("texts")
     store, file = RunStore(folder / "runs"), folder / "reviews.csv"
     rows = [

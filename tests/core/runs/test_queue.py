@@ -33,7 +33,7 @@ def _quick(monkeypatch):
 
 
 def test_windows_locks_the_first_byte(tmp_path, monkeypatch):
-    """A stand-in for msvcrt, with its contract: `locking(handle, mode, bytes)` raises OSError where another has it."""
+    """A replacement of msvcrt: `locking(handle, mode, bytes)` raises OSError if another process has the lock."""
     held, asked = [], []
 
     def locking(handle, mode, count):
@@ -66,7 +66,7 @@ def test_the_limit_is_half_of_the_cores_or_as_set(monkeypatch):
 
 
 def train_jobs(folder, jobs, numbers):
-    """Train `numbers` in threads that wait for `jobs` busy slots: the order they came in, the most at once."""
+    """Train `numbers` in threads that wait for `jobs` slots; return their order and the most at once."""
     running, most, order, guard = set(), 0, [], threading.Lock()
 
     def train(number):
@@ -122,7 +122,7 @@ def test_a_killed_process_frees_its_run_and_slot(tmp_path):
     (tmp_path / "held").mkdir()
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "held\n"
-    # A process that died while waiting leaves a ticket that nobody holds.
+    # A process that died while waiting leaves an unlocked ticket.
     (tmp_path / queue.FOLDER / "ticket-1999-dead").touch()
     until = time.monotonic() + 0.1
     with pytest.raises(Cancelled), wait_for_slot(tmp_path, "mine", "2026-02", lambda: time.monotonic() > until):
@@ -139,7 +139,7 @@ def test_a_killed_process_frees_its_run_and_slot(tmp_path):
 def test_an_inherited_slot_is_used_once(tmp_path, monkeypatch):
     with lock_run(tmp_path) as own, wait_for_slot(tmp_path, "a", "2025") as mine:
         monkeypatch.setenv(queue.HELD, f"{os.dup(own)} {os.dup(mine)}")
-        # A run that is older than ours waits; whoever has a slot already does not queue behind it.
+        # An older run waits; a process that has a slot does not wait behind it.
         with hold_ticket(tmp_path, "ticket-1999-old"), lock_run(tmp_path), wait_for_slot(tmp_path, "a", "2025"):
             assert os.environ[queue.HELD] == ""
 
@@ -156,7 +156,7 @@ SAY = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 
 @pytest.fixture
 def waiting(tmp_path):
-    """Small processes that wait and then say their number: waiting(name, created, **more)."""
+    """Small processes that wait and then print their number: waiting(name, created, **more)."""
     started = []
 
     def wait(name, created="2026", kind=queue.TRAINING, run=None, request=""):

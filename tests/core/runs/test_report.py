@@ -33,7 +33,7 @@ from core.training.config import TrainingConfig
 
 @pytest.fixture(scope="module")
 def own(loaded):
-    """Of its whole file: what it was trained on is among the rows."""
+    """The report on its whole file, which includes the training rows."""
     return build_report(
         loaded, read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name)), by="label"
     )
@@ -45,7 +45,7 @@ def write(path, texts, labels, **columns):
 
 
 def scale_run(loaded, temperature, prior=None, **training):
-    """The run at a temperature, which may move towards a prior; settings of its training."""
+    """Return the run with a temperature, maybe a prior, and training settings."""
     told = {"value": temperature, "rows": 500, **({"prior": prior} if prior else {})}
     own = loaded.record.config
     config = dataclasses.replace(own, training=dataclasses.replace(own.training, **training))
@@ -58,7 +58,7 @@ def change_record(loaded, **changes):
 
 @pytest.mark.slow
 def test_both_calibration_errors_are_reported(loaded, own):
-    """Of a run with a temperature; the probabilities that it says are at that."""
+    """The reported probabilities of a run have its temperature."""
     cold = scale_run(loaded, 0.25)
     wanted = DataRequest(loaded.record.config.data.name)
     before, found = own, build_report(cold, read_evaluation_data(cold.record, wanted))
@@ -117,7 +117,7 @@ def test_training_rows_are_counted_and_other_rows_measured(own, loaded, tmp_path
 
 @pytest.mark.slow
 def test_long_texts_are_predicted_by_passages_without_truncation(loaded, tmp_path):
-    """Texts that are read in part, and those with half of their words unknown, are told with their share."""
+    """Truncated and mostly unknown texts are reported with their share."""
     most = loaded.tokenizer.max_length
     long = "good " * most + "bad " * most
     wanted = write(tmp_path / "a.csv", [long, "zzz bad"], ["positive", "negative"])
@@ -288,7 +288,7 @@ def test_doubt_is_the_share_of_made_up_texts_near_the_prior(loaded):
 
 @pytest.mark.slow
 def test_a_model_at_the_prior_always_shows_doubt(loaded):
-    """Without a prior in the record it is that of the data, or of classes that weigh the same."""
+    """Without a recorded prior, it is that of the data, or uniform for balanced classes."""
     found = measure_doubt(scale_run(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
     assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")

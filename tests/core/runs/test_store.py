@@ -188,7 +188,7 @@ def test_cached_records_are_limited_in_bytes(store, config, monkeypatch, looks):
     assert 200_000 < memory._bytes == sum(each.size for each in memory._records.values()) <= 300_000
     del looks[:]
     store.list()
-    assert looks  # those that were forgotten are read again
+    assert looks  # records dropped from the cache are read again
 
 
 def test_fields_of_newer_versions_are_reported_and_kept(store, created):
@@ -315,7 +315,7 @@ def test_crafted_records_are_damaged_and_can_be_removed(store, created, field):
 
 @pytest.fixture
 def looks(monkeypatch):
-    """The files of which records are read, in order."""
+    """The files of the records that are read, in order."""
     seen = []
     read = json_store.read_tree
 

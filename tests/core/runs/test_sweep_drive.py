@@ -30,7 +30,7 @@ PRETEND = """
         while time.monotonic() < end and not stopped():
             time.sleep(0.02)
         status = "cancelled" if stopped() else "failed" if record.config.training.lr == 0.5 else "done"
-        with (store.folder / "order.txt").open("a") as order:  # first: whoever sees the end reads it
+        with (store.folder / "order.txt").open("a") as order:  # written first, as the test reads it when the run ends
             order.write(run + " ")
         results = {"metrics": {"test": {"accuracy": 0.5}}}
         store.update(run, status=status, process=None, seconds=20.0, results=results, reason=status)
@@ -39,7 +39,7 @@ PRETEND = """
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Members that work for `quick.seconds`, one at a time."""
+    """Members that run for `quick.seconds`, one at a time."""
     monkeypatch.setattr(sweep_drive, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(sweep_drive, "LOOK_SECONDS", 0.3)
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
@@ -62,7 +62,7 @@ def list_states(store, saved):
 
 @contextlib.contextmanager
 def drive_in_thread(store, saved, **options):
-    """`drive` in a thread; joined at the end."""
+    """Run the sweep in a thread that is joined at the end."""
     thread = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved), kwargs=options)
     thread.start()
     try:
@@ -80,7 +80,7 @@ def test_all_members_are_trained_in_order(store):
     assert {record.parent for record in store.list()} == {"study"}
     trained, wanted = (store.folder / "order.txt").read_text().split(), [member.run for member in list_members(saved)]
     assert sorted(trained) == sorted(wanted)
-    # Of two processes that have begun, the later one may stand in the queue first.
+    # The process that starts later may enter the queue first.
     assert all(abs(trained.index(run) - place) <= 1 for place, run in enumerate(wanted))
     assert told[-1]["done"] == 4 and told[0]["waiting"] >= 2
     assert all(sum(event[state] for state in sweep.STATES) == 4 for event in told)
@@ -91,7 +91,7 @@ def test_all_members_are_trained_in_order(store):
 
 @pytest.mark.slow
 def test_a_second_call_starts_only_what_failed_or_was_lost(store):
-    """A member that goes on by itself is not started twice, and a damaged one does not stop the others."""
+    """A running member is not started twice, and a damaged one does not stop the others."""
     saved = make_plan(store, grid={"training.lr": ("0.01", "0.5")})
     damaged, _, alone, _ = list_members(saved)
     store.create(damaged.config, "vanilla", damaged.run, parent="study")

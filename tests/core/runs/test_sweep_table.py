@@ -17,14 +17,14 @@ YARDSTICK = {"accuracy": 0.5, "f1_macro": 0.4}
 
 
 def make_probabilities(wrong):
-    """Right but for the first `wrong` rows."""
+    """Return probabilities that are right except for the first `wrong` rows."""
     said = np.where(np.arange(ROWS) < wrong, 1 - LABELS, LABELS)
     return np.where(said[:, None] == np.arange(2), 0.9, 0.1)
 
 
 @pytest.fixture
 def made(store, monkeypatch):
-    """made(plan, wrong by cell): a saved plan whose runs are done, each seed one more row wrong than the one before."""
+    """made(plan, wrong by cell): a saved plan with finished runs, where each seed has one more wrong row."""
     monkeypatch.setattr(sweep_table, "predict_split", lambda *arguments: make_probabilities(20))
 
     def make(wrong, seeds=(0, 1), name="study", **changes):

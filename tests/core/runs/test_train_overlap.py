@@ -13,7 +13,7 @@ from core.text.tokenizer_factory import fit_tokenizer
 
 
 def make_learned_record(loaded, data, fingerprint=None):
-    """The record of the run, as if these were its data."""
+    """Return the record of the run with these data."""
     config = dataclasses.replace(loaded.record.config, data=data)
     found = loaded.record.data_fingerprint if fingerprint is None else fingerprint
     return dataclasses.replace(loaded.record, config=config, data_fingerprint=found)

@@ -29,7 +29,7 @@ def end_process(process):
 
 @pytest.fixture
 def sleeping(monkeypatch):
-    """Jobs are processes that only sleep; those that a test leaves are ended."""
+    """Jobs are processes that only sleep; the fixture ends those that are left."""
     started = []
 
     def remember(*arguments, **options):
@@ -80,7 +80,7 @@ def test_running_or_finished_runs_are_not_started_again(store, config, sleeping)
     with pytest.raises(InputError, match="queued: there is nothing to start"):
         training_jobs.start(store, "mine")
     history = store.get_path("mine") / HISTORY
-    for place, kept in enumerate((True, False)):  # only a run that goes on keeps its history
+    for place, kept in enumerate((True, False)):  # only a resumed run keeps its history
         history.write_text('{"kind": "step"}\n')
         if kept:
             (store.get_path("mine") / CHECKPOINT).mkdir()
@@ -199,7 +199,7 @@ HOUR, DAY = 3600.0, 24 * 3600.0
 
 
 def age_path(path, seconds):
-    """The path, as if nobody had touched it for so long."""
+    """Set the modification time of a path to so many seconds ago."""
     then = time.time() - seconds
     os.utime(path, (then, then))
     return path
@@ -207,7 +207,7 @@ def age_path(path, seconds):
 
 @pytest.fixture
 def upload(store):
-    """Keep a file and forget it for a time: upload(content, seconds)."""
+    """Store an upload of a given age: upload(content, seconds)."""
 
     def keep(content, seconds):
         kept = keep_file(store.folder / training_jobs.LIBRARY, "a.csv", content)

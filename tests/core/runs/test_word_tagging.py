@@ -115,7 +115,7 @@ def test_invalid_tagging_settings_are_refused_before_training(file, trained, mod
 
 @pytest.mark.slow
 def test_an_artificial_task_is_learned(tmp_path):
-    """A blank that does not break is part of a word, and an escape stays as it is."""
+    """A non-breaking space is part of a word, and an escape is unchanged."""
     rows = [
         [(f"about{n}", "O"), ("10\u00a0000", "B-SUM"), (r"euro\u0020x", "I-SUM"), ("were", "O"), ("paid", "O")]
         for n in range(40)
