@@ -63,7 +63,7 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     frame = pd.read_csv(other, dtype=str)
     frame[frame["label"] != "-1"].to_csv(other, index=False)
     app.session_state["elsewhere-data"] = str(other)
-    pages.opened(app, "performance", run="finished")
+    pages.opened(app, "performance", run="finished", more="Other data")
     app.selectbox(key=f"elsewhere-by-{other}").set_value("source").run()
     press(app, "elsewhere-start")
     (asked,) = at_once
@@ -84,7 +84,7 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
 @pytest.mark.slow
 def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
     app.session_state["elsewhere-data"] = str(other)
-    pages.opened(app, "performance", run="finished")
+    pages.opened(app, "performance", run="finished", more="Other data")
     assert app.button(key="elsewhere-start").disabled
     assert "First choose a class for &#x27;-1&#x27;" in pages.words(app)
 
@@ -92,7 +92,7 @@ def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
 @pytest.mark.slow
 def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
     app.session_state["elsewhere-data"] = str(tmp_path / "nowhere.csv")
-    assert "These data cannot be used" in pages.words(pages.opened(app, "performance", run="finished"))
+    assert "These data cannot be used" in pages.words(pages.opened(app, "performance", run="finished", more="Other data"))
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
 def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
     app.session_state[state.ELSEWHERE] = asked = Evaluation.from_request(RunStore(runs), "baseline", DataRequest())
     asked.compute()
-    assert ("Metrics on these data" in pages.words(pages.opened(app, "performance", run=run))) == there
+    assert ("Metrics on these data" in pages.words(pages.opened(app, "performance", run=run, more="Other data"))) == there
 
 
 @pytest.mark.slow

@@ -142,24 +142,24 @@ def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
 
 
 def confusion_of(app) -> list[list[int]]:
-    """The counts that the page shows, from the table beside the figure."""
+    """Return the counts of the confusion matrix, from its table."""
     table = next(frame.value for frame in app.dataframe if "is" in frame.value)
     return table.drop(columns="is").to_numpy().tolist()
 
 
 def test_the_threshold_moves_every_count(app, runs):
     threshold = 0.83
-    opened(app, "performance", run="finished")
+    opened(app, "performance", run="finished", more="all")
     app.slider(key="threshold").set_value(threshold).run()
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
     expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
-    assert confusion_of(app) == expected and f"{expected[0][0] + expected[1][1]} of 16 right" in text_of(app)
+    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 wrong" in text_of(app)
 
 
 def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
-    opened(app, "performance", run="finished", cost="5")
+    opened(app, "performance", run="finished", cost="5", more="Calibration")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
     best = find_cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
     assert app.slider(key="threshold").value == round(best, 2)
@@ -171,12 +171,12 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
 
 
 def test_a_link_restores_threshold_and_cells(app, runs):
-    opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
+    opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation", more="Counts as a table")
     assert app.slider(key="threshold").value == 1.0
     assert [row[1] for row in confusion_of(app)] == [0, 0]
     matrix = next(chart.proto for chart in app.get("plotly_chart"))
     assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
-    assert "validation sentences" in text_of(app)
+    assert "<b>validation</b>" in text_of(app)
 
 
 def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):

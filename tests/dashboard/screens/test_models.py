@@ -48,7 +48,7 @@ def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
 
 def test_a_run_of_the_model_is_linked(opened):
     app = press(opened(model="ndt-01-n3"), "run-finished")
-    assert app.session_state[state.RUN] == "finished" and "Confusion matrix" in words(app)
+    assert app.session_state[state.RUN] == "finished" and "16 wrong:" in words(app)
 
 
 def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):
