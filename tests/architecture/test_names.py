@@ -69,13 +69,13 @@ def read_sources() -> dict[str, str]:
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def test_functions_are_verb_and_noun_and_their_docstrings_sentences():
+def test_functions_are_verb_and_noun_and_docstrings_are_sentences():
     assert [fault for file, source in read_sources().items() for fault in find_faults(file, source)] == []
     nouns = 'def found():\n    """Those without a row."""\ndef read_row():\n    """Return it."""\n'
     assert len(find_faults("a.py", nouns)) == 2
 
 
-def test_no_two_classes_have_one_name():
+def test_class_names_are_unique():
     classes = Counter(
         node.name
         for source in read_sources().values()

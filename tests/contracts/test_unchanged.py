@@ -351,13 +351,13 @@ def differences(before: dict[str, dict[str, str]], now: dict[str, dict[str, str]
     return said
 
 
-def test_every_answer_and_every_figure_is_what_it_was(tmp_path):
+def test_predictions_and_figures_are_unchanged(tmp_path):
     furnish(tmp_path)
     said = differences(renamed(json.loads(RECORD.read_text())), dict(answers(tmp_path)))
     assert not said, "\n".join(said)
 
 
-def test_a_key_is_renamed_where_the_table_says():
+def test_keys_are_renamed_by_the_table():
     told = "n, said = 0f A"
     record = {"errors": {"": told, "rows[]": told}, "figures A/errors": {"": told}, "figures A/words": {"": told}}
     kept, now = "n, said = 0f A", "n, predicted = 0f A"
@@ -367,7 +367,7 @@ def test_a_key_is_renamed_where_the_table_says():
     )
 
 
-def test_another_number_key_order_or_text_is_seen_and_a_rounding_is_not():
+def test_changed_number_key_order_or_text_is_detected_but_not_rounding():
     whole = {"rows": [{"n": 1, "share": 0.25, "said": "good"}, {"n": 2, "share": 0.5, "said": "bad"}]}
 
     def seen(changed: Any) -> list[str]:

@@ -57,7 +57,7 @@ def list_faults(page, complaints, rules=()) -> list[str]:
     return found
 
 
-def test_no_page_of_a_finished_run_has_a_grave_fault(browser, server):
+def test_pages_of_a_finished_run_have_no_serious_faults(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/models?run=finished")
     for path in walked(page):
@@ -66,7 +66,7 @@ def test_no_page_of_a_finished_run_has_a_grave_fault(browser, server):
             assert list_faults(page, complaints, rules) == [], (path, rules)
 
 
-def test_no_page_without_a_run_has_a_grave_fault(browser, empty_server):
+def test_pages_without_a_run_have_no_serious_faults(browser, empty_server):
     """These say little: half of them are shown light and wide, half dark and narrow."""
     page, complaints = visit(browser, empty_server)
     open_page(page, empty_server)
@@ -76,7 +76,7 @@ def test_no_page_without_a_run_has_a_grave_fault(browser, empty_server):
             show(page, *LOOKS[1])
 
 
-def test_every_stop_of_tab_is_outlined(browser, server, table):
+def test_all_tab_stops_have_an_outline(browser, server, table):
     page, _ = visit(browser, server)
     unseen = []
     for path in TABBED:
@@ -92,7 +92,7 @@ def test_every_stop_of_tab_is_outlined(browser, server, table):
     assert unseen == []
 
 
-def test_a_theme_switched_on_an_open_page_reaches_its_text_and_its_figures(browser, server):
+def test_theme_switch_updates_text_and_figures_of_an_open_page(browser, server):
     page, _ = visit(browser, server)
     open_page(page, f"{server}/performance?run=finished")
     title, drawn = page.get_by_role("heading", level=1), page.locator(".js-plotly-plot .main-svg").first

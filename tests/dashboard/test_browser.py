@@ -16,7 +16,7 @@ ENDS = """() => {
 """Where the text of the sentence's field ends at the latest, and where its counter begins."""
 
 
-def test_from_nothing_to_a_look_inside(browser, empty_server, table):
+def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, table):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/runs")
     page.get_by_role("button", name="Train a first model").click()
@@ -54,7 +54,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     assert complaints == []
 
 
-def test_words_heads_and_levers_answer_to_the_keyboard_and_undo_while_typing(browser, server):
+def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
     word = page.get_by_role("button", name="attention from good")
@@ -134,7 +134,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     assert complaints == []
 
 
-def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_counter(browser, server):
+def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(browser, server):
     """A text so long, and read to its end, that the search takes long."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")

@@ -17,7 +17,7 @@ def at(page: Page, title: str) -> None:
     settle(page)
 
 
-def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, server):
+def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/models?run=finished")
     at(page, "Models")
@@ -48,7 +48,7 @@ def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, 
     assert complaints == []
 
 
-def test_a_link_without_a_run_is_one_step_too(browser, server):
+def test_link_without_a_run_is_one_history_step(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
     for title in ("Performance", "Sentence"):
@@ -59,7 +59,7 @@ def test_a_link_without_a_run_is_one_step_too(browser, server):
     assert complaints == []
 
 
-def test_the_page_before_is_as_it_was_left(browser, server):
+def test_previous_page_is_restored_as_it_was(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
     at(page, "Performance")

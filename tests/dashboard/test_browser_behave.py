@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(browser, server):
+def test_picked_capability_lists_sentences_that_can_be_opened(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/behave?run=finished&against=baseline")
     table = page.get_by_role("treegrid", name="Failure rates by capability and run")

@@ -16,7 +16,7 @@ OPEN = (
 )
 
 
-def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, server):
+def test_open_bench_sections_have_no_serious_accessibility_faults(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/{OPEN}")
     for title in (
@@ -50,7 +50,7 @@ def tab_to(page: Page, what: str, most: int = 60) -> None:
     raise AssertionError(f"Tab does not reach {what}")
 
 
-def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, server):
+def test_bench_can_be_used_with_the_keyboard_alone(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={TEXT}")
     tab_to(page, "input[aria-label='Sentence']")
@@ -88,7 +88,7 @@ BAD = {
 }
 
 
-def test_texts_that_nobody_expects_are_answered(browser, server):
+def test_unusual_texts_are_predicted(browser, server):
     page, complaints = visit(browser, server, width=1024)
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))

@@ -36,7 +36,7 @@ def store(tmp_path) -> RunStore:
     return RunStore(tmp_path / "runs")
 
 
-def test_a_session_with_keys_alone(browser, server, codes):
+def test_coding_session_works_with_keys_alone(browser, server, codes):
     wrong = int(read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame["wrong"].sum())
     codes.add_code("other")
     page, complaints = visit(browser, server)
@@ -137,7 +137,7 @@ GONE = "() => { document.body.replaceChildren(); left(); }"
 
 
 @pytest.mark.parametrize(("at", "given"), [(0, ["irony", "label", "irony", "label"]), (4, ["irony"])])
-def test_codes_without_a_reader_wait_for_one_at_their_row(browser, store, at, given):
+def test_codes_wait_for_a_reader_at_their_row(browser, store, at, given):
     labels = np.arange(6) % 2
     answering(store, "one", right_where(np.zeros(6, bool), labels), texts(labels))
     codes = Codes(store.folder, get_data_name(store.read("one")))
@@ -164,7 +164,7 @@ def test_codes_without_a_reader_wait_for_one_at_their_row(browser, store, at, gi
     assert complaints == []
 
 
-def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, server, codes):
+def test_two_browsers_of_one_author_keep_each_others_codes(browser, server, codes):
     one, complaints = opened(browser, server, "ann")
     two, _ = opened(browser, server, "ann")
     one.keyboard.press("1")
@@ -182,7 +182,7 @@ def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, ser
     assert complaints == []
 
 
-def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(browser, server, codes):
+def test_nameless_annotators_stay_separate_after_a_reload_until_they_give_a_name(browser, server, codes):
     one, complaints = opened(browser, server)
     two, _ = opened(browser, server)
     one.keyboard.press("1")
@@ -207,7 +207,7 @@ def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(bro
     assert complaints == []
 
 
-def test_what_could_not_be_written_is_written_later(browser, server, codes, library):
+def test_failed_changes_are_stored_later(browser, server, codes, library):
     runs = library.folder
     page, _ = opened(browser, server, "ann")
     for file in runs.glob("codes.sqlite*"):
@@ -223,7 +223,7 @@ def test_what_could_not_be_written_is_written_later(browser, server, codes, libr
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
 
 
-def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser, server, codes):
+def test_codebook_of_ten_codes_is_made_on_a_small_page(browser, server, codes):
     page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{server}/errors?run=starter-vanilla&projector=true")
@@ -244,7 +244,7 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
     assert complaints == []
 
 
-def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, codes):
+def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, codes):
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]
     codes.add_code("sarcasm")

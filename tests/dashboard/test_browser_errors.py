@@ -22,7 +22,7 @@ def place(page: Page) -> str:
     return page.locator(".reader .top b").first.inner_text()
 
 
-def test_keys_move_the_link_keeps_a_field_has_its_letters_and_a_filter_is_set_by_keyboard(browser, server):
+def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard(browser, server):
     page, complaints = visit(browser, server)
     opened(page, f"{server}/errors?run=finished&select=all")
     assert place(page) == "1 of 16"

@@ -63,7 +63,7 @@ def sound(page: Page, complaints: list[str]) -> None:
     assert complaints == []
 
 
-def test_where_nothing_is_wrong_it_says_so_and_leads_on(browser, address):
+def test_run_without_errors_shows_a_notice_and_a_next_step(browser, address):
     page, complaints = visit(browser, address, *LOOKS[1])
     page.goto(f"{address}/errors?run=none-wrong")
     expect(page.get_by_text("All 24 are right")).to_be_visible()
@@ -76,7 +76,7 @@ def test_where_nothing_is_wrong_it_says_so_and_leads_on(browser, address):
 @pytest.mark.parametrize(
     ("run", "wrong", "look"), [("one-class", 4, LOOKS[0]), ("twenty", 48, LOOKS[1]), ("several", 12, LOOKS[0])]
 )
-def test_the_list_the_codes_and_the_tags_stand_for_every_kind(browser, address, run, wrong, look):
+def test_list_codes_and_tags_work_for_each_kind_of_run(browser, address, run, wrong, look):
     page, complaints = visit(browser, address, *look)
     opened(page, f"{address}/errors?run={run}")
     expect(page.locator(".reader .top b").first).to_have_text(f"1 of {wrong}")

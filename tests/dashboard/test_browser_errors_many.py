@@ -34,7 +34,7 @@ def opened(page: Page, address: str) -> None:
     settle(page)
 
 
-def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, address):
+def test_ids_and_rules_can_be_typed_and_invalid_ones_are_reported(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=many&select=all")
     page.get_by_role("button", name="any tweet").click()
@@ -61,7 +61,7 @@ def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, 
     assert complaints == []
 
 
-def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(browser, address):
+def test_arriving_tags_keep_open_menus_and_the_focus(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/errors?run=late&select=all")
     page.get_by_role("button", name="any class").first.focus()
@@ -90,7 +90,7 @@ def listed(page: Page) -> int:
     return page.locator(".reader .list li").count()
 
 
-def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, address):
+def test_keys_move_beyond_the_sent_rows_and_the_link_follows(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=many&select=all")
     assert listed(page) == 300
@@ -117,7 +117,7 @@ def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, a
     assert complaints == []
 
 
-def test_the_list_grows_when_it_is_scrolled_and_the_bar_says_where_the_keys_are(browser, address):
+def test_list_grows_when_scrolled_and_the_bar_shows_the_position(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=many&select=all")
     page.locator(".reader .list li").nth(299).scroll_into_view_if_needed()

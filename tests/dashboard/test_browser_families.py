@@ -30,7 +30,7 @@ def families(library, server, tmp_path_factory, tiny) -> str:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_pages_of_every_family_fit_and_axe_finds_nothing_grave(browser, families, name):
+def test_pages_of_each_family_fit_and_have_no_serious_accessibility_faults(browser, families, name):
     """Of one family Sentence is light and wide and Steps is dark and narrow, of the next it is the other way round."""
     first, second = LOOKS if list(PRESETS).index(name) % 2 else reversed(LOOKS)
     page, complaints = visit(browser, families, *first)

@@ -30,7 +30,7 @@ def fit(page: Page, name: str) -> None:
     assert bottom <= 720 and 24 <= row <= 37, name
 
 
-def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and_levers(browser, server):
+def test_first_projector_screen_has_sentence_prediction_words_head_view_and_levers(browser, server):
     page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
     for link in EDITED:
@@ -66,7 +66,7 @@ def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
 
 
-def test_a_slider_says_the_answer_that_comes_when_it_is_let_go(browser, server):
+def test_slider_shows_the_prediction_of_its_release(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-differential")
     for name in ("λ₁ of layer 2", "factor on every λ"):
@@ -92,7 +92,7 @@ def test_a_slider_says_the_answer_that_comes_when_it_is_let_go(browser, server):
     assert complaints == []
 
 
-def test_a_gate_is_opened_as_far_as_one_likes_by_keys(browser, server):
+def test_gate_is_opened_to_any_degree_by_keys(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-sentiformer&layer=2")
     gate = page.get_by_role("slider", name="gate of although in layer 2")
@@ -108,7 +108,7 @@ def test_a_gate_is_opened_as_far_as_one_likes_by_keys(browser, server):
     assert complaints == []
 
 
-def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_edited(browser, server):
+def test_switch_sets_parts_to_their_mean_and_effects_are_of_the_edited_model(browser, server):
     page, complaints = visit(browser, server, width=1440)
     opened(page, server, "run=starter-vanilla")
     board = page.locator(".levers")
@@ -131,7 +131,7 @@ def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_ed
     assert complaints == []
 
 
-def test_levers_that_are_pressed_while_the_page_is_busy_are_all_heard(browser, server):
+def test_levers_clicked_on_a_busy_page_are_all_applied(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-vanilla&layer=1")
     pressed = [page.get_by_role("button", name=f"switch off head {head} of layer 1, effect") for head in (1, 2, 3)]

@@ -56,7 +56,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     return text
 
 
-def test_a_row_of_the_table_of_runs_leads_to_its_run(browser, server, library):
+def test_row_of_the_runs_table_opens_its_run(browser, server, library):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")
@@ -74,7 +74,7 @@ def test_a_row_of_the_table_of_runs_leads_to_its_run(browser, server, library):
     assert complaints == []
 
 
-def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
+def test_sentence_of_a_matrix_cell_opens_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
@@ -86,7 +86,7 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
     assert complaints == []
 
 
-def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(browser, server):
+def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
     page, complaints = visit(browser, server, width=1024)
     page.goto(f"{server}/embeddings?run=finished")
     expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
@@ -114,7 +114,7 @@ def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(b
     assert complaints == []
 
 
-def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
+def test_text_of_the_data_page_opens_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/data?run=finished&find=porter")
     expect(page.get_by_role("heading", name="Texts")).to_be_visible()
@@ -125,7 +125,7 @@ def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
     assert complaints == []
 
 
-def test_the_split_goes_along_between_pages_that_have_one(browser, server):
+def test_split_is_kept_between_pages_that_use_one(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
     chosen = page.get_by_role("radio", name="validation")

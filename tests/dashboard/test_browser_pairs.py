@@ -30,7 +30,7 @@ def fields(page: Page, first: str, second: str) -> None:
     expect(page.get_by_role("textbox", name="Second text", exact=True)).to_have_value(second)
 
 
-def test_both_texts_are_typed_linked_and_taken_along(browser, address):
+def test_both_texts_can_be_typed_linked_and_kept(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/sentence?run=both&text={quote(join_pair(FIRST, SECOND))}")
     fields(page, FIRST, SECOND)

@@ -59,7 +59,7 @@ def overflow(page: Page) -> float:
     return max([0.0, *page.locator(written).evaluate_all(rights)])
 
 
-def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(browser, address):
+def test_words_follow_the_direction_of_their_text_and_keep_their_position(browser, address):
     page, complaints = visit(browser, address)
     open_page(page, f"{address}/sentence?run=scripts")
     for text, from_the_right in ((ARABIC, True), (MIXED, True), (BANGLA, False), (KOREAN, False)):
@@ -79,7 +79,7 @@ def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(brow
     assert complaints == []
 
 
-def test_on_errors_each_sentence_of_the_list_has_its_direction(browser, address):
+def test_each_listed_sentence_has_its_own_direction(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/errors?run=scripts")
     rows = page.locator(".reader .list li .text")

@@ -28,7 +28,7 @@ def shown(page: Page) -> str:
     return bar(page).inner_text()
 
 
-def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_same(browser, server):
+def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     click_cell(page)

@@ -55,7 +55,7 @@ def listed(page: Page) -> int:
     return int(page.locator(".reader .top b").first.inner_text().split(" of ")[1])
 
 
-def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server, bare, tmp_path):
+def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, empty_server, bare, tmp_path):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/data")
     page.get_by_text("Use your own file").click()

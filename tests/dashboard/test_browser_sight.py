@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
+def test_sentences_of_a_clicked_cell_are_scrolled_into_view(browser, server):
     page, complaints = visit(browser, server)
     for width in (1440, 1024):
         page.set_viewport_size({"width": width, "height": 900})
@@ -37,7 +37,7 @@ def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
     assert complaints == []
 
 
-def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(browser, server):
+def test_figure_placeholder_is_shown_while_its_script_loads(browser, server):
     page, _ = visit(browser, server)
     waiting: list[Route] = []
     page.route("**/PlotlyChart*.js", lambda route: waiting.append(route))

@@ -18,7 +18,7 @@ def first(page: Page) -> str | None:
     return page.locator(".reader .list li").first.get_attribute("title")
 
 
-def test_the_list_stands_in_the_order_that_the_link_has(browser, server, said):
+def test_list_has_the_order_of_the_link(browser, server, said):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=all")
     expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
@@ -37,7 +37,7 @@ def test_the_list_stands_in_the_order_that_the_link_has(browser, server, said):
     assert complaints == []
 
 
-def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, server, said):
+def test_run_without_errors_offers_the_least_sure_sentences(browser, server, said):
     right = said.frame[~said.wrong]
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=wrong;key={right['key'].iat[0]}")
@@ -49,7 +49,7 @@ def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, ser
     assert first(page) == right["text"].iat[0] and "wrong" not in page.url and complaints == []
 
 
-def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, said):
+def test_slice_is_saved_picked_on_another_page_and_compared(browser, server, said):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=true%3Dpositive")
     page.get_by_role("button", name="Save as slice").click()

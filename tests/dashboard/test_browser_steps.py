@@ -25,7 +25,7 @@ def current(page: Page) -> str:
     return page.locator(".steps .rail [aria-current=step]").inner_text()
 
 
-def test_cells_and_arrows_are_walked_and_the_stage_stays_open(browser, server):
+def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, server):
     page, complaints = at(browser, server, more="&stage=combine")
     fill_the_formula(page)
     page.locator(".steps h2").click()
@@ -85,7 +85,7 @@ def fill_the_formula(page: Page) -> None:
     assert table.locator("tbody td").first.inner_text() != ""
 
 
-def test_the_sentence_goes_along_from_page_to_page(browser, server):
+def test_sentence_is_kept_between_pages(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text=so+good")
     page.get_by_role("textbox", name="Sentence", exact=True).wait_for()
@@ -103,7 +103,7 @@ def test_the_sentence_goes_along_from_page_to_page(browser, server):
     assert complaints == []
 
 
-def test_formula_and_matrices_are_seen_together_at_every_size(browser, server):
+def test_formula_and_matrices_are_visible_together_at_each_size(browser, server):
     sizes = [(1280, 720, "&projector=true", ("Scores", "Softmax", "Combine", "Mix", "Feed-forward", "Logits"))]
     sizes += [(1024, 768, "", ("Scores", "Combine"))]
     for width, height, more, stages in sizes:

@@ -26,7 +26,7 @@ def note(page: Page, words: str) -> None:
     expect(page.locator(".s-fig", has=page.locator("#at-tag-sentences")).locator("span")).to_have_text(words)
 
 
-def test_a_kind_of_error_filters_and_a_typed_sentence_has_the_tags_of_the_command_line(browser, address, library):
+def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(browser, address, library):
     outcomes = api.evaluate("names", store=library)["outcomes"]
     kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
     assert kinds, "the run makes mistakes to look at"

@@ -46,7 +46,7 @@ def logged(runs: RunStore, run: str) -> int:
     return len((runs.get_path(run) / "history.jsonl").read_text().splitlines())
 
 
-def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
+def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, table, bare, tiny):
     runs = bare
     start(runs, table, tiny, "long")
     page, complaints = visit(browser, empty_server)
@@ -84,7 +84,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
     page.close()
 
 
-def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, bare, tiny):
+def test_second_training_waits_and_starts_when_the_first_is_cancelled(browser, empty_server, table, bare, tiny):
     start(bare, table, tiny, "first", "second")
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/train?run=first")

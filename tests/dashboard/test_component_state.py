@@ -19,7 +19,7 @@ def session(monkeypatch):
     return st.session_state
 
 
-def test_a_key_holds_nothing_that_streamlit_refuses(session):
+def test_component_key_has_only_characters_that_streamlit_accepts(session):
     assert state.get_figure_key("levers") == "fig-levers"
     keys = [state.get_figure_key(name) for name in ("runs-my__reviews.csv", "runs-my_reviews.csv", "__", "a b", "")]
     assert len(set(keys)) == len(keys) and not any("__" in key for key in keys)
@@ -27,7 +27,7 @@ def test_a_key_holds_nothing_that_streamlit_refuses(session):
     assert state.get_figure_key("__") not in keys
 
 
-def test_every_change_is_received_and_none_is_confirmed_that_was_not(session):
+def test_all_changes_are_received_and_only_these_are_confirmed(session):
     session[KEY] = {"changes": [[5, "a"], [7, "b"]]}
     assert state.receive_changes(KEY) == ["a", "b"] and state.get_confirmed(KEY) == 7
     session[KEY] = {"changes": [[7, "b"], [8, "c"]]}
@@ -38,7 +38,7 @@ def test_every_change_is_received_and_none_is_confirmed_that_was_not(session):
     assert state.receive_changes(KEY) == []
 
 
-def test_words_that_are_chosen_before_the_page_is_drawn_anew_all_hold(session, monkeypatch, trained):
+def test_menu_choices_made_before_a_redraw_are_all_kept(session, monkeypatch, trained):
     chosen = []
     monkeypatch.setattr(selection, "select_rules", lambda record, found: chosen.append(";".join(found.rules)))
     store = RunStore(trained)

@@ -43,5 +43,5 @@ def loaded(trained, table) -> dict[str, set[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_neither_torch_nor_a_library_of_maps_is_loaded(loaded, page):
+def test_pages_load_neither_torch_nor_a_projection_library(loaded, page):
     assert loaded[page] & {"torch", "umap", "openTSNE"} == set()

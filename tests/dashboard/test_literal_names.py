@@ -32,7 +32,7 @@ OTHERWISE = {"two\nlines\r\nand\rmore": "two↵lines↵and↵more", "a\x00b\tc":
 
 
 @pytest.mark.parametrize("name", [*AS_THEY_ARE, *OTHERWISE])
-def test_a_name_is_drawn_as_it_is(name):
+def test_name_is_drawn_literally(name):
     written = escape_text(name)
     assert drawn(written) == OTHERWISE.get(name, name)
     assert not re.search(r"[<>\n\r]|%\{|&quot;|&#x", written), "no markup, no field of a template, no unknown entity"
@@ -92,7 +92,7 @@ def test_names_are_literal_on_every_figure_of_a_trained_run(tmp_path, tiny):
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_browser_shows_them_on_axes_and_at_the_pointer(browser, tmp_path):
+def test_browser_shows_literal_names_on_axes_and_in_hover_labels(browser, tmp_path):
     store, labels = RunStore(tmp_path / "runs"), np.arange(80) % 2
     answering(store, "odd", right_where(np.arange(80) > 20, labels), texts(labels), classes=NAMES)
     api.figures("odd", tmp_path / "made", only=["confusion"], store=store)

@@ -18,7 +18,7 @@ def menu(app) -> str:
     return next(each.proto.body for each in app.get("html") if "stSidebarNavItems] li:has" in each.proto.body)
 
 
-def test_the_menu_has_at_most_15_entries_in_three_groups_and_all_pages_have_a_place():
+def test_menu_has_at_most_15_entries_in_three_groups():
     entries = list_entries(tagging=True)
     assert len(entries) <= 15 and next(iter(entries)) == "start"
     groups = [each.group for each in entries.values()]
@@ -33,16 +33,16 @@ def test_the_menu_has_at_most_15_entries_in_three_groups_and_all_pages_have_a_pl
     assert set(ALIASES.values()) <= PAGES.keys() and not ALIASES.keys() & PAGES.keys()
 
 
-def test_tagging_is_in_the_menu_only_with_a_run_that_tags(app, runs):
+def test_tagging_is_in_the_menu_only_with_a_tagging_run(app, runs):
     assert list_entries(tagging=True).keys() - list_entries(tagging=False) == {"tokens"}
 
 
-def test_group_names_stand_before_the_first_page_of_each(app, runs):
+def test_group_names_are_before_their_first_page(app, runs):
     found = re.findall(r'href\$="/(\w+)"\]\)::before\{content:"(\w+)"', menu(opened(app, "models", run="finished")))
     assert sorted(found) == [("data", "Build"), ("lessons", "Learn"), ("runs", "Evaluate")]
 
 
-def test_without_a_path_starters_open_start_and_own_runs_open_runs(app, runs, tmp_path, monkeypatch):
+def test_default_page_is_start_with_starters_only_and_runs_otherwise(app, runs, tmp_path, monkeypatch):
     starters = tmp_path / "starters"
     shutil.copytree(runs / "finished", starters / "starter-finished")
     own = json.loads((starters / "starter-finished" / "run.json").read_text())

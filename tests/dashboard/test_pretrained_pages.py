@@ -38,7 +38,7 @@ def _at_this_machine(monkeypatch):
 
 
 @pytest.mark.parametrize("page", SAID)
-def test_it_is_shown_on_every_page(app, runs, table, page):
+def test_pretrained_run_is_shown_on_each_page(app, runs, table, page):
     assert SAID[page] in text_of(opened(app, page, run="tuned", data=str(table)))
 
 
@@ -50,7 +50,7 @@ def test_it_is_shown_on_every_page(app, runs, table, page):
         ("sentence", "tuned", (SAID["sentence"],)),  # all of its weights changed
     ],
 )
-def test_where_its_backbone_is_gone_a_page_says_which_and_what_to_do(app, runs, trained, table, page, run, said):
+def test_missing_backbone_is_named_with_advice(app, runs, trained, table, page, run, said):
     place, away = trained.with_name("backbones"), trained.with_name("away")
     shutil.move(place, away)
     try:

@@ -27,7 +27,7 @@ def lines(app) -> list[str]:
     return [each.label for each in app.button if each.key[6:].isdigit()]
 
 
-def test_undo_and_redo_bring_back_text_levers_and_run(app, runs):
+def test_undo_and_redo_restore_text_levers_and_run(app, runs):
     opened(app, edit="h1.1")
     assert app.button(key="tried-undo").disabled and app.button(key="tried-redo").disabled
     typed(app, "bad film")
@@ -42,7 +42,7 @@ def test_undo_and_redo_bring_back_text_levers_and_run(app, runs):
     assert app.button(key="tried-redo").disabled
 
 
-def test_every_sentence_has_its_answer_and_is_a_click_away(app, runs):
+def test_each_earlier_sentence_has_its_prediction_and_opens_by_a_click(app, runs):
     opened(app, edit="h1.1")
     first = "".join(pages.words(app).split('aria-label="')[1].split(";")[0])
     label, chance = max((each.rsplit(" ", 1) for each in first.split(", ")), key=lambda each: float(each[1]))
@@ -55,6 +55,6 @@ def test_every_sentence_has_its_answer_and_is_a_click_away(app, runs):
     assert not lines(app) and app.button(key="tried-undo").disabled
 
 
-def test_what_a_person_typed_is_no_markdown(app, runs):
+def test_user_text_is_not_read_as_markdown(app, runs):
     typed(opened(app), "**good** [link](http://evil.example) ![x](http://evil.example/x.png)")
     assert "**" not in lines(app)[0] and "\\!\\[x\\]" in lines(app)[0]

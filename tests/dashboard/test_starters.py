@@ -68,7 +68,7 @@ def opened(app, page: str, **link: str) -> str:
     return shown
 
 
-def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_it_is_offered_with():
+def test_default_run_has_lambda_and_knows_all_words_of_the_default_sentence():
     first = choose_default_run(RunStore(TRAINED).list())
     assert first is not None and "lambda" in list_capabilities(first.config.model)
     words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(SENTENCE)
@@ -76,7 +76,7 @@ def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_i
     assert f"`{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
 
 
-def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
+def test_default_sentence_is_predicted_correctly_and_each_lever_changes_it():
     first = choose_default_run(RunStore(TRAINED).list())
     assert first.run == "starter-ndt-01-n3"
     loaded = load_run(RunStore(TRAINED), first.run)
@@ -97,18 +97,18 @@ VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence"
 
 
 @pytest.mark.parametrize(("page", "run"), VISITS)
-def test_every_page_shows_every_starter_run(app, page, run):
+def test_all_pages_show_all_starter_runs(app, page, run):
     words = opened(app, page, run=run)
     assert SAID[page] in words and (run in words or page in ("runs", "data"))
 
 
 @pytest.mark.parametrize("method", ["t-SNE", "UMAP"])
-def test_a_starter_run_brings_its_maps(app, method):
+def test_starter_run_includes_its_maps(app, method):
     words = opened(app, "embeddings", run=STARTERS[0], method=method, split="test")
     assert f"{method}, 2-D" in words and "There is no" not in words
 
 
-def test_a_starter_run_is_asked_how_it_behaves(app):
+def test_starter_run_can_run_the_behavioral_tests(app):
     words = opened(app, "behave", run="starter-vanilla")
     assert "starter-vanilla passes" in words and "cannot be tested" not in words
 
@@ -116,7 +116,7 @@ def test_a_starter_run_is_asked_how_it_behaves(app):
 OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients", "final-values"}
 
 
-def test_a_starter_run_of_each_kind_brings_the_figures_of_its_parts(tmp_path, monkeypatch):
+def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, monkeypatch):
     """`tests/contracts/test_unchanged.py` has the others."""
     of_parts = {name: each for name, each in FIGURES.items() if name in OF_SOME | OF_LAMBDA}
     monkeypatch.setattr("dashboard.export.FIGURES", of_parts)

@@ -24,7 +24,7 @@ def hold(monkeypatch, name: str, *told) -> None:
 
 
 @pytest.mark.slow
-def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
+def test_long_text_shows_progress_and_can_be_stopped_with_its_prediction_visible(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
     monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 0.2)
     with monkeypatch.context() as slow:

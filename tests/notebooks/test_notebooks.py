@@ -16,7 +16,7 @@ HTML, PLOTLY = "text/html", "application/vnd.plotly.v1+json"
 
 
 @EVERY
-def test_it_is_stored_without_outputs(file):
+def test_notebook_is_stored_without_outputs(file):
     cells = nbformat.read(file, as_version=4).cells
     assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
 
@@ -27,7 +27,7 @@ def shown(notebook, kind):
     return [output["data"][kind] for output in outputs if kind in output.get("data", {})]
 
 
-def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, monkeypatch):
+def test_first_run_notebook_shows_runs_sentence_and_figures_and_trains(machine, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     notebook = nbformat.read(Path(__file__).parent / "first_run.ipynb", as_version=4)
     for cell in notebook.cells:

@@ -13,7 +13,7 @@ TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
+def test_lines_cells_and_columns_are_printed_literally(capsys, text):
     say(f"before {text}", head=f"head {text} ")
     tabulate([{"what": text, text: "x"}], ("what", text))
     line, header, row = capsys.readouterr().out.splitlines()
@@ -24,13 +24,13 @@ def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("data", "check"), ("train",)], ids=["of a verb", "of the parser"])
-def test_an_error_quotes_what_was_typed(cli, monkeypatch, words):
+def test_error_quotes_the_typed_value(cli, monkeypatch, words):
     monkeypatch.setenv("COLUMNS", "200")
     typed = " ".join(TEXTS)
     cli.refused(typed, *words, typed)
 
 
-def test_progress_is_printed_as_it_is_and_nothing_steers_the_terminal(capsys):
+def test_progress_is_printed_literally_and_cannot_control_the_terminal(capsys):
     stream = io.StringIO()
     told = TrainingProgress(Console(file=stream, **PLAIN))
     told.print_event({"kind": "queued", "run": ":x:"})
@@ -56,7 +56,7 @@ def narrow(monkeypatch):
 RUN = "words-0001-s0-inceptive-16"
 
 
-def test_tables_of_a_narrow_terminal_cut_no_word_and_break_none_while_there_is_room(narrow):
+def test_narrow_tables_cut_no_word_and_break_none_if_there_is_room(narrow):
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in"})
     assert RUN in "\n".join(lines) and not any("…" in line or len(line) > 40 for line in lines)
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in", "reason": ""})

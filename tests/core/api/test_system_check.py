@@ -36,7 +36,7 @@ def asked(*options):
 
 
 @pytest.mark.slow
-def test_nothing_needs_attention_where_all_is_well_as_data_and_as_lines(tmp_path):
+def test_healthy_machine_has_no_problems_as_data_and_as_lines(tmp_path):
     found = asked("--json")
     result = json.loads(found.stdout)
     assert (found.exit_code, result["problems"]) == (0, [])
@@ -53,7 +53,7 @@ def test_nothing_needs_attention_where_all_is_well_as_data_and_as_lines(tmp_path
 
 
 @pytest.mark.slow
-def test_a_damaged_run_is_told_with_its_file_and_what_to_do(tmp_path):
+def test_damaged_run_is_reported_with_file_and_advice(tmp_path):
     store = RunStore()
     store.create(compose("vanilla"), "vanilla", "broken")
     (tmp_path / "runs" / "broken" / RECORD).write_text("{")
@@ -65,7 +65,7 @@ def test_a_damaged_run_is_told_with_its_file_and_what_to_do(tmp_path):
     assert api.doctor()["runs"]["damaged"] == 1
 
 
-def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
+def test_damaged_starter_is_repaired_by_reinstalling(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "brought"))
     (tmp_path / "brought" / "starter-x").mkdir(parents=True)
     (problem,) = api.doctor()["problems"]
@@ -74,7 +74,7 @@ def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["RUNS", "CACHE"])
-def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it(tmp_path, monkeypatch, name):
+def test_unwritable_folder_is_reported_with_its_variable(tmp_path, monkeypatch, name):
     (tmp_path / "file").touch()
     monkeypatch.setenv(f"SENTISCOPE_{name}", str(tmp_path / "file" / "inside"))
     (problem,) = api.doctor()["problems"]
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it
         ("JOBS", "many", "SENTISCOPE_JOBS='many'"),
     ],
 )
-def test_what_is_short_or_missing_is_told(monkeypatch, name, value, said):
+def test_lacking_memory_disk_and_files_are_reported(monkeypatch, name, value, said):
     if name.isupper():
         monkeypatch.setenv(f"SENTISCOPE_{name}", value)
     else:
@@ -100,7 +100,7 @@ def test_what_is_short_or_missing_is_told(monkeypatch, name, value, said):
     assert problem.startswith(said) and asked().exit_code == 1
 
 
-def test_a_missing_library_is_told(monkeypatch):
+def test_missing_library_is_reported(monkeypatch):
     version = importlib.metadata.version
 
     def without(name):

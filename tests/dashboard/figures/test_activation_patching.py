@@ -25,7 +25,7 @@ def shown(edited=False):
     return Patching(RECORD, found, edited)
 
 
-def test_every_place_stands_with_its_move_in_each_layer():
+def test_each_place_has_its_change_in_each_layer():
     data = PATCHING.draw(shown(), Look()).data
     assert [head["name"] for head in data["heads"]] == ["layer 1", "layer 2"]
     moves = {row["name"]: [cell["text"] for cell in row["cells"]] for row in data["rows"]}
@@ -42,7 +42,7 @@ def test_every_place_stands_with_its_move_in_each_layer():
 
 
 @pytest.mark.slow
-def test_a_second_sentence_is_an_option_of_the_figure(trained, tmp_path):
+def test_second_sentence_is_a_figure_option(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["patching"], "text": "good film", "store": store}
     written = api.figures("finished", tmp_path, options={"donor": "bad film"}, csv=True, **given)["files"]

@@ -32,7 +32,7 @@ def said(known, select):
     return {word["name"]: word for word in data["words"]}, data["further"], data["contains"]
 
 
-def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
+def test_each_menu_is_there_and_other_rules_can_be_removed(known):
     words, further, contains = said(known, "wrong")
     assert list(words) == ["outcome", "true", "predicted", "a", "b", "c", "others", "asked", "code"]
     assert [word["shown"] for word in words.values()] == [
@@ -59,7 +59,7 @@ def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
 
 
-def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
+def test_option_count_equals_the_rows_after_choosing_it(known):
     """Whatever else is chosen, of every option of every word."""
     codes, keys = Codes(known[1].folder, get_data_name(known[0].table.record)), known[0].keys
     codes.add_code("irony")
@@ -77,7 +77,7 @@ def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
     assert told == {"": 40, "coded": 6, "uncoded": 34, "noted": 8, "unnoted": 32, "noted;uncoded": 6, "code=irony": 6}
 
 
-def test_a_search_or_a_choice_changes_its_word_and_leaves_the_others(known):
+def test_search_or_choice_changes_only_its_own_menu(known):
     def after(select, clause):
         now = apply_query(known[0], select, known[1])
         return apply_search(now.clauses, now.facets, clause, ("id", "user"))
