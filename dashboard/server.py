@@ -18,6 +18,7 @@ from streamlit import cli_util
 
 from core.api.dashboard_server import list_links
 from dashboard.request_guard import Guard
+from dashboard.screens import ALIASES, PAGES
 
 
 class OwnFrames:
@@ -39,11 +40,14 @@ class OwnFrames:
 
 
 class OneStepBack:
-    """ASGI middleware that inserts the browser-history script `history.js` before all other scripts of a page."""
+    """ASGI middleware that inserts the browser-history script `history.js` before all other scripts of a page.
 
-    SCRIPT = (
-        f"<script>{(Path(__file__).parent / 'assets' / 'history.js').read_text(encoding='utf-8')}</script>".encode()
-    )
+    The script also says where the server is: else Streamlit asks below the page's own address first, and gets 404.
+    """
+
+    BASE = f"location.origin + location.pathname.replace(/\\/({'|'.join((*PAGES, *ALIASES))})\\/?$/, '/')"
+    HISTORY = (Path(__file__).parent / "assets" / "history.js").read_text(encoding="utf-8")
+    SCRIPT = f"<script>window.__streamlit = {{ BACKEND_BASE_URL: {BASE} }};\n{HISTORY}</script>".encode()
     UNASKED = (b"accept-encoding", b"range", b"if-none-match", b"if-modified-since")
     """Removed request headers: with them, the response would not be the full, uncompressed file."""
 

@@ -18,7 +18,8 @@ from core.exceptions import SentiscopeError
 
 # URL parameters, with which a link restores a page. Each is the key of a widget with bind="query-params".
 RUN = "run"
-PROJECTOR = "projector"
+PROJECTOR = "projector"  # large text
+PRESENT = "present"
 SPLIT = "split"
 TEXT = "text"
 PRESET = "model"
@@ -192,8 +193,13 @@ def get_bound(key: str) -> str:
 
 
 def is_projector() -> bool:
-    """Return whether projector mode, with larger text for a talk, is on."""
-    return bool(st.session_state.get(PROJECTOR) or st.query_params.get(PROJECTOR) == "true")
+    """Return whether text and lines are large, for a talk."""
+    return st.query_params.get(PROJECTOR) == "true" or is_presenting()
+
+
+def is_presenting() -> bool:
+    """Return whether the link opens the presenter: one figure on the whole screen."""
+    return st.query_params.get(PRESENT) == "1"
 
 
 def set_initial(key: str, value: Any) -> None:
@@ -369,6 +375,12 @@ def open_page(page: str, **values: str | Sequence[str]) -> None:
     """
     for key, value in values.items():
         st.session_state[key] = value
+    st.switch_page(f"screens/{page}.py", query_params=values)
+
+
+def open_link(page: str, values: Mapping[str, str | Sequence[str]]) -> None:
+    """Open a page as a link with these parameters does, whatever the session remembers of them."""
+    drop_keys(*values)
     st.switch_page(f"screens/{page}.py", query_params=values)
 
 

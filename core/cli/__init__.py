@@ -37,6 +37,7 @@ GROUPS = {
     "counter-examples": "Sentences that a model gets wrong",
     "data": "Data sets",
     "runs": "Runs",
+    "talks": "Talks",
     "sweeps": "Sweeps",
 }
 OLD_NAMES = {

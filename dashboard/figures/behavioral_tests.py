@@ -174,6 +174,7 @@ RATES = Figure(
     lambda shown, look: build_component(build_rates_marks(shown, look.tokens), look, picked=shown.picked, picks=True),
     note=lambda behaved: f"most failures of {behaved.run} first; bold: clearly above {whole_percent(TOLERATED)}",
     reading="Bar: 95 % interval. Ring: no clear difference from 0.3 (shaded).",
+    finding=lambda behaved: summarize_rates(behaved)[0],
     how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
     "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "

@@ -215,6 +215,19 @@ def build_counts_table(shape: AgreementMatrix) -> pd.DataFrame:
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
 
 
+def describe_disagreement(shape: AgreementMatrix) -> str:
+    """Describe in a sentence how many sentences each of two models alone predicts correctly."""
+    alone = [int((shape.right[place] & ~shape.right[1 - place]).sum()) for place in (0, 1)]
+    first = 0 if alone[0] >= alone[1] else 1
+    names = shape.names
+    if not any(alone):
+        return f"{names[0]} and {names[1]} are right on the same sentences."
+    return (
+        f"Only {names[first]} is right on {count(alone[first])} sentences, only {names[1 - first]} on "
+        f"{count(alone[1 - first])}."
+    )
+
+
 MATRIX = Figure(
     "compare-matrix",
     "compare",
@@ -227,6 +240,7 @@ MATRIX = Figure(
         if shape.about_right
         else "Rows: answers of the first model. Columns: answers of the second."
     ),
+    finding=describe_disagreement,
     options=(METRIC, PAIR, CELLS),
     spread=(CELLS,),
     tables=lambda shape: {

@@ -20,7 +20,7 @@ from core.evaluation.projection import (
     estimate_density,
 )
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, number
+from core.formatting import count, number, whole_percent
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles
 from core.text.graphemes import clip_text, wrap_bidi
@@ -280,6 +280,14 @@ def _explain_method(shown: SentenceMap) -> str:
     return HOW[shown.config.method].format(of)
 
 
+def describe_quality(shown: SentenceMap) -> str:
+    """Describe in a sentence how many of each sentence's nearest neighbours an embedding map keeps."""
+    kept, n = shown.made.quality.preserved, count(len(shown.made.rows))
+    if kept is None:
+        return f"A map of {n} sentences by {NAMES[shown.config.method]}."
+    return f"This map of {n} sentences keeps {whole_percent(kept)} of their {NEIGHBORS} nearest neighbours."
+
+
 MAP = Figure(
     "map",
     "embeddings",
@@ -288,6 +296,7 @@ MAP = Figure(
     _draw_map,
     note=_write_note,
     reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
+    finding=describe_quality,
     how=_explain_method,
     options=(METHOD, DIMENSIONS, SPACE, COLOR, SENTENCES, DENSITY, FIND),
     spread=(METHOD, DIMENSIONS),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.error_analysis.facets import TAG
+from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
 from core.error_analysis.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
@@ -151,6 +152,16 @@ def _write_note(found: ErrorRates) -> str:
     return f"{some} tags and column values, most excess errors first"
 
 
+def describe_clusters(found: ErrorRates) -> str:
+    """Describe in a sentence the linguistic tag with most excess errors, after the correction for several tests."""
+    for row in found.shown:
+        name = row["tag"].removeprefix("tag=")
+        if name in (*SIGNS, *NAMED) and row["differs"] and (row["excess"] or 0.0) > 0:
+            rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
+            return f"Tag “{name_rule(row['tag'])}”: {_compare_shares(row['rate'], row['n'], rest)}."
+    return "No tag has clearly more errors than the other sentences."
+
+
 GATHERED: Figure[ErrorRates] = make_interval_figure(
     "error-tags",
     "errors",
@@ -164,6 +175,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
         if found.has_only_counts
         else "Bar: interval of the risk ratio. Ring: not significant after correction."
     ),
+    finding=describe_clusters,
     how="*Excess*: errors beyond those expected at the error rate of all other sentences. *Risk ratio*: the error rate "
     "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "

@@ -42,6 +42,8 @@ class Figure(Generic[Shape]):
     draw: Callable[[Shape, Look], Drawing]  # as a chart, a table, or one of our components
     note: Words[Shape] = ""  # n, or the setting; shown next to the heading
     reading: Words[Shape] = ""  # how to read it, in a sentence; also part of the alternative text
+    finding: Callable[[Shape], str] | None = None
+    """What it shows, as a sentence with a number: the headline of the presenter, which shows no other figure."""
     how: Words[Shape] = ""  # how it is computed: at most three sentences of Markdown
     needs: str = ""  # required capability of the model (`core.models.capabilities`)
     options: tuple[Option, ...] = ()  # settings that the user can change

@@ -371,6 +371,7 @@ COURSE = Figure(
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
     note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
     reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
+    finding=lambda course: describe_change(course.tracks[0]).partition(". ")[0].removesuffix(".") + ".",
     how="λ is logged with the training loss. All panels span the same amount, so movements can be compared. Band: "
     "smallest to largest value over runs that differ only in their seed; dashed: their mean. The validation loss below "
     "has the same axis.",

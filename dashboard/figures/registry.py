@@ -45,7 +45,7 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
-    *(training_curves.LEARNING, training_curves.LAMBDAS, lambdas.COURSE, lambdas.FINAL),
+    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS, lambdas.COURSE, lambdas.FINAL),
     *(metrics.METRICS, confusion.CONFUSION, confusion.CONFIDENCE, metrics.CLASSES, multilabel.LABELS),
     *(roc_pr.ROC, roc_pr.PR, calibration.CALIBRATION, calibration.COSTS, metrics.PHENOMENA, saved_slices.SAVED),
     *(error_list.ERRORS, error_rates.GATHERED, distinguishing_features.OVERUSED, distinguishing_features.MARKED),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.formatting import number, signed
+from core.formatting import number, signed, whole_percent
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
@@ -250,6 +250,12 @@ def _list_items(
         yield {"folded": folded}
 
 
+def write_finding(shown: WordView) -> str:
+    """Write the prediction of a text and the word that decides it most as a sentence."""
+    why = "".join(words for kind, words in explain_answer(shown)[:3] if kind in ("", "strong")).strip()
+    return f"The model says {shown.view.label} ({whole_percent(shown.view.probabilities[shown.view.label])}). {why}"
+
+
 WORDS = Figure(
     "words",
     "sentence",
@@ -260,6 +266,7 @@ WORDS = Figure(
     reading=lambda shown: (
         f"Number: effect of deleting the word (log-odds).{'' if shown.read is None else ' Bar: attention.'}"
     ),
+    finding=write_finding,
     how="Each word is deleted and the rest is read again: the effect is the log-odds with the word minus without it. "
     "Log-odds are log p − log Σ of the other classes. Effects need not add up: words act together.",
     options=(LAYER, MAP, TOWARDS),
