@@ -20,6 +20,8 @@ from core.exceptions import SentiscopeError
 RUN = "run"
 PROJECTOR = "projector"  # large text
 PRESENT = "present"
+MORE = "more"  # open sections (`dashboard.widgets.sections`)
+HIDE = "hide"  # keys of widgets and containers that the page leaves out, with commas between; `menu`: the sidebar
 SPLIT = "split"
 TEXT = "text"
 PRESET = "model"
