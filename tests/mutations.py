@@ -205,7 +205,7 @@ class _Visitor(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        pass  # its columns are wrong before Python 3.12
+        pass  # columns in f-strings are wrong before Python 3.12
 
     def visit_Compare(self, node: ast.Compare) -> None:
         for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
@@ -372,7 +372,7 @@ class Watch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         if sum(os.times()[:4]) > self.budget:
-            return True  # as if it had run
+            return True  # counts as run
         self._write(running=item.nodeid, ran=self.known["ran"] + 1)
         return None
 

@@ -21,7 +21,7 @@ EVERYWHERE = {
 }
 EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
 CONFIGS = {"core.config", "core.recipes", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
-DOORS = {  # room → rooms it may import, besides itself and what may stand everywhere
+DOORS = {  # room → rooms it may import, in addition to itself and to those allowed everywhere
     "text": set(),
     "models": set(),
     "data": {"text"},
@@ -236,8 +236,8 @@ def test_widgets_are_shared_and_sections_belong_to_one_page():
 
 def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed = {"core.runs.load", "core.evaluation.inference", "core.evaluation.baseline", "core.runs.pipeline"}
-    allowed |= {"core.evaluation.ensemble"}  # asks what is mixed in, whose mixture has the temperature
-    allowed |= {"core.runs.distillation"}  # asks fits of a fold, which are no runs and have none
+    allowed |= {"core.evaluation.ensemble"}  # runs the members; the temperature belongs to the ensemble
+    allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
     asking = {"predict_texts", "predict_tokens", "inspect_text"}
     found = {
         name

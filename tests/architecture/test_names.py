@@ -31,12 +31,12 @@ VERBS = set(
 OTHER = {"is", "has", "to", "from", "as", "on", "can", "main"}
 """First words of questions, conversions and handlers."""
 FIXED = {
-    "core/formatting.py": {"percent", "whole_percent", "signed"},  # they stand in sentences
+    "core/formatting.py": {"percent", "whole_percent", "signed"},  # used inside sentences
     "core/data/findings.py": {"plural"},
     "core/settings.py": {"setting"},
-    "dashboard/figures/interval_table.py": {"text", "interval"},  # columns, beside `name` and `count`
-    "dashboard/export.py": {"figure", "figures"},  # entry points, named like their commands
-    # What a page requests by name (`request_all`), as people see it while they wait.
+    "dashboard/figures/interval_table.py": {"text", "interval"},  # columns, like `name` and `count`
+    "dashboard/export.py": {"figure", "figures"},  # entry points with the names of their commands
+    # A page requests these by name (`request_all`); users see the name while they wait.
     "dashboard/reader/models.py": {"pushed", "parts", "lambdas", "patches", "each_method", "reach"},
     "core/api/public_classes.py": {"figure", "sentence", "runs"},  # for notebooks
 }

@@ -35,5 +35,5 @@ def test_data_files_are_listed_in_the_package(package):
         patterns = [*patterns, *(f"api/public/{pattern}" for pattern in SETUPTOOLS["package-data"]["sentiscope"])]
     for path in (ROOT / package).rglob("*"):
         inside = path.relative_to(ROOT / package).as_posix()
-        if path.is_file() and path.suffix not in (".py", ".pyc") and path.name != "README.md":  # read in the repository
+        if path.is_file() and path.suffix not in (".py", ".pyc") and path.name != "README.md":  # not packaged
             assert any(fnmatch(inside, pattern) for pattern in patterns), f"name {package}/{inside} in pyproject.toml"

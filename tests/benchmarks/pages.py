@@ -109,7 +109,7 @@ def training(browser: Browser, folder: Path) -> tuple[float, float]:
         watch(page, "click", METRICS, "metrics")
         start.click()
         curve, metrics = answered(page, "curve"), answered(page, "metrics")
-        page.get_by_text("finished after").wait_for(timeout=300_000)  # the yardstick follows
+        page.get_by_text("finished after").wait_for(timeout=300_000)  # the baseline follows
         page.context.close()
     return curve, metrics
 
@@ -133,7 +133,7 @@ def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
     plot = page.locator(f".st-key-fig-map-{run}-test-pca-2 .nsewdrag")
     times, said = [], ""
     for _ in range(repeats):
-        page.goto(f"{address}/embeddings?run={run}&split=test")  # anew: no outline of the last one is in the way
+        page.goto(f"{address}/embeddings?run={run}&split=test")  # reload: the previous outline would cover the map
         plot.wait_for(timeout=120_000)
         settle(page)
         page.locator('.modebar-btn[data-val="lasso"]').first.click()

@@ -113,7 +113,7 @@ def train_apart(store: RunStore, name: str, given: list[str]) -> Cost:
     """Return what a run cost; it is trained now, with one thread in a process of its own, unless it is there."""
     told = store.folder / f"{name}.cost"
     if not told.is_file():
-        if (store.folder / name).is_dir():  # half of one
+        if (store.folder / name).is_dir():  # an incomplete run
             store.remove(name)
         given = [*given, "--name", name, "--set", "training.threads=1"]
         with (store.folder / f"{name}.log").open("w") as log:
@@ -206,7 +206,7 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
         if not wanted:
             continue
         dataset = load_dataset(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
-        for each in YARDSTICKS:  # kept, so that no run pays for them
+        for each in YARDSTICKS:  # stored, so that no run fits them again
             fit_baseline(dataset, each)
         words, _ = trained(store, key, WORDS, SEEDS[0])
         for model in wanted:
@@ -282,7 +282,7 @@ def show(rows: Rows) -> None:
     for key in done:
         row = rows[key, chosen[key]]
         cells = [cell(key, model) for model in MODELS]
-        asked = key in three  # rows that are older than this column were not
+        asked = key in three  # rows from before this column were not
         cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]) if asked else "")
         print(f"| {SETS[key][0]} ({count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):

@@ -31,10 +31,10 @@ def _pages_that_never_fail() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "_run", run_without_exception)
-        scan = functools.cache(manifest_scanner.scan_component_manifests)  # else two thirds of a page's time, each time
+        scan = functools.cache(manifest_scanner.scan_component_manifests)  # takes 2/3 of the time of a page
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
-        patch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)  # the first look waits for the end
+        patch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)  # the first check waits for the end
         patch.setattr("dashboard.screens.sentence_more.BREATH", 0.0)
         yield
 
@@ -121,6 +121,6 @@ def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
             context.set_offline(False) if kept else context.close()
     for path in {path for store in stores for path in store.folder.glob("*")} - before:
         if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)  # a process that the test ended may still be writing
+            shutil.rmtree(path, ignore_errors=True)  # an ended process may still write
         else:
             path.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from dashboard.data import data
         ("::1", ["localhost", "127.0.0.1"], True),
         ("0.0.0.0", ["localhost", "127.0.0.1"], False),
         (None, [], False),
-        ("127.0.0.1", ["localhost", "127.0.0.1", "class.example.org"], False),  # behind a proxy
+        ("127.0.0.1", ["localhost", "127.0.0.1", "class.example.org"], False),  # server behind a proxy
         ("127.0.0.1", ["*"], False),
     ],
 )

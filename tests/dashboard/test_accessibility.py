@@ -82,7 +82,7 @@ def test_all_tab_stops_have_an_outline(browser, server, table):
     for path in TABBED:
         page.emulate_media(color_scheme="light")
         open_page(page, f"{server}/{path}?run=finished&data={table}")
-        for theme, key in (("light", "Tab"), ("dark", "Shift+Tab")):  # there, and the same way back
+        for theme, key in (("light", "Tab"), ("dark", "Shift+Tab")):  # forwards and backwards
             switch_theme(page, theme)
             for _ in range(STOPS):
                 page.keyboard.press(key)
@@ -98,7 +98,7 @@ def test_theme_switch_updates_text_and_figures_of_an_open_page(browser, server):
     title, drawn = page.get_by_role("heading", level=1), page.locator(".js-plotly-plot .main-svg").first
     ink = {"light": "rgb(34, 38, 43)", "dark": "rgb(233, 231, 226)"}
     paper = {"light": "rgb(253, 252, 250)", "dark": "rgb(21, 24, 28)"}
-    for theme in ("light", "dark", "light", "dark"):  # and back: what the server was told before is not its last word
+    for theme in ("light", "dark", "light", "dark"):  # twice: a theme can be chosen again
         page.emulate_media(color_scheme=theme)
         expect(title).to_have_css("color", ink[theme])
         expect(drawn).to_have_css("background-color", paper[theme])

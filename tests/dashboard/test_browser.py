@@ -114,7 +114,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     expect(bar).to_be_visible()
     settle(page)
     page.wait_for_function("location.search.includes('edit=l1c1')")
-    expect(slider).to_be_focused()  # the levers were drawn anew meanwhile
+    expect(slider).to_be_focused()  # although the levers were drawn again
     head = page.get_by_role("button", name="switch off head 1 of layer 1")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "true")
@@ -139,10 +139,10 @@ def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
     look = page.get_by_role("button", name="Find the smallest change")
-    look.wait_for()  # the words of so long a text come first
+    look.wait_for()  # for a long text, only the words are shown first
     settle(page)
     look.press("Enter")
-    stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
+    stop = page.locator(".st-key-flip-stop").get_by_role("button")  # attribution methods may have another stop button
     expect(stop).to_have_count(1)
     expect(page.get_by_text(re.compile("of at most 4.000 variants checked"))).to_be_visible()
     stop.press("Enter")
@@ -150,7 +150,7 @@ def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(
     expect(stop).to_have_count(0)
     expect(page.get_by_role("button", name="Smallest change · CSV")).to_be_visible()
     settle(page)
-    page.locator(".st-key-text input").fill("not good " * 2_000)  # its counter is not printed over it
+    page.locator(".st-key-text input").fill("not good " * 2_000)  # the counter must not cover the text
     page.locator(".st-key-text [data-testid=InputInstructions]").wait_for()
     text, counter = page.evaluate(ENDS)
     assert text <= counter and complaints == []

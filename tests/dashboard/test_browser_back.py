@@ -30,7 +30,7 @@ def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser,
             step()
             page.wait_for_url(re.compile(rf"/{title.lower()}\b.*run=finished"))
             at(page, title)
-    # What is heard of a page after *Back* has led away from it does not hide the way forward.
+    # A late message of the left page must not remove the *Forward* entry.
     page.get_by_role("link", name="Models", exact=True).click()
     at(page, "Models")
     before = page.url
@@ -40,7 +40,7 @@ def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser,
     page.go_back()
     page.wait_for_url(before)
     at(page, "Models")
-    for late in (sentence, before):  # what Streamlit enters when a run of Sentence ends late
+    for late in (sentence, before):  # Streamlit's entries when Sentence ends late
         page.evaluate("address => history.pushState({}, '', address)", late)
     page.go_forward()
     page.wait_for_url(sentence)

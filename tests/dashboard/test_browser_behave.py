@@ -21,7 +21,7 @@ def test_picked_capability_lists_sentences_that_can_be_opened(browser, server):
     assert parse_qs(urlsplit(page.url).query)["capability"] == ["capability emoji"]
     for rules in looks(page):
         assert violations(page, rules) == []
-    page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the box before the first row
+    page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the checkbox of the first row
     page.get_by_role("button", name="Look inside this sentence").click()
     expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
     settle(page)

@@ -29,7 +29,7 @@ def test_open_bench_sections_have_no_serious_accessibility_faults(browser, serve
     expect(page.locator("th", has_text="Shapley").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     settle(page)
-    page.wait_for_function("!document.querySelector('[data-stale=true]')")  # what is faded has less contrast
+    page.wait_for_function("!document.querySelector('[data-stale=true]')")  # faded elements have less contrast
     for rules in looks(page):
         assert violations(page, rules) == [] and not is_too_wide(page)
     assert complaints == []
@@ -64,7 +64,7 @@ def test_bench_can_be_used_with_the_keyboard_alone(browser, server):
     page.keyboard.press("ArrowRight")
     page.wait_for_function("location.search.includes('edit=')")
     settle(page)
-    assert page.evaluate(f"{FOCUSED}.value") != before  # and it is focused still
+    assert page.evaluate(f"{FOCUSED}.value") != before  # still focused
     tab_to(page, ".levers td button")
     page.keyboard.press("Enter")
     page.wait_for_function("decodeURIComponent(location.search).includes('m1.')")

@@ -59,7 +59,7 @@ def test_coding_session_works_with_keys_alone(browser, server, codes):
         page.keyboard.press("j")
         expect(page.locator(PLACE)).to_have_text(f"{row + 2} of {wrong}")
         waits.append(time.perf_counter() - begun)
-        # Not faster than codes are written: under the load of .ci/run the 25 did not all arrive.
+        # Wait until each code is written: under the load of .ci/run some of the 25 were lost.
         until(page, lambda row=row: len(codes.read_annotations("ann 123 jku").given) == row + 1)
     given = codes.read_annotations("ann 123 jku").given
     assert sorted({len(codes) for each in given.values() for codes in each.values()}) == [1]
@@ -73,8 +73,8 @@ def test_coding_session_works_with_keys_alone(browser, server, codes):
     page.keyboard.press("u")
     until(page, lambda: codes.read_annotations().notes == {})
     assert len(codes.read_annotations().given) == ROWS
-    expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # what was taken back is of that sentence
-    for rest in (0, 200, 400):  # milliseconds: the page hears after 350 where the reader rests
+    expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # the undone code belongs to that sentence
+    for rest in (0, 200, 400):  # ms: the reader sends its place after 350
         page.keyboard.press("n")
         page.keyboard.type("again")
         for key in ("Escape", "k"):
@@ -85,7 +85,7 @@ def test_coding_session_works_with_keys_alone(browser, server, codes):
         until(page, lambda: codes.read_annotations().notes == {})
         settle(page)
         expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")
-    for key in "1u2":  # the second code comes after what is taken back, however busy the page is
+    for key in "1u2":  # the second code is set after the undo, even on a busy page
         page.keyboard.press(key)
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["2label"])
     until(page, lambda: len(codes.read_annotations().given) > ROWS)
@@ -170,14 +170,14 @@ def test_two_browsers_of_one_author_keep_each_others_codes(browser, server, code
     one.keyboard.press("1")
     until(one, lambda: said(codes) == ([{"ann": ("irony",)}], []))
     two.keyboard.press("n")
-    two.keyboard.type("so it is")  # the tab is not left: a pause is enough
+    two.keyboard.type("so it is")  # a pause is enough to save
     until(two, lambda: said(codes)[1] == [{"ann": "so it is"}])
     two.keyboard.press("Escape")
     one.keyboard.press("2")
     until(one, lambda: said(codes)[0] == [{"ann": ("irony", "label")}])
     assert said(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
     two.keyboard.press("u")
-    until(two, lambda: said(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))  # the author's last change
+    until(two, lambda: said(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))  # the author's latest change
     expect(two.locator(".reader .foot .done")).to_contain_text("Undone")
     assert complaints == []
 
@@ -193,11 +193,11 @@ def test_nameless_annotators_stay_separate_after_a_reload_until_they_give_a_name
     expect(one.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
     settle(one)
     one.locator(".reader .list").focus()
-    one.keyboard.press("u")  # what the other one said last is not theirs to take back
+    one.keyboard.press("u")  # a coder cannot undo another coder's change
     until(one, lambda: [*said(codes)[0][0].values()] == [("label",)])
     two.locator(".reader .list").focus()
     two.keyboard.down("1")
-    for _ in range(4):  # a key that is held down
+    for _ in range(4):  # a key held down
         two.keyboard.down("1")
     two.keyboard.up("1")
     until(two, lambda: [*said(codes)[0][0].values()] == [("irony", "label")])
@@ -287,7 +287,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
 
     choose("Code", "dry humour")
     name = book.get_by_role("textbox", name="Name", exact=True)
-    expect(name).to_have_value("dry humour")  # the form of this code, not of the one before
+    expect(name).to_have_value("dry humour")  # the form of this code, not of the previous one
     name.fill("humour")
     book.get_by_role("button", name="Save").click()
     expect(names.filter(has_text="dry humour")).to_have_count(0)

@@ -84,7 +84,7 @@ def test_list_codes_and_tags_work_for_each_kind_of_run(browser, address, run, wr
     expect(page.locator(".reader .top b").first).to_have_text(f"2 of {wrong}")
     expect(page.get_by_role("heading", name="Codes")).to_be_attached()
     sound(page, complaints)
-    if run == "twenty":  # the filter lists all, and two make a selection
+    if run == "twenty":  # the filter lists all values; two of them make a selection
         page.get_by_role("button", name="any class").first.click()
         options = page.get_by_role("listbox", name="true class")
         for name in TWENTY:

@@ -126,7 +126,7 @@ def test_list_grows_when_scrolled_and_the_bar_shows_the_position(browser, addres
     assert 250 < top / size < 400 and at(page) == "1 of 1\u202f000"
     first = page.locator(".reader .list li").first
     assert first.get_attribute("aria-selected") == "true"
-    opened(page, f"{address}/errors?run=many&select=wrong")  # the bar says which sentence the keys are at
+    opened(page, f"{address}/errors?run=many&select=wrong")  # the bar shows the current sentence
     for place in range(2, 5):
         page.keyboard.press("j")
         expect(page.locator(".reader .top b").first).to_have_text(f"{place} of 125")

@@ -37,7 +37,7 @@ def test_saved_counter_example_is_listed_and_can_be_removed(browser, server, lib
     grid = page.get_by_test_id("stDataFrame").last
     grid.scroll_into_view_if_needed()
     settle(page)
-    grid.click(position={"x": 20, "y": 56})  # the box before the first row
+    grid.click(position={"x": 20, "y": 56})  # the checkbox of the first row
     back = page.get_by_role("link", name="Show how it was found")
     expect(back).to_be_visible()
     for rules in looks(page):

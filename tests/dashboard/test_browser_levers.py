@@ -47,13 +47,13 @@ def test_first_projector_screen_has_sentence_prediction_words_head_view_and_leve
         assert not is_too_wide(page) and complaints == [], name
         if name in THREE:
             fit(page, name)
-    page.mouse.move(600, 400)  # the answer stays in sight while the page scrolls
+    page.mouse.move(600, 400)  # the prediction stays visible while the page scrolls
     page.mouse.wheel(0, 2000)
     page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 1500")
     settle(page)
     box = page.locator(".st-key-answer .s-bar").first.bounding_box()
     assert box and 0 <= box["y"] and box["y"] + box["height"] <= 200
-    head = "switch off head 1 of layer {}, effect"  # another layer opens when its name is pressed
+    head = "switch off head 1 of layer {}, effect"  # a click on its name opens another layer
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
     expect(page.get_by_role("button", name=head.format(1))).to_be_hidden()
     first = page.get_by_role("button", name="layer 1", exact=True)
@@ -62,7 +62,7 @@ def test_first_projector_screen_has_sentence_prediction_words_head_view_and_leve
     expect(first).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_role("button", name=head.format(1))).to_be_visible()
     expect(page.get_by_role("button", name=head.format(3))).to_be_hidden()
-    page.set_viewport_size({"width": 1280, "height": 1400})  # with room all are open again
+    page.set_viewport_size({"width": 1280, "height": 1400})  # a taller window opens all layers again
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
 
 
@@ -136,8 +136,8 @@ def test_levers_clicked_on_a_busy_page_are_all_applied(browser, server):
     opened(page, server, "run=starter-vanilla&layer=1")
     pressed = [page.get_by_role("button", name=f"switch off head {head} of layer 1, effect") for head in (1, 2, 3)]
     for button in pressed[:2]:
-        button.evaluate("button => button.click()")  # without waiting for what the one before does
-    expect(pressed[0]).to_have_count(0)  # it says now that it is off; the second may still be on its way
+        button.evaluate("button => button.click()")  # without waiting for the effect of the previous click
+    expect(pressed[0]).to_have_count(0)  # it shows "off" now; the second may still follow
     pressed[2].evaluate("button => button.click()")
     page.wait_for_function("/h1\\.1.*h1\\.2.*h1\\.3/.test(decodeURIComponent(location.search))")
     settle(page)

@@ -65,7 +65,7 @@ def test_row_of_the_runs_table_opens_its_run(browser, server, library):
     table.get_by_role("rowheader", name="finished").click()
     expect(page.locator(".s-sel b")).to_have_text("finished")
     settle(page)
-    library.create(compose("vanilla"), "vanilla", "elsewhere")  # what others train is noticed without a reload
+    library.create(compose("vanilla"), "vanilla", "elsewhere")  # runs of others appear without a reload
     expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Sentence", exact=True).click()
@@ -104,7 +104,7 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
     page.keyboard.press("Enter")
     expect(page.get_by_text("The diamond is your sentence")).to_be_visible()
     settle(page)
-    assert page.locator(".s-now", has_text="selected on the map").count() == 0  # the browser does not bring it back
+    assert page.locator(".s-now", has_text="selected on the map").count() == 0  # not restored by the browser
     draw(page)
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
     settle(page)

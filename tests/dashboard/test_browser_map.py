@@ -78,7 +78,7 @@ def test_layers_are_read_in_the_background_and_the_page_is_accessible(browser, s
     expect(read.or_(chart).first).to_be_visible()
     if read.count():
         read.click()
-    expect(chart).to_be_visible(timeout=240_000)  # all layers are read anew
+    expect(chart).to_be_visible(timeout=240_000)  # all layers are computed again
     settle(page)
     for rules in looks(page):
         assert violations(page, rules) == []

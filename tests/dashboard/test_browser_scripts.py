@@ -71,7 +71,7 @@ def test_words_follow_the_direction_of_their_text_and_keep_their_position(browse
         small = page.locator(".words ul li small").first
         assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
     page.set_viewport_size({"width": 1024, "height": 900})
-    for text in TEXTS[4:]:  # words without end
+    for text in TEXTS[4:]:  # very long words
         read(page, text)
         assert overflow(page) == 0, text
         drawn = page.locator(".head_view svg text").evaluate_all("all => all.map((each) => each.textContent)")

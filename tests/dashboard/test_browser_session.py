@@ -108,7 +108,7 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     saved.value.save_as(tmp_path / "report.html")
     report = browser.new_page()
     report.goto((tmp_path / "report.html").as_uri())
-    for said in ("mislabelled", "source", "R-0"):  # her code, her columns, one of her ids
+    for said in ("mislabelled", "source", "R-0"):  # the author's code, column and id
         expect(report.locator("main, body").first).to_contain_text(said)
 
     other, others = visit(browser, empty_server, "dark", 1024)

@@ -40,7 +40,7 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
     page.locator(".steps .rail").wait_for()
     settle(page)
     assert current(page) == "Mask"
-    field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field or a choice has its arrows
+    field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field uses the arrow keys itself
     field.click()
     page.keyboard.press("ArrowRight")
     assert current(page) == "Mask"
@@ -78,7 +78,7 @@ def fill_the_formula(page: Page) -> None:
     cell.focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".steps .filled small")).to_have_text("good, that")
-    assert current(page) == "Combine"  # in a matrix the arrows go from cell to cell
+    assert current(page) == "Combine"  # in a matrix the arrow keys move between cells
     table = page.locator(".steps table").last
     assert table.get_by_role("columnheader").all_inner_texts()[:3] == ["a", "good", "film"]
     assert table.get_by_role("rowheader").first.inner_text() == "a" and table.locator("caption math").count() == 1

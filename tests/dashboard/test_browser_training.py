@@ -64,7 +64,7 @@ def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, t
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text(LEFT)).to_be_visible()
     link = page.url
-    page.close()  # the tab is closed, the training goes on
+    page.close()  # training continues after the tab is closed
     before, until = logged(runs, "long"), time.monotonic() + 120
     while logged(runs, "long") <= before and time.monotonic() < until:
         time.sleep(0.2)

@@ -153,7 +153,7 @@ def test_move_reported_before_an_undo_keeps_the_undone_row(heard, codes, keys, m
     monkeypatch.setattr(errors_reader, "_rerun_parts", lambda: None)
     codes.code_rows([keys[3]], ["label"], author="ann")
     held = heard(undo=4)
-    for known, at in ((0, keys[3]), (4, keys[2])):  # the number of the undo that the reader knows of
+    for known, at in ((0, keys[3]), (4, keys[2])):  # number of the last undo known to the reader
         held["reader"] = {"rest": {"at": keys[2], "want": [], "undone": known}}
         errors_reader._carry_place("reader")
         assert held[state.AT] == at

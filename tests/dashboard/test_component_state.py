@@ -32,7 +32,7 @@ def test_all_changes_are_received_and_only_these_are_confirmed(session):
     assert state.receive_changes(KEY) == ["a", "b"] and state.get_confirmed(KEY) == 7
     session[KEY] = {"changes": [[7, "b"], [8, "c"]]}
     assert state.receive_changes(KEY, after=7) == ["c"] and state.get_confirmed(KEY) == 8
-    session[KEY] = {"changes": [[7, "b"]]}  # a message that was overtaken
+    session[KEY] = {"changes": [[7, "b"]]}  # a message that arrived too late
     assert state.receive_changes(KEY, after=8) == [] and state.get_confirmed(KEY) == 8
     session[KEY] = None
     assert state.receive_changes(KEY) == []
@@ -46,7 +46,7 @@ def test_menu_choices_made_before_a_redraw_are_all_kept(session, monkeypatch, tr
     word = find_word(shown.facets, "true=negative")
     session[KEY] = {"changes": [[1, {"word": word, "value": "true=negative"}], [2, {"word": TEXT, "value": "film"}]]}
     _apply_words(KEY, shown, 0)
-    _apply_words(KEY, shown, 1)  # the first is in what was drawn
+    _apply_words(KEY, shown, 1)  # the first change is already drawn
     assert chosen == ["all;true=negative;text~film", "all;text~film"]
     session[KEY] = {"changes": [[3, {"word": TEXT, "value": "margin>=soon"}]]}
     _apply_words(KEY, shown, 2)

@@ -72,7 +72,7 @@ def test_uploaded_file_is_inspected_confirmed_stored_and_selectable_everywhere(a
     assert chosen(app, "Text column").value == "review"
     assert chosen(app, "Label column").value == "verdict"
     assert "2 classes: neg (20), pos (20)" in text_of(app)
-    assert not (tmp_path / "runs").exists()  # nothing is kept before it is used
+    assert not (tmp_path / "runs").exists()  # nothing is stored before it is used
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
     assert "a new file" in text_of(app) and app.selectbox(key=state.DATA).disabled
     press(app, "use-data")

@@ -38,7 +38,7 @@ def test_tags_words_slices_and_columns_are_below_the_reader(page, runs):
     for title in ("Where errors cluster", "Frequent words", "Weak slices", "Distinguishing features"):
         assert f">{title}</h2>" in words(app)
     assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and column values with their error risk"
-    assert "No property or pair" in words(app)  # so few sentences: no table where there is no row
+    assert "No property or pair" in words(app)  # too few sentences: no rows, so no table
     (said,) = drawn(app, "filter")
     assert "tag" in [word["name"] for word in said["words"]]
 
@@ -201,7 +201,7 @@ def test_suggested_step_shows_its_sentences(page, runs):
     said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
     answering(RunStore(runs), "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
     app = whole(page(run="tagged"))
-    pages.named(app.button, "Show them").click().run()  # thirty of fifty sentences with a negation are wrong
+    pages.named(app.button, "Show them").click().run()  # 30 of 50 sentences with a negation are wrong
     app = whole(app)
     selected = app.session_state[state.SELECT]
     table = read_table(RunStore(runs), "tagged")

@@ -155,7 +155,7 @@ def test_damaged_run_is_reported_with_its_file(trained, tmp_path):
 
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
-    asking = {"map-neighbours", "map-training"}  # as those of Errors and of a text
+    asking = {"map-neighbours", "map-training"}  # like the figures of Errors and of a text
     only = [name for name in names_of(made) if FIGURES[name][0].page not in ("errors", *OF_TEXT) and name not in asking]
     code = (
         "import sys; from pathlib import Path; from core import api; from core.runs.store import RunStore\n"

@@ -50,7 +50,7 @@ def test_default_page_is_start_with_starters_only_and_runs_otherwise(app, runs, 
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(starters))
     opened(app, "")
     assert app.session_state[state.HERE] == "runs" and "<h1>Runs</h1>" in words(app)
-    assert 'href$="/runs"]{background' in menu(app)  # the link of the page in the menu is another one
+    assert 'href$="/runs"]{background' in menu(app)  # differs from the page's link in the menu
     for run in ("finished", "baseline", "damaged"):
         shutil.rmtree(runs / run)
     app.run()

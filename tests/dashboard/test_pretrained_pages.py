@@ -46,8 +46,8 @@ def test_pretrained_run_is_shown_on_each_page(app, runs, table, page):
     ("page", "run", "said"),
     [
         ("sentence", "probe", ("stores no copy of the weights that it did not change", "SHA-256", "put it back")),
-        ("performance", "probe", (SAID["performance"],)),  # what was measured is in the run
-        ("sentence", "tuned", (SAID["sentence"],)),  # all of its weights changed
+        ("performance", "probe", (SAID["performance"],)),  # the run stores its measurements
+        ("sentence", "tuned", (SAID["sentence"],)),  # training changed all weights
     ],
 )
 def test_missing_backbone_is_named_with_advice(app, runs, trained, table, page, run, said):

@@ -92,8 +92,8 @@ def test_metrics_are_hidden_from_visitors_and_other_requests_pass(kept, method):
     [
         ("http://127.0.0.1:8501", "127.0.0.1:8501", True),
         ("http://localhost:8501", "localhost:8501", True),
-        ("https://class.example.org", "localhost:8501", True),  # a proxy; Streamlit looks at these
-        ("", "127.0.0.1:8501", True),  # no browser
+        ("https://class.example.org", "localhost:8501", True),  # a proxy; Streamlit checks these requests
+        ("", "127.0.0.1:8501", True),  # not a browser
         ("http://127.0.0.1:9999", "127.0.0.1:8501", False),
         ("http://localhost:8501", "127.0.0.1:8501", False),
         ("http://[::1]:9999", "[::1]:8501", False),

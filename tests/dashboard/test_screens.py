@@ -108,7 +108,7 @@ def test_truncated_history_reports_its_lost_lines(app, runs, page, said):
 def test_typed_text_is_escaped(app, runs):
     opened(app, "sentence", run="finished", text="<img src=x onerror=alert(1)> good")
     assert "<img" not in words_of(app)
-    assert ["<", "img"] == [item["word"] for item in drawn(app, "words")[0]["items"]][:2]  # set as text by the script
+    assert ["<", "img"] == [item["word"] for item in drawn(app, "words")[0]["items"]][:2]  # inserted as text
     assert not [element for element in app.markdown if "onerror" in element.value]
 
 
@@ -126,7 +126,7 @@ def test_stopping_run_ends_while_another_can_be_started(app, runs, monkeypatch):
     assert [each.label for each in app.expander][:1] == ["Train another model"]
     assert any(button.label == "Start training" for button in app.button)
     assert "Stopping" in text_of(press(app, "pause")) and store.is_cancel_requested("live")
-    os.utime(store.get_path("live") / CANCEL, (0, 0))  # it does not answer: the next press ends its process
+    os.utime(store.get_path("live") / CANCEL, (0, 0))  # unanswered: the next click ends the process
     with subprocess.Popen(["sleep", "60"]) as child:
         store.update("live", process=describe_process(child.pid))
         assert "Does not answer" in text_of(app.run())
@@ -181,8 +181,8 @@ def test_link_restores_threshold_and_cells(app, runs):
 
 def test_run_requested_during_a_fragment_rerun_is_chosen(app, runs):
     opened(app, "train", run="finished")
-    app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short
-    app.run()  # the browser still sends the old value of the picker along
+    app.session_state[state.REQUESTED] = "baseline"  # a click in a script run that a timer interrupted
+    app.run()  # the browser still sends the old value of the picker
     assert app.selectbox(key=state.RUN).value == "baseline" and state.REQUESTED not in app.session_state
     app.selectbox(key=state.RUN).set_value("finished").run()
     assert app.selectbox(key=state.RUN).value == "finished"
@@ -221,7 +221,7 @@ def test_run_can_be_exported_and_an_imported_one_is_chosen(app, runs, tmp_path):
     assert "finished-2 is imported" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
-    assert "picked" not in picked  # the browser still sends the old one
+    assert "picked" not in picked  # the browser still sends the old selection
 
 
 def test_invalid_import_is_refused_with_a_reason(app, runs, tmp_path, monkeypatch):

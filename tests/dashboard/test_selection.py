@@ -62,7 +62,7 @@ def test_cell_at_another_threshold_is_selected_by_rows(runs):
     assert group.about == "true negative, predicted positive at 0.00" and group.by_outcome
     assert sorted(group.keys) == sorted(frame["key"][frame["true"] == "negative"])
     again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
-    assert state.SELECT not in again.query_params  # a second click takes it back
+    assert state.SELECT not in again.query_params  # a second click deselects it
 
 
 def test_confidence_bar_selects_its_predictions(runs):

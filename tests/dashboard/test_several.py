@@ -14,7 +14,7 @@ from core.error_analysis.counter_examples import read_examples
 from core.runs.store import RunStore
 from dashboard import access, state
 
-pytestmark = pytest.mark.slow  # trains a model of several labels first
+pytestmark = pytest.mark.slow  # trains a multilabel model first
 
 SETTINGS = {**TINY, "data.split": "", "training.epochs": 6, "training.lr": 0.02}
 

@@ -37,7 +37,7 @@ OF_SOME = {
     *("tag-errors", "tag-types", "tag-sentences", "tag-chances", "tag-typed"),
 }
 HAS = {
-    "sentiformer": {"numbers", "gates"},  # a window covers a short sentence, so there is no support to draw
+    "sentiformer": {"numbers", "gates"},  # a window covers a short sentence: no support to draw
     "tweet-v1-p2": {"numbers"},
     "lexical-last": {"polarity", "sigma", "numbers"},
     "inceptive-16": {"branches"},
@@ -89,7 +89,7 @@ def test_default_sentence_is_predicted_correctly_and_each_lever_changes_it():
     moved = [positive(lambdas=((layer, 1, value),)) for layer in range(model.layers) for value in (0.0, 1.0)]
     assert max(moved) - min(moved) > 0.05
     heads = [(layer, head) for layer in range(model.layers) for head in range(model.attention.heads)]
-    assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the answer turns
+    assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the prediction changes
 
 
 VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence" or run == STARTERS[0]]

@@ -58,7 +58,7 @@ def test_cost_estimate_and_command_follow_the_choices(page, runs, table):
     app.number_input(key="sweep-form-folds").set_value(5)
     app.run()
     assert "4 cells × 3 seeds × 5 folds = 60 runs" in words(app)
-    command, _ = (code.value for code in app.get("code"))  # the other is that of the example
+    command, _ = (code.value for code in app.get("code"))  # the second belongs to the example
     assert command.startswith("sentiscope sweep sweep-1 --model=vanilla")
     assert "--grid=training.lr=1e-4,5e-4 --grid=model.layers=1,2" in command
     assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")

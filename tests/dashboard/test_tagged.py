@@ -10,7 +10,7 @@ from trained_runs import TINY, train_runs
 from dashboard import access
 from dashboard.screens import PAGES
 
-pytestmark = pytest.mark.slow  # trains a model of tags first
+pytestmark = pytest.mark.slow  # trains a tagging model first
 
 
 @pytest.fixture(scope="module")

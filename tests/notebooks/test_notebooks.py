@@ -31,7 +31,7 @@ def test_first_run_notebook_shows_runs_sentence_and_figures_and_trains(machine, 
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     notebook = nbformat.read(Path(__file__).parent / "first_run.ipynb", as_version=4)
     for cell in notebook.cells:
-        cell.source = cell.source.replace(".to_csv(", ".head(1200).to_csv(")  # of 3,202: a third of the time
+        cell.source = cell.source.replace(".to_csv(", ".head(1200).to_csv(")  # of 3,202 rows: 1/3 of the time
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": machine}}).execute()
     pages = shown(notebook, HTML)
     assert "starter-ndt-01-n3</td>" in pages[0]

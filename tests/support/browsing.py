@@ -74,7 +74,7 @@ def served(script: str | Path, module: str = "streamlit", **environment: str) ->
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", module, "run", str(script), f"--server.port={port}"]
-    with tempfile.TemporaryFile() as log:  # a pipe that nobody reads is full one day, and the server waits
+    with tempfile.TemporaryFile() as log:  # an unread pipe fills up and blocks the server
         process = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT
         )
@@ -145,7 +145,7 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
 
 def settle(page: Page) -> None:
     """Wait until the script has run, everything it sent is there, and nothing has moved for a moment."""
-    page.wait_for_function(SETTLED, arg=QUIET, polling=50)  # not at every frame: that would draw them all
+    page.wait_for_function(SETTLED, arg=QUIET, polling=50)  # polling at each frame would force drawing
 
 
 def open_page(page: Page, address: str) -> None:

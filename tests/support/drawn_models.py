@@ -56,7 +56,7 @@ def drawn(seed: int) -> ModelConfig:
             said = str(error)
             assert "choose" in said or "nearest" in said or " to " in said, said
             named = [name for name in CHOICES if f"model.{name}=" in said or f"model.{name}:" in said]
-            # A default may contradict another choice (one component, mixing 'differential'): then that one goes.
+            # A default can contradict another choice (one component, mixing 'differential'): then drop that choice.
             chosen.pop(next((name for name in named if name in chosen), "attention.mixing"))
 
 

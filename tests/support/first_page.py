@@ -28,7 +28,7 @@ def main(command: str, runs: list[str]) -> None:
                 page.goto(f"{address}/runs")
                 page.get_by_role("heading", name="Runs", exact=True).wait_for(timeout=60_000)
                 settle(page)
-                picker = page.get_by_role("combobox").first  # the table of runs is painted and has no text
+                picker = page.get_by_role("combobox").first  # the table of runs is a canvas without text
                 for run in runs:
                     picker.click()
                     picker.fill(run)

@@ -18,8 +18,8 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     """The page as a link with these parameters shows it."""
     for name, value in parameters.items():
         app.query_params[name] = value
-    if page:  # else the address without a path
-        app.switch_page(f"screens/{page}.py")  # each page's path is its file's name, so nothing need run before
+    if page:  # otherwise the start page
+        app.switch_page(f"screens/{page}.py")  # a page's path is its file name
     app.run()
     return app
 

@@ -192,7 +192,7 @@ def _work(tasks: Any, done: Any, device: str, revision: str) -> None:
             cell = tasks.get(timeout=IDLE)
             try:
                 done.put(perform(cell, device, revision))
-            except Exception as error:  # one cell must not end the others
+            except Exception as error:  # a failed cell must not stop the others
                 done.put((cell._asdict() | {"failed": f"{type(error).__name__}: {error}"}, {}))
 
 

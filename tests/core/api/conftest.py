@@ -34,7 +34,7 @@ def cli(place):
             here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
             here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
             here.setenv("SENTISCOPE_DATA", "")
-            here.setattr(printing.out, "_width", 200)  # read from COLUMNS once, when it was imported
+            here.setattr(printing.out, "_width", 200)  # COLUMNS is read only once, at import
             here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:

@@ -60,7 +60,7 @@ def test_all_verbs_that_take_a_run_are_tested_here():
 
 def test_history_has_its_epochs_and_predictions_match_the_metrics(store):
     history, rows = api.runs_history("own", store=store), api.runs_predictions("own", store=store)
-    assert history["epoch"].max() == 1  # from 0
+    assert history["epoch"].max() == 1  # epochs count from 0
     found = api.evaluate("own", store=store)
     assert found["metrics"]["accuracy"] == pytest.approx((rows["label"] == rows["predicted"]).mean())
     assert found["metrics"]["accuracy"] == pytest.approx(store.read("own").results["metrics"]["test"]["accuracy"])
@@ -73,7 +73,7 @@ def test_verbs_on_a_sentence_agree_and_effects_are_lost_log_odds(store, said):
     for asked in (api.explain, api.methods, api.parts):
         assert asked("own", TEXT, target=label, store=store)["log_odds"] == pytest.approx(odds, abs=1e-4)
     view = api.sentence("own", TEXT, store=store)
-    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "[CLS]"  # our name of it, in every family
+    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "[CLS]"  # the name in every family
     assert np.allclose(view.layers[0].components.sum(-1), 1, atol=1e-5)
     (push,) = [w["push"] for w in api.explain("own", TEXT, target=label, store=store)["words"] if w["word"] == "bad"]
     (without,) = api.predict("own", ["good film, not "], store=store)["predictions"]

@@ -66,7 +66,7 @@ def test_signal_to_the_command_ends_the_server(number):
     command = subprocess.Popen([sys.executable, "-c", code])
     until(psutil.Process(command.pid).children)
     (child,) = psutil.Process(command.pid).children()
-    time.sleep(0.2)  # its handlers are set right after the child has begun
+    time.sleep(0.2)  # the signal handlers are set just after the child starts
     os.kill(command.pid, number)
     assert command.wait(20) == 128 + signal.SIGTERM
     assert not child.is_running()

@@ -57,7 +57,7 @@ def test_history_and_predictions_are_frames_and_a_missing_split_is_refused(chose
     assert len(history) == len((chosen.store.get_path(chosen.name) / "history.jsonl").read_text().splitlines())
     epochs = history[history["kind"] == "epoch"]
     assert len(epochs) == chosen.record.progress["epochs"]
-    # Weights that are kept as bytes, at a temperature towards the class prior: an answer or two are others.
+    # Weights rounded to 8 bits and a temperature towards the class prior change one or two predictions.
     assert epochs["validation.accuracy"].max() == pytest.approx(chosen.metrics["validation"]["accuracy"], abs=0.002)
     said = chosen.predictions()
     assert (said["label"] == said["predicted"]).mean() == pytest.approx(chosen.metrics["test"]["accuracy"])

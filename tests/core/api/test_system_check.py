@@ -45,7 +45,7 @@ def test_healthy_machine_has_no_problems_as_data_and_as_lines(tmp_path):
     assert result["memory_gb"] == {"free": 4.0, "of": 8.0} and result["disk_gb"] == {"free": 50.0, "of": 100.0}
     assert result["folders"]["runs"] == {"path": str(tmp_path / "runs"), "writable": True}
     assert result["runs"]["own"] == 0 and result["runs"]["starters"] >= 8 and result["runs"]["damaged"] == 0
-    assert not (tmp_path / "runs").exists()  # it looks, and makes nothing
+    assert not (tmp_path / "runs").exists()  # the check creates no folder
     found = asked()
     assert found.exit_code == 0
     lines = found.stdout.splitlines()

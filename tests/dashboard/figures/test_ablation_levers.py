@@ -76,7 +76,7 @@ def test_gate_is_closed_by_its_cell_and_lexicon_has_a_slider():
     closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
     data = _draw_levers(closed, Look()).data
     gates = data["grids"][1]
-    assert gates["columns"] == ["<b>outs…"]  # the script writes it as text
+    assert gates["columns"] == ["<b>outs…"]  # the script inserts it as text
     cells, open_ = gates["rows"]
     (cell,), (gate,) = cells["cells"], open_["gates"]
     assert (gate["part"], gate["low"], gate["high"], gate["moved"]) == ("g1.2", 0.0, 1.0, True)
@@ -153,7 +153,7 @@ def test_lambda_slider_has_its_curve_and_one_slider_scales_all_lambdas():
     slider = data["grids"][0]["rows"][0]["sliders"][1]
     points = {"values": [0.0, 0.25, 0.5, 1.0], "chances": [0.5, 0.25, 0.125, 0.75]}
     assert slider["curve"] == {**points, "start": 0.5, "half": True, "what": "P(positive)"}
-    assert (slider["learned"], slider["value"], slider["moved"]) == (0.25, 0.12, False)  # half of what it learned
+    assert (slider["learned"], slider["value"], slider["moved"]) == (0.25, 0.12, False)  # half of the learned value
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None

@@ -18,7 +18,7 @@ def test_cells_on_a_diagonal_share_a_line_and_a_gap_splits_it():
     away = np.zeros((3, 4), bool)
     assert attention.draw_stripes(away) == "" and attention.make_hatching(away, "", 1, Look()) is None
     away[2, 1] = True
-    assert ends(attention.draw_stripes(away)) == [(0.5, 2.5, 1.5, 1.5)]  # rows grow downwards
+    assert ends(attention.draw_stripes(away)) == [(0.5, 2.5, 1.5, 1.5)]  # y grows downwards
     away = np.fliplr(np.eye(4, dtype=bool))
     assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 3.5, -0.5)]
     away[1, 2] = False
@@ -103,7 +103,7 @@ def test_coefficients_have_a_dot_per_value_and_keep_their_sign():
     figure = attention.draw_coefficients([MINUS, per_token], True, Look())
     dots = [trace for trace in figure.data if trace.mode == "markers"]
     assert [sorted(dot.x) for dot in dots] == [[-0.5], pytest.approx([-0.3, -0.2, -0.1])]
-    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow
+    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow dots
     assert {trace.line.dash for trace in figure.data if trace.mode == "lines"} == {"dash"}
     assert [dot.y[0] for dot in dots] == ["layer 1, −λ₁", "layer 2, −λ₁"]
     assert "−0.20 on average" in [note.text for note in figure.layout.annotations]
@@ -113,8 +113,8 @@ def test_coefficients_have_a_dot_per_value_and_keep_their_sign():
     ("weights", "scale", "wanted"),
     [
         ([[[0.2, -0.4], [0.0, 0.0]]], "per row", [[[0.5, -1.0], [0.0, 0.0]]]),
-        (MAPS[0], "against uniform", MAPS[0] * 2 - 1),  # of a softmax: weight times tokens, minus one
-        (np.full((1, 4, 4), 0.3 / 4), "against uniform", np.zeros((1, 4, 4))),  # of a weighted map: its own even spread
+        (MAPS[0], "against uniform", MAPS[0] * 2 - 1),  # softmax: weight · tokens − 1
+        (np.full((1, 4, 4), 0.3 / 4), "against uniform", np.zeros((1, 4, 4))),  # weighted map: relative to its mean
     ],
 )
 def test_row_scale_divides_by_the_strongest_weight_of_the_row(weights, scale, wanted):
@@ -151,7 +151,7 @@ def test_single_map_has_words_on_both_sides_if_they_fit():
     layout = draw_map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
     for axis in (layout.xaxis, layout.yaxis):
         assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
-    assert layout.xaxis.side == "top"  # below is the colour bar
+    assert layout.xaxis.side == "top"  # the colour bar is below
     weights = np.zeros((1, attention.NAMED + 1, attention.NAMED + 1))
     long = draw_map_grid(
         [MapRow("", weights)], ["w"] * (attention.NAMED + 1), Look(), numbered=False, worded=True

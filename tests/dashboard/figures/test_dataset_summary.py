@@ -36,7 +36,7 @@ def test_each_split_has_a_panel_with_share_and_color_of_each_class(dark):
 def test_many_classes_share_one_color_and_their_names_are_escaped():
     figure = classes({"train": {name: (1, 1 / 7) for name in ("<b>x", *"123456")}})
     assert set(figure.data[0].marker.color) == {LIGHT.accent}
-    assert figure.layout.yaxis.type == "category"  # numbers would lie on a scale
+    assert figure.layout.yaxis.type == "category"  # a linear axis would place names that are numbers by value
     assert "<b>" not in figure.data[0].y[0] + figure.data[0].hovertext[0]
 
 
@@ -83,8 +83,8 @@ KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epoc
 
 def test_each_model_has_its_mean_with_interval_and_its_seed_range():
     table = dataset_summary.build_scores_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
-    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson's of 50 of 100
-    assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # of 80 of 100
+    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson interval of 50/100
+    assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # Wilson interval of 80/100
     assert table.loc["ndt", "Test, seeds"] == "0.700 to 0.900"
     assert table.loc["ndt", "Unseen words"] == "0.800"
     assert list(table.loc["tfidf-logreg", ["Test, seeds", "Challenge", "Unseen words"]]) == ["", "", ""]

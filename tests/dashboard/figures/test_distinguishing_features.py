@@ -44,7 +44,7 @@ def test_counts_of_a_phrase_equal_the_sentences_that_it_selects(known, select):
     shown = features.compare_words(before)
     assert shown.found
     for row, each in zip(features.build_words_table(shown).marks.rows, shown.found, strict=False):
-        if row.id == select:  # picked already: a click takes it out
+        if row.id == select:  # a click on a selected row deselects it
             continue
         after = apply_query(
             known[0], ";".join(update_clauses(before.clauses, before.facets, FURTHER, row.id)), known[1]
@@ -85,7 +85,7 @@ def shown(tmp_path):
     each = np.arange(400)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
-    # A word may stand twice in a sentence, and inside of another one.
+    # A word can occur twice in a sentence, and inside another word.
     said = [
         f"{'rain' if bad else 'sun' * (row % 2 == 0)}{', rain' * int(bad and row % 3 == 0)}"
         for row, bad in enumerate(wrong)

@@ -48,7 +48,7 @@ def test_component_runs_its_script_on_data_that_cannot_end_it():
 def test_component_has_script_and_style_and_requests_nothing(name):
     own = Component(name, {}, Look())
     assert own.script.count("export default") == 1 and f".{name}" in own.style and f".{name}" in own.script
-    assert not re.search(r"^(const|let|var|function|class) draw\b", own.script, re.M)  # an export calls it that
+    assert not re.search(r"^(const|let|var|function|class) draw\b", own.script, re.M)  # the export uses the name `draw`
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|\bimport\b", own.script + own.style)
 
 

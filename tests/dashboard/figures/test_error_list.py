@@ -165,7 +165,7 @@ def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
     codes.code_rows([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
     beyond = build_codes_table(shape(codes, "ann")).marks.rows
-    shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n is of the rows that the share is of
+    shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n counts the rows of the share
     assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
     assert (first["mark"].low, first["mark"].high) == compute_wilson(6, 8) and first["code"].title == "what irony is"
 

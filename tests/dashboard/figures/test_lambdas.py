@@ -102,7 +102,7 @@ def test_final_values_are_compared_with_reported_ones_of_the_same_cell():
     assert both["Mean over 2 seeds"].tolist() == ["0.1520", "0.1850"]
     assert both["Range"].tolist() == ["0.1510 to 0.1530", "0.1840 to 0.1860"]
     assert both["Difference"].tolist() == ["+0.0013", "−0.0010"]
-    early = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": record("a")}, {})  # before it is done
+    early = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": record("a")}, {})  # before the run has finished
     assert early["At the start"].tolist() == ["0.1500", "0.1800"]
     assert early["This run"].tolist() == ["0.1600", "0.1700"] and "Reported" not in early.columns
 

@@ -117,7 +117,7 @@ def test_each_model_has_its_curves_and_its_lambdas_if_any(source):
     assert [curve.name for curve in ROC.read_data(source()).curves] == ["A good", "B fair", "C poor"]
     assert [name for name, _ in CALIBRATION.read_data(source()).models] == ["A good", "B fair", "C poor"]
     bins = CALIBRATION.read_data(source()).models[0][1]
-    says = RIGHT["good"] == (LABELS == 1)  # that it is good, with a probability of 0.9
+    says = RIGHT["good"] == (LABELS == 1)  # predicts "good" with probability 0.9
     assert (bins[-1].n, bins[-1].true) == (says.sum(), pytest.approx((LABELS == 1)[says].mean()))
     assert [name for _, name, _ in LAMBDAS.read_data(source())] == ["A good"]
     with pytest.raises(NotAvailable, match="none of these models has a lambda"):

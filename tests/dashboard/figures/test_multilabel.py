@@ -87,7 +87,7 @@ def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
     assert found == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
     assert (half[0].low, half[0].high, half[0].ends) == (0.3, 0.5, (0.0, 1.0))
-    assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # guessing
+    assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # precision of guessing
     table = multilabel.build_metric_table(RECORD, "test").set_index("metric")
     assert table.loc["f1_macro", ["value", "tuned", "tuned_high"]].tolist() == [0.4, 0.5, 0.55]
 
@@ -99,7 +99,7 @@ def test_headline_is_macro_f1_of_model_and_baseline_at_tuned_thresholds():
     )
     assert results.read_headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
     assert results.build_run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
-    # A yardstick without thresholds of its own stands beside no tuned model.
+    # A baseline without tuned thresholds is not compared with a model that has them.
     assert results.read_headline(RECORD) == results.Headline(0.5, 0.45, 0.55, None, "macro F1")
     assert results.read_headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
 
@@ -123,8 +123,8 @@ def test_map_can_be_colored_by_a_chosen_label():
 def test_ring_is_at_half_dot_is_tuned_and_n_is_shown():
     figure = draw_labels(ROWS, Look())
     half, tuned = (trace for trace in figure.data if trace.mode == "markers")
-    assert list(half.y) == ["rare", "&lt;b&gt;calm"]  # the first stands on top
+    assert list(half.y) == ["rare", "&lt;b&gt;calm"]  # the first label is at the top
     assert list(half.x) == [0.0, 0.5] and tuned.x[1] == 0.6 and np.isnan(tuned.x[0])
     assert half.marker.symbol == "circle-open" and tuned.marker.symbol == "circle"
     assert [note.text for note in figure.layout.annotations] == ["3", "400"]
-    assert list(half.marker.color) == [LIGHT.right, LIGHT.accent]  # grey: few sentences
+    assert list(half.marker.color) == [LIGHT.right, LIGHT.accent]  # grey: too few sentences

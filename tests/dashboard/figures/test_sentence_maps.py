@@ -72,7 +72,7 @@ def test_special_tokens_are_described():
 def test_padding_read_as_text_is_reported_with_its_weight():
     folded = dataclasses.replace(view(tokens=("bad", name_padding(3)), coefficients=(1.0, 0.0)), filled=3)
     said = sentence_maps.describe_special(folded, 0)
-    # A reader of 1 place with 0.25 on padding, and one of 3 places with 0.5.
+    # A query with 1 position and 0.25 on padding, and one with 3 positions and 0.5.
     assert said.startswith("[PAD] × 3: 3 padding tokens, weight 0.44 (mean over tokens and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
     full = dataclasses.replace(view(), filled=0)
@@ -84,7 +84,7 @@ def test_merged_padding_counts_as_often_as_its_tokens():
     rows = sentence_maps.build_map_rows(folded, 0, False)
     assert sentence_maps.sum_received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
     assert sentence_maps.build_combined_rows(folded, False)[0].places.tolist() == [1, 3]
-    # An even spread over 4 places gives a word a quarter and the fold three.
+    # Uniform attention over 4 positions gives a word 1/4 and the folded rest 3/4.
     even = dataclasses.replace(rows[0], weights=np.array([[[0.25, 0.75], [0.25, 0.75]]]))
     assert scale_row(even, "against uniform").weights == pytest.approx(0, abs=1e-6)
 

@@ -70,9 +70,9 @@ def test_positive_effects_are_blue_and_negative_ones_orange(theme):
     }
     bad = len(drawn["positive"]) - 2
     assert drawn["negative"][bad] in theme.minus_scale[1:] and drawn["positive"][bad] in theme.minus_scale
-    assert not set(drawn["negative"] + drawn["positive"]) & set(theme.plus_scale[1:])  # no word here is positive
+    assert not set(drawn["negative"] + drawn["positive"]) & set(theme.plus_scale[1:])  # no word is positive
     assert set(drawn["neutral"]) == {theme.paper}
-    assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # the number on hover is the lexicon's own
+    assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # hover shows the value of the lexicon
 
 
 def test_branches_and_head_attention_are_shown_and_an_empty_text_has_none(recwarn):

@@ -38,7 +38,7 @@ def test_history_is_converted_to_curves_over_epochs():
     curves = build_curves(History(rows, 0), epochs=4, metric="accuracy", steps=40)
     assert (curves.step, curves.epoch, curves.seconds) == ((0.5, 1.5), (1.0,), 1.5)
     assert (curves.validation_loss, curves.validation_metric) == ((0.6,), (0.7,))
-    assert curves.lambda_step == (0.0, 1.5)  # a row whose lambda is not finite is left out
+    assert curves.lambda_step == (0.0, 1.5)  # rows with a non-finite lambda are left out
     assert curves.lambdas == {(0, 1): (0.2, 0.22), (1, 1): (0.3, 0.32)}
     assert build_curves(History([], 0), 3, "accuracy", 0).step == ()
 
@@ -53,7 +53,7 @@ def test_epoch_length_is_read_from_the_first_epoch_or_the_logging_distance():
 def test_accuracy_on_known_sentences_has_an_interval():
     rows = [epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.75})]
     ((low, high),) = build_curves(History(rows, 0), 4, "accuracy", 40, 20).validation_range
-    assert (low, high) == pytest.approx((0.531299, 0.888138), abs=1e-6)  # statsmodels, Wilson's of 15 of 20
+    assert (low, high) == pytest.approx((0.531299, 0.888138), abs=1e-6)  # Wilson interval of 15/20, by statsmodels
     assert build_curves(History(rows, 0), 4, "accuracy", 40).validation_range == ()
     assert build_curves(History(rows, 0), 4, "loss", 40, 20).validation_range == ()
 

@@ -82,7 +82,7 @@ def test_blue_and_orange_are_used_only_for_positive_and_negative_classes(tokens)
     three = record(("negative", "neutral", "positive"))
     assert make_ramps(three, "negative", tokens) == (tokens.minus_scale, tokens.plus_scale)
     ramp, away = make_ramps(three, "neutral", tokens)
-    assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # away is hatched
+    assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # negative values are hatched
     named = make_ramps(record(("bearish", "bullish")), "bullish", tokens)
     assert [ramp[-1] for ramp in named] == [tokens.categories[1], tokens.categories[0]]
     assert make_ramps(record(("joy", "anger"), task="multi"), "joy", tokens)[0][1] == blend_colors(
@@ -118,7 +118,7 @@ def test_long_text_shows_its_most_important_words_in_text_order():
     assert len(kept) == SHOWN and words_kept == [word for word in pushes if word in words_kept]
     assert sum(item["folded"] for item in items if "folded" in item) == 140 - SHOWN
     fewer = word_attributions._draw_words(shown(pushes), Look(projector=True)).data["items"]
-    assert sum("word" in item for item in fewer) == BRIEFLY  # the picture below has to stay on the screen
+    assert sum("word" in item for item in fewer) == BRIEFLY  # the figure below must stay in view
 
 
 def test_table_has_each_word_with_position_and_trained_effect():
