@@ -1,4 +1,4 @@
-"""Doors between the rooms open one way, and what must be quick imports nothing heavy."""
+"""Rooms import each other in one direction only, and modules that must load fast import nothing slow."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""A function is verb and noun, its docstring a sentence that starts with a verb, and a class name is unique."""
+"""Function names are verb and noun, docstrings start with a verb, and class names are unique."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What is installed is what is here: every package, and every file that one reads."""
+"""The installation contains every package and every data file."""
 
 import ast
 import tomllib

@@ -1,4 +1,4 @@
-"""What two rooms that may not import each other say alike."""
+"""Values that rooms without imports of each other have in common."""
 
 from core.models import positions, score_terms
 from core.text import lexicon, pos_tags

@@ -1,4 +1,4 @@
-"""The starter runs that every checkout carries: small, complete, and loadable for ever."""
+"""The starter runs in every checkout: small, complete and loadable."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every verb answers with `--json`, and the numbers of every figure, are those of the record beside this file.
+"""The JSON of every command and the numbers of every figure equal the record in this folder.
 
 `unchanged.json` was written before the rooms were taken apart (issue 26); a change that only moves code leaves it as it
 is. For each command it has one line: for each dictionary or list of the answer (`rows[]`, in their order) its keys, a

@@ -1,4 +1,4 @@
-"""Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them, in a browser too."""
+"""Runs for tests (a tiny training, a baseline, a damaged copy), and the app with these runs, also in a browser."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""Who counts as the person who sits at this machine, and what everybody else may open."""
+"""Who counts as a local user, and what all others may open."""
 
 import pytest
 from pages import opened, press, words

@@ -1,4 +1,4 @@
-"""The app in a real browser: a first training to a sentence, the keyboard of words, heads and levers, saved figures."""
+"""The app in a browser: from training to a sentence, words, heads and levers by keyboard, saved figures."""
 
 import re
 

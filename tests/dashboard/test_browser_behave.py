@@ -1,4 +1,4 @@
-"""Behave in a browser: a capability is picked by the keyboard, a failing sentence leads to Sentence, axe is content."""
+"""Behave in a browser: select a capability by keyboard, open a failed sentence, no accessibility errors."""
 
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,4 +1,4 @@
-"""Errors of runs unlike most: nothing wrong, one class among the labels, twenty classes, several labels each."""
+"""Errors in a browser for special runs: no errors, one class, twenty classes, multilabel."""
 
 from collections.abc import Sequence
 from pathlib import Path

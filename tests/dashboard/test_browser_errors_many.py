@@ -1,4 +1,4 @@
-"""Errors with a thousand sentences in a real browser: rules that are typed, the list beyond what is sent."""
+"""Errors with a thousand sentences in a browser: typed rules, and rows after the first batch."""
 
 from urllib.parse import parse_qs, urlsplit
 

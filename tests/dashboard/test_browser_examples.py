@@ -1,4 +1,4 @@
-"""Counter-examples in a real browser: kept beside an answer by keyboard, listed for the class, opened, taken out."""
+"""Counter-examples in a browser: saved by keyboard, listed for the class, opened, removed."""
 
 from urllib.parse import parse_qs, quote, urlsplit
 

@@ -1,4 +1,4 @@
-"""The map in a real browser: search, groups and neighbours become the one selection; the layers are read beside it."""
+"""The map in a browser: search, groups and neighbours set the selection; layers are computed next to it."""
 
 import re
 

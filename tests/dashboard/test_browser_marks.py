@@ -1,4 +1,4 @@
-"""The table of marks under a keyboard: walked, ticked, picked and unfolded without a pointer."""
+"""The table of intervals with the keyboard only: move, tick, select and unfold."""
 
 import json
 import shutil

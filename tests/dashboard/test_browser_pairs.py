@@ -1,4 +1,4 @@
-"""Two fields for two texts in a real browser: typed, in the link, and along from page to page."""
+"""Two text fields in a browser: typing, the link, and moving between pages."""
 
 import re
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""A report as a person opens it: a file without a network, in both themes, on paper; and the button that makes it."""
+"""A report as a file in a browser: no network, both themes, print; and the button that creates it."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Korean, Bangla, Arabic and mixed sentences in a real browser: where words stand, and what keeps to its place."""
+"""Korean, Bangla, Arabic and mixed sentences in a browser: positions of words and fixed elements."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""One selection in a real browser: a click sets it beside what was clicked and in the bar, its link brings it back."""
+"""The selection in a browser: a click shows it next to the figure and in the bar, and its link restores it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A researcher's session from end to end: her own table, training, errors, codes, comparison, report."""
+"""A complete session of a researcher: own table, training, errors, codes, comparison, report."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Errors in a real browser: test is compared with training on demand; its words and those of clouds filter."""
+"""Errors in a browser: test compared with training on demand; its words and word clouds set the filter."""
 
 import re
 from urllib.parse import parse_qs, urlsplit

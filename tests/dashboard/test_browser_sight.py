@@ -1,4 +1,4 @@
-"""What a click answers is in the window where it was clicked, and a figure has its place before it is drawn."""
+"""The result of a click is visible in the same window, and figures have their size before drawing."""
 
 import pytest
 from browsing import is_in_window, settle, visit

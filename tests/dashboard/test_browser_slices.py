@@ -1,4 +1,4 @@
-"""Slices, orders and what is nearly wrong in a browser: picked anywhere, kept in the link, beside what was clicked."""
+"""Slices, orders and near errors in a browser: select, store in the link, show next to the figure."""
 
 import pytest
 from browsing import settle, violations, visit

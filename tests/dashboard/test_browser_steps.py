@@ -1,4 +1,4 @@
-"""Steps in a real browser: keys, link, the formula that a cell fills, and what fits on a projector."""
+"""Steps in a browser: keys, link, formula of a selected cell, and fit on a projector."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Tokens in a real browser: a kind of error filters, a typed sentence gets its tags, and axe finds no fault."""
+"""Tokens in a browser: a kind of error sets the filter, a typed sentence gets tags, no accessibility errors."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A training in a real browser: paused, gone on with, left alone by a closed tab, waited for, cancelled."""
+"""Training in a browser: pause, resume, closed tab, waiting, cancel."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Codes on Errors: what the reader is given and reports, the filter's word, draws, the codebook."""
+"""Codes on Errors: data and messages of the reader, filter, samples, codebook."""
 
 import re
 from functools import partial

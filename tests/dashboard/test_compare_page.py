@@ -1,4 +1,4 @@
-"""The page Compare: its finding, its tables, what it says where nothing can be compared."""
+"""The page Compare: finding, tables, and messages if runs cannot be compared."""
 
 import numpy as np
 import pages

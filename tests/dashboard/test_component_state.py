@@ -1,4 +1,4 @@
-"""What components and the page exchange: keys that Streamlit takes, and changes of which none is lost."""
+"""Data between components and the page: valid Streamlit keys, and no lost changes."""
 
 import pytest
 import streamlit as st

@@ -1,4 +1,4 @@
-"""The Data page through the entrance: choosing, looking, bringing a file, and where kept files may lie."""
+"""The Data page: choosing a data set, viewing it, importing a file, and allowed folders."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Data and Performance say, without being asked, in what validation and test differ from training."""
+"""Data and Performance always show how validation and test differ from training."""
 
 import pytest
 from pages import opened, words

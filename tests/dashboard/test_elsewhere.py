@@ -1,4 +1,4 @@
-"""*Evaluate on other data* on Performance: labels matched in a table, measured in a process, shown with warnings."""
+"""*Evaluate on other data* on Performance: match labels, measure in a process, show warnings."""
 
 import dataclasses
 import json

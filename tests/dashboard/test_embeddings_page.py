@@ -1,4 +1,4 @@
-"""The page Embeddings through the entrance, in every state it can meet."""
+"""The page Embeddings in every state."""
 
 import numpy as np
 import pages

@@ -1,4 +1,4 @@
-"""Errors: the list of what a link selects, its filter, and what the page says where there is nothing."""
+"""The page Errors: the list of a selection, its filter, and messages for empty lists."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Every figure from the command line: the names of the pages, whole files, and words where there is none."""
+"""Every figure from the command line: names of pages, complete files, and messages for missing figures."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Runs that came from elsewhere or were meddled with: they break no page, are not trained, and cost nothing twice."""
+"""Copied or edited runs: no page fails, none is trained, and no file is computed twice."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Pages that only read files are there before torch is: what each imports in a server that has just begun."""
+"""Pages that only read files do not import torch: the imports of each page in a new server."""
 
 from pathlib import Path
 

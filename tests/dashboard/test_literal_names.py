@@ -1,4 +1,4 @@
-"""Names of classes with quotes, ampersands, percent signs, line breaks and emoji: drawn as they are."""
+"""Class names with quotes, ampersands, percent signs, line breaks and emoji are drawn literally."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Methods, another sentence and belief on the Sentence page: what the core says, what a model lacks, jobs, a stop."""
+"""Attribution methods, another sentence and belief on Sentence: results of core, missing parts, jobs, stop."""
 
 import pages
 import pytest

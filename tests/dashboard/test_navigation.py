@@ -1,4 +1,4 @@
-"""The menu, the address without a path, and addresses of former versions."""
+"""The menu, the start page, and addresses of earlier versions."""
 
 import json
 import re

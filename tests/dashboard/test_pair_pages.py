@@ -1,4 +1,4 @@
-"""A run on pairs on every page: both texts in sight, two fields to type them in, one link for both."""
+"""A run on pairs on every page: both texts visible, two fields, one link."""
 
 import json
 

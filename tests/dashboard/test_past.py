@@ -1,4 +1,4 @@
-"""What was tried: steps to undo, what belongs to one change, every sentence once, what is cleared."""
+"""The history of a sentence: steps to undo, grouped changes, unique sentences, clearing."""
 
 from dashboard.screens.sentence_history import MOST, PAUSE, EditHistory, TriedSentence
 

@@ -1,4 +1,4 @@
-"""The presenter: a finding with its figure for each page, links that lead nowhere, and talks."""
+"""The presenter: a finding and its figure for each page, broken links, and talks."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Pages that ask a model on runs of a pretrained encoder: none has a line about them."""
+"""Pages with runs of a pretrained encoder; no page has special code for them."""
 
 import shutil
 

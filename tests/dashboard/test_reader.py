@@ -1,4 +1,4 @@
-"""Readings: declared once, kept by a reader's memory, and fresh when a file changes."""
+"""Readings: declared once, cached by a reader, and computed again when a file changes."""
 
 import uuid
 

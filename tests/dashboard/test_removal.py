@@ -1,4 +1,4 @@
-"""Deleting a run from a page: it asks first, and says why where it will not."""
+"""Deleting a run on a page: it asks for confirmation and explains refusals."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The report of a run, a comparison or a coded session: its numbers are those of the record, its texts are texts."""
+"""Reports of a run, a comparison or a coded session: numbers equal the record, texts are escaped."""
 
 import base64
 import dataclasses

@@ -1,4 +1,4 @@
-"""What the server refuses before Streamlit hears of it."""
+"""Requests that the server refuses before Streamlit receives them."""
 
 import asyncio
 import types

@@ -1,4 +1,4 @@
-"""Every page through the entrance, in every state it can meet."""
+"""Every page in every state, opened through the entry page."""
 
 import json
 import os

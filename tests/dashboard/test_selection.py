@@ -1,4 +1,4 @@
-"""The one selection: what clicks come to, what a link restores, and what the bar says and does on every page."""
+"""The selection: result of clicks, restoring by link, and text and actions of the bar on every page."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One line says what is changed inside, in a link, on the command line and in Python: the numbers are the same."""
+"""One line of changes inside the model gives the same numbers in a link, on the command line and in Python."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What would change the answer and how far a negation reaches, on the Sentence page; of three ordered classes too."""
+"""Changes that flip the prediction and the scope of a negation, on Sentence; also for three ordered classes."""
 
 import json
 import re

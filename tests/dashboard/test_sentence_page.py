@@ -1,4 +1,4 @@
-"""The Sentence page through the entrance: changes inside the model, two runs, pins, passages, a mixture, no text."""
+"""The Sentence page: changes inside the model, two runs, pins, passages, a mixture, no text."""
 
 import json
 import re

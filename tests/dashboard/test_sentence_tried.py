@@ -1,4 +1,4 @@
-"""What was tried on the Sentence page: undo, redo, every sentence a click away, cleared, and in no link."""
+"""The history on Sentence: undo, redo, earlier sentences, clearing, and no trace in links."""
 
 import pages
 import pytest

@@ -1,4 +1,4 @@
-"""The dashboard as `sentiscope dashboard` serves it: what it says to browsers, and what the terminal shows."""
+"""The dashboard as `sentiscope dashboard` serves it: HTTP headers and terminal output."""
 
 import asyncio
 import socket

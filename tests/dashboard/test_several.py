@@ -1,4 +1,4 @@
-"""Every page on a run with several labels per text."""
+"""Every page with a multilabel run."""
 
 from pathlib import Path
 

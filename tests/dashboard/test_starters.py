@@ -1,4 +1,4 @@
-"""What a fresh checkout opens: every page and every figure of each starter run, which nothing of it changes."""
+"""A new checkout shows every page and figure of each starter run without changing the files."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Steps as a page: what a link opens, texts that cannot be shown, runs of every kind."""
+"""The page Steps: links, texts that cannot be shown, all kinds of runs."""
 
 import pytest
 from pages import drawn, opened, press, words

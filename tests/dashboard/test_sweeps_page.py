@@ -1,4 +1,4 @@
-"""The page of sweeps: planning one, watching it, what it says when there is none."""
+"""The page Sweeps: planning, watching, and the empty page."""
 
 import shutil
 from functools import partial

@@ -1,4 +1,4 @@
-"""Every page on a run that gives each word a tag."""
+"""Every page with a tagging run."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a long text keeps the Sentence page waiting for: in words, with a stop that keeps the answer, and a way on."""
+"""Long computations on Sentence: a message, a stop button that keeps the prediction, and resuming."""
 
 import pytest
 from pages import drawn, press, sentence

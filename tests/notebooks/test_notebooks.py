@@ -1,4 +1,4 @@
-"""The notebooks that README shows: stored without outputs, and every cell runs."""
+"""The notebooks of README: stored without outputs, and every cell runs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Runs that have been evaluated and never trained: a record and predictions, as a test wants them."""
+"""Evaluated runs without training: a record and predictions for tests."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The dashboard on a free port, and a browser that hears everything a page complains about."""
+"""The dashboard on a free port, and a browser that records all errors of a page."""
 
 import os
 import shutil

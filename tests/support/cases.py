@@ -1,4 +1,4 @@
-"""Cases of one test of which some run in the quick run."""
+"""Cases of one test; only some run in the quick run."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Configurations drawn at random: parts combined as nobody thought of, contradictions put back as a person would."""
+"""Random configurations: parts combined at random, with contradictions repaired."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Records of runs as they are when they are finished, without a training."""
+"""Records of finished runs without training."""
 
 import json
 import shutil

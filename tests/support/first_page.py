@@ -1,4 +1,4 @@
-"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as .ci/run does.
+"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as in .ci/run.
 
 Its page of runs must list them, ask no other host for anything, and leave nothing but its address at the terminal.
 """

@@ -1,4 +1,4 @@
-"""What code imports in an interpreter that has imported nothing before."""
+"""The modules that code imports in a new interpreter."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What a page knows of the errors of a run that was evaluated and never trained."""
+"""The error data of an evaluated run without training, as a page uses it."""
 
 from answering import answering
 

@@ -1,4 +1,4 @@
-"""A run with TF-IDF mixed into its answers, made of two finished runs on the same data without a training."""
+"""A mixture with TF-IDF, made of two finished runs on the same data without training."""
 
 import shutil
 

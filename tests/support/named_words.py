@@ -1,4 +1,4 @@
-"""A made-up task of tagged words: names of people and places in sentences of a few patterns, all invented."""
+"""An invented tagging task: names of people and places in sentences of a few patterns."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A page of the dashboard, opened directly, as a link opens it."""
+"""Open a page of the dashboard directly, like a link does."""
 
 import json
 import time

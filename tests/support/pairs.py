@@ -1,4 +1,4 @@
-"""A task that takes two texts: whether they say alike of different things. One text alone says nothing of it."""
+"""A pair task: do two texts agree? One text alone does not contain the answer."""
 
 import random
 from pathlib import Path

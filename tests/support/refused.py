@@ -1,4 +1,4 @@
-"""What the system refuses: put in the place of a function that writes or reads."""
+"""Errors of the operating system, raised instead of calling a function that writes or reads."""
 
 import errno
 import os

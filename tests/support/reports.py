@@ -1,4 +1,4 @@
-"""A report as a test reads it: what is packed in it, as a browser unpacks it."""
+"""A report for tests: its packed data, unpacked as in a browser."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Answers that are the same but for the rounding of float32."""
+"""Comparison of results up to float32 rounding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass

@@ -1,4 +1,4 @@
-"""How many cases a test draws at random: some in the quick run, all in the slow one."""
+"""The number of random cases of a test: few in the quick run, all in the slow one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Made-up texts with several labels each: `warm`, `loud` and `late` occur in the words; no real text."""
+"""Invented multilabel texts: `warm`, `loud` and `late` occur in the words."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A tokenizer that asks two lexicons: the one it has, and another one that says something else."""
+"""A tokenizer with two lexicons: its own, and one with other values."""
 
 from core.text.lexicon import Lexicon
 from core.text.tokenizer import Tokenizer

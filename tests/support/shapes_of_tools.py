@@ -1,4 +1,4 @@
-"""Labelled texts in the shapes in which tools write them, in our own words, and what is to be read of each."""
+"""Labelled texts in the formats of common tools, with the expected result of each."""
 
 import gzip
 import io

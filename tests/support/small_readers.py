@@ -1,4 +1,4 @@
-"""Small models that lend themselves to explaining, as trained or with something changed inside."""
+"""Small models for explanations, as trained or with changes inside."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Small models of every preset with a tokenizer, as a run lends them to whoever explains its answers."""
+"""Small models of every preset with a tokenizer, as a run provides them for explanations."""
 
 import dataclasses
 

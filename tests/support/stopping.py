@@ -1,4 +1,4 @@
-"""A training that is asked to stop, and what it has to come to when it goes on."""
+"""A training that is stopped, and its required result after it is resumed."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The structures of presets: presets that differ in sizes only share one, so a property is tested on one of them."""
+"""The structures of presets: presets that differ only in size share one, so tests need only one of them."""
 
 import dataclasses
 from collections.abc import Iterator

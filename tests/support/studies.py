@@ -1,4 +1,4 @@
-"""Studies that draw data again and again: equally good models, and which counts agree with a rate."""
+"""Repeated random experiments: equally good models, and counts that agree with a rate."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pretrained encoders of every family, tiny and drawn at random, saved as their authors publish theirs."""
+"""Pretrained encoders of every family, tiny and with random weights, saved in the published formats."""
 
 import json
 from pathlib import Path

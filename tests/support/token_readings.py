@@ -1,4 +1,4 @@
-"""Readings by small models of every kind, with what they know of each token."""
+"""Token values from small models of every kind."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""Models whose answers are a known sum over words: a text's log-odds of `good` are the weights of its words."""
+"""Models whose result is a known sum over words: the log-odds of `good` are the sum of the word weights."""
 
 import types
 

@@ -1,4 +1,4 @@
-"""Small runs that several rooms ask: what they learn from, and how they are trained."""
+"""Small trained runs that tests of several rooms use."""
 
 import shutil
 from pathlib import Path

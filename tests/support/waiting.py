@@ -1,4 +1,4 @@
-"""Waiting for other processes and threads, and asking a training to stop."""
+"""Wait for other processes and threads, and request that a training stops."""
 
 import contextlib
 import subprocess

@@ -1,4 +1,4 @@
-"""`sentiscope` as a person calls it, in this process."""
+"""Call `sentiscope` as a user does, in this process."""
 
 import contextlib
 import io

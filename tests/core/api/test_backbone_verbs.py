@@ -1,4 +1,4 @@
-"""Every verb that asks a run, of a run on a tiny encoder: none has a line about backbones."""
+"""Every command on a run with a tiny pretrained encoder; no command has special code for backbones."""
 
 import inspect
 from math import exp, log

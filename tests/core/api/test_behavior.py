@@ -1,4 +1,4 @@
-"""`sentiscope behave`: a table by capability and run, JSON, and refusals."""
+"""`sentiscope behave`: table by capability and run, JSON, and errors."""
 
 import pytest
 

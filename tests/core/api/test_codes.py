@@ -1,4 +1,4 @@
-"""`sentiscope codes …` and `run.codes`: the same answers, tables, files and refusals."""
+"""`sentiscope codes …` and `run.codes`: same results, tables, files and errors."""
 
 import shutil
 

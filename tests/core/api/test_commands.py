@@ -1,4 +1,4 @@
-"""Every verb of the command line: its JSON, its exit code, its words when something is wrong."""
+"""Every command: its JSON, exit codes and error messages."""
 
 import functools
 import io

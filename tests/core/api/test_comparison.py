@@ -1,4 +1,4 @@
-"""`sentiscope compare`: its JSON, its words, its refusals."""
+"""`sentiscope compare`: JSON, text and errors."""
 
 import pytest
 

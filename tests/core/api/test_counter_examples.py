@@ -1,4 +1,4 @@
-"""`sentiscope counter-examples …`, and a training that takes them along and is judged without them."""
+"""`sentiscope counter-examples …`, and training with counter-examples, evaluated without them."""
 
 import json
 from pathlib import Path

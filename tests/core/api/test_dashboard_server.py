@@ -1,4 +1,4 @@
-"""Who may reach the server, and that it ends with the command."""
+"""Access to the server, and its end together with the command."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and what is said where there is nothing."""
+"""`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and messages for missing data."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and refusals."""
+"""`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and errors."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What a notebook shows of runs and sentences: facts, numbers, one map; nothing that was typed is executed."""
+"""What a notebook shows of runs and sentences: facts, numbers and one map; text is never executed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""One name for one thing on all commands: an option that is not in this table is a new word that people must learn."""
+"""All commands use the same option names; this table lists all allowed options."""
 
 import pytest
 from every_command import COMMANDS

@@ -1,4 +1,4 @@
-"""The second text on the command line, in Python and in a file; refused where there is none, and where none is read."""
+"""The second text on the command line, in Python and in a file; errors if it is missing or not expected."""
 
 import csv
 

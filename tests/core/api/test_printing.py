@@ -1,4 +1,4 @@
-"""What the terminal shows is what stands in the data: no emoji codes, no markup, no control characters."""
+"""The terminal shows data literally: no emoji codes, no markup, no control characters."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""`import sentiscope`: core's own objects under a name that a person knows, from any folder."""
+"""`import sentiscope`: the public names for objects of core, from any folder."""
 
 import inspect
 import subprocess

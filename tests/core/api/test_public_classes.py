@@ -1,4 +1,4 @@
-"""A run and a sentence as objects: the same as the verbs say, and errors that help."""
+"""Runs and sentences as objects: same results as the commands, and helpful errors."""
 
 import re
 

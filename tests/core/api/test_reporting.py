@@ -1,4 +1,4 @@
-"""`sentiscope report`: the file, what is said of it, and refusals with 2."""
+"""`sentiscope report`: the file, the message, and errors with exit code 2."""
 
 import json
 

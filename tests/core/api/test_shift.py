@@ -1,4 +1,4 @@
-"""`sentiscope shift`: found once and kept, refused in words."""
+"""`sentiscope shift`: computed once and stored; error messages."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`sentiscope sweep` and `sentiscope sweeps`, with processes that really train."""
+"""`sentiscope sweep` and `sentiscope sweeps`, with processes that train models."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The doctor says what is here; what needs attention comes with what to do, and with exit code 1."""
+"""The system check lists the parts of the installation; problems come with a fix and exit code 1."""
 
 import importlib.metadata
 import json

@@ -1,4 +1,4 @@
-"""The parts of a model as levers: which there are, what each says, where a slider stands."""
+"""The parts of a model as levers: list, labels and slider positions."""
 
 from dataclasses import replace
 from types import SimpleNamespace

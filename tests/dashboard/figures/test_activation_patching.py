@@ -1,4 +1,4 @@
-"""The inside of another sentence: every place by layer, its colours, what is said, what is missing."""
+"""Activation patching from another sentence: each position by layer, colours, text, missing values."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Methods side by side: scales of columns, ink without a side, pairs, most read against most needed."""
+"""Attribution methods in columns: scales, neutral colours, pairs, most attended against most needed words."""
 
 from dataclasses import replace
 from types import SimpleNamespace

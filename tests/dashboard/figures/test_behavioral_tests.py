@@ -1,4 +1,4 @@
-"""Failure rates by capability, what is said of them, and the cases that a run does not pass."""
+"""Failure rates by capability, their text, and the failed cases of a run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calibration, and what mistakes cost at every threshold."""
+"""Calibration, and the cost of errors at every threshold."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Two readings beside each other: which word stands for which, and what differs by how much."""
+"""Two sentences side by side: aligned words and the size of differences."""
 
 import math
 

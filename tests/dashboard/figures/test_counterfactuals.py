@@ -1,4 +1,4 @@
-"""The smallest changes that flip an answer, and counter-examples that were saved."""
+"""The smallest changes that flip a prediction, and saved counter-examples."""
 
 import dataclasses
 from itertools import repeat

@@ -1,4 +1,4 @@
-"""Likely label errors, and how a split differs from training."""
+"""Likely label errors, and differences between a split and training."""
 
 import json
 from dataclasses import dataclass

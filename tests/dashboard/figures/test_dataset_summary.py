@@ -1,4 +1,4 @@
-"""The figures of the Data page, by the values they draw."""
+"""The values that the figures of the Data page draw."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Answers at a threshold: counts, curves, matrices and phenomena, by hand and by scikit-learn."""
+"""Predictions at a threshold: counts, curves, matrices and phenomena, by hand and by scikit-learn."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""How data and numbers are written on a page."""
+"""Data and numbers as a page writes them."""
 
 from pathlib import Path
 

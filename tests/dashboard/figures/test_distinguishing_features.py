@@ -1,4 +1,4 @@
-"""Words, columns and tags that a selection has more often than the rest."""
+"""Words, columns and tags that are more frequent in a selection than in the rest."""
 
 import re
 from types import SimpleNamespace

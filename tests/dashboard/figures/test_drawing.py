@@ -1,4 +1,4 @@
-"""What a figure is drawn as: a chart, a table, a component; each as markup that asks nobody."""
+"""Ways to draw a figure (chart, table, component), each as markup without network requests."""
 
 import json
 import re

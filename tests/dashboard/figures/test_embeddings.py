@@ -1,4 +1,4 @@
-"""What a split's points are, how they are coloured, what the map is worth."""
+"""The points of a split, their colours, and the quality of the map."""
 
 import numpy as np
 import pandas as pd

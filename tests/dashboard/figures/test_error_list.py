@@ -1,4 +1,4 @@
-"""The list and the reader: which rows are sent, what is read of each, what stands there without any."""
+"""The list and the reader: rows that are sent, their details, and empty lists."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Error rates by tag, slices that were found, and the steps that the numbers bear out."""
+"""Error rates by tag, found slices, and next steps that the numbers support."""
 
 import numpy as np
 import pandas as pd

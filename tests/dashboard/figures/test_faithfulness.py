@@ -1,4 +1,4 @@
-"""Can I trust this explanation: verdicts and numbers as they were measured, in words, curves and tables."""
+"""Faithfulness of explanations: measured verdicts and numbers, as text, curves and tables."""
 
 import pytest
 from finished import run

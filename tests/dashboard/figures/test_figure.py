@@ -1,4 +1,4 @@
-"""A declaration: its names, its words, its options."""
+"""A figure declaration: names, text and options."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The filter as a sentence: its words, what a choice makes of the rules, what no word says."""
+"""The filter as a sentence: its words, the effect of choices on rules, and rules without a word."""
 
 import numpy as np
 import pytest

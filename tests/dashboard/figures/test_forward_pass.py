@@ -1,4 +1,4 @@
-"""The stages as they are drawn: formulas, the part of the matrices that fits, numbers in the formula, tables."""
+"""The drawn steps: formulas, the visible part of matrices, numbers in formulas, tables."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The table of marks: its axis, its upright lines, and its one drawing."""
+"""The table of intervals: axis, reference lines and drawing."""
 
 import json
 import re

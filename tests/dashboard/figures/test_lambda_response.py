@@ -1,4 +1,4 @@
-"""λ as curves: what is drawn is what the core measured, with its marks, in words and as a table."""
+"""Curves over λ: measured values with marks, as text and as a table."""
 
 import pytest
 

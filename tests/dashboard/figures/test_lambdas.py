@@ -1,4 +1,4 @@
-"""Which runs belong together, and our final values next to the paper's."""
+"""Groups of runs, and final λ values compared with the paper."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs by data set, best first: what is one board, one row, and what is said of the order."""
+"""Runs by data set, best first: boards, rows, and text about the order."""
 
 import dataclasses
 import re

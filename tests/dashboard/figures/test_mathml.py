@@ -1,4 +1,4 @@
-"""Formulas as MathML: what ours use is known, all else is refused."""
+"""Formulas as MathML: known commands are converted, unknown commands raise errors."""
 
 import dataclasses
 from xml.etree import ElementTree

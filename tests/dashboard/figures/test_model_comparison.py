@@ -1,4 +1,4 @@
-"""Figures of several runs: what is drawn of them, and what is said."""
+"""Figures of several runs: drawing and text."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A model drawn: every part and term stands there, in order, whole and in both themes."""
+"""The diagram of a model: every part and term, in order, complete, in both themes."""
 
 from itertools import pairwise
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""Several labels per text on the pages: counted by hand and by scikit-learn."""
+"""Multilabel results on the pages, compared with counts by hand and by scikit-learn."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Every declared figure stands somewhere: on its page, in exports, under a name of its own."""
+"""Every declared figure has a page, an export and a unique name."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What a run has reached, as the pages show it."""
+"""The results of a run as the pages show them."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What the page says of one text: rows of maps, words about differences, tables."""
+"""The attention maps of one text: rows, text about differences, tables."""
 
 import dataclasses
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Panels that are drawn in one go: those of Plotly, cells that are picked, titles, what is refused."""
+"""Panels drawn at once: equal to Plotly's, selectable cells, titles, errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A sweep in words, and its command line as one that means the same plan."""
+"""A sweep as text, and as a command line with the same plan."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""The colours: one set in two places, readable, and with zero on the page."""
+"""Colours: equal in Python and CSS, readable, and with zero in the colour of the page."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the page of tagged words shows: sentences that the filter finds, types, errors by kind, a typed sentence."""
+"""The page Tokens: filtered sentences, types, errors by kind, a typed sentence."""
 
 from types import SimpleNamespace
 

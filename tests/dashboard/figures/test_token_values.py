@@ -1,4 +1,4 @@
-"""What a model knows of each token and its other learned numbers, as rows, tables and cells."""
+"""Values of each token and other learned numbers, as rows, tables and cells."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A history as curves."""
+"""The training history as curves."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A training that is put together: its parts, its size, its time and its command line."""
+"""A planned training: its parts, size, time and command line."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""The words of a text with their push: what is said, in which colour, in which table."""
+"""The words of a text with their attributions: text, colours, table."""
 
 from dataclasses import replace
 from types import SimpleNamespace

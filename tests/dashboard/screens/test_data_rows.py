@@ -1,4 +1,4 @@
-"""Labels of a person's own file: what the table says becomes data.rename and data.order."""
+"""Labels of a user's file: the table sets data.rename and data.order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page Lambdas through the entrance, in every state it can meet."""
+"""The page Lambdas in every state."""
 
 import json
 import re

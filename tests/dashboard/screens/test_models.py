@@ -1,4 +1,4 @@
-"""The page of models: found, shown whole, compared, trained."""
+"""The page Models: search, details, comparison, training."""
 
 from functools import partial
 

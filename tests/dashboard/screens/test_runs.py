@@ -1,4 +1,4 @@
-"""Runs: every state of its tables, the order in the link, the way to Compare."""
+"""The page Runs: every state of its tables, the order in the link, the link to Compare."""
 
 import json
 

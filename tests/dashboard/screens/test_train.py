@@ -1,4 +1,4 @@
-"""Train: presets by paper, and a model of one's own put together from its parts."""
+"""The page Train: presets by paper, and custom models."""
 
 import json
 import shlex

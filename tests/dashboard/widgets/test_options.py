@@ -1,4 +1,4 @@
-"""Options as widgets: the labels of buttons are markdown, so names that it would take for marks stand in a menu."""
+"""Options as widgets: button labels are Markdown, so names with Markdown characters use a menu."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
