@@ -22,15 +22,15 @@ FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 So does COLUMNS, which a terminal or a CI sets: how wide a table is printed.
 """
 WORKERS = 4
-"""Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
+"""Each worker imports torch and Streamlit and uses 1 GB: more workers cost more than they save."""
 GARBAGE = 50_000, 20, 100
-"""Objects that are new, and rounds, before Python looks for circles among them: a sixth of the time went there."""
+"""New objects and rounds before Python's garbage collector runs; it took 1/6 of the time."""
 SESSION = pytest.StashKey[Path]()
 EMPTY = pytest.StashKey[list[Path]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The session has a machine too: what it collects imports there, and its fixtures work there."""
+    """Give the session an isolated machine too, for imports during collection and for session fixtures."""
     gc.set_threshold(*GARBAGE)
     settings.register_profile("ours", deadline=None)  # the time of a case depends on the load of the machine
     settings.load_profile("ours")
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end: nobody needs to look through it again."""
+    """Exclude imported and collected objects from garbage collection; they live to the end."""
     gc.collect()
     gc.freeze()
     _one_thread()  # session fixtures run before the first test
@@ -95,7 +95,7 @@ def machine(pytestconfig: pytest.Config) -> Iterator[Path]:
 
 
 def _one_thread() -> None:
-    """A training run of an earlier test has set how many threads torch takes: the tests themselves share the cores."""
+    """Reset the number of torch threads, which a training run of an earlier test may have set."""
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
 
@@ -111,7 +111,7 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def _everything(config: pytest.Config) -> bool:
-    """Whether nobody asked for a room or a file."""
+    """Whether the call names no room and no file."""
     here = Path(__file__).resolve().parent
     return any(Path(argument).resolve() in (here, here.parent) for argument in config.args)
 

@@ -63,7 +63,7 @@ def test_subprocess_of_a_test_uses_the_test_folders(machine):
 
 @pytest.fixture
 def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
-    """The variables of a machine on which every folder that could be looked into holds something wrong."""
+    """Environment variables of a machine with wrong content in every searched folder."""
     home = tmp_path / "home"
     for cache in (home / ".cache" / "sentiscope", tmp_path / "cache"):
         with monkeypatch.context() as patch:
@@ -79,7 +79,7 @@ def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_polluted_environment_changes_nothing(poisoned):
-    """All tests above, in a session of pytest that is started there."""
+    """Run all tests above in a new pytest session on that machine."""
     options = ["-q", "-m", "", "-p", "no:cacheprovider", "-k", "not polluted_environment"]
     command = [sys.executable, "-m", "pytest", *options, __file__]
     done = subprocess.run(command, env=poisoned, cwd=poisoned["HOME"], capture_output=True, text=True, check=False)

@@ -15,7 +15,7 @@ QUICK = USUAL[USUAL.index("-m") + 1]
 
 @pytest.fixture
 def workers(pytestconfig, monkeypatch):
-    """workers(places, marks) → the processes that `pytest PLACES -m MARKS` has on a machine of two cores."""
+    """workers(places, marks) → the number of processes of `pytest PLACES -m MARKS` on a machine with two cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
 
     def count(places: list[Path], marks: str) -> int:

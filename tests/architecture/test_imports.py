@@ -42,13 +42,13 @@ def modules(folder: str) -> list[Path]:
 
 @cache
 def nodes(text: str) -> list[ast.AST]:
-    """The imports and calls of a source, parsed once for all that look at it; half a million others are not kept."""
+    """The imports and calls of a source, parsed once; the other half million nodes are dropped."""
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
 @cache
 def imports(path: Path) -> set[str]:
-    """Every module that a file names in an import, wherever it stands."""
+    """Every module imported by a file, at any position."""
     found: set[str] = set()
     for node in nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
@@ -68,7 +68,7 @@ FILES = {dotted(path): path.read_text(encoding="utf-8") for path in (*modules("c
 
 
 def imported_files(text: str) -> set[str]:
-    """The files of ours that a source imports, inside functions and for its types too."""
+    """The project's files that a source imports, also inside functions and for type checking."""
     found: set[str] = set()
     for node in nodes(text):
         if isinstance(node, ast.Import):
@@ -81,7 +81,7 @@ def imported_files(text: str) -> set[str]:
 
 
 def circle(arrows: dict[str, set[str]]) -> list[str]:
-    """Files that import each other round in a circle, the first one again at the end; empty where none do."""
+    """Files that form an import cycle, with the first one again at the end; empty without a cycle."""
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
@@ -137,7 +137,7 @@ def test_only_one_package_caches_and_one_file_names_session_keys():
 
 
 def test_pages_are_left_through_one_function():
-    """Streamlit's own raises where a widget of the page is bound to the URL, which the run's picker always is."""
+    """Streamlit's own method raises an error for widgets bound to the URL, such as the picker of runs."""
     for path in modules("dashboard"):
         assert "st.switch_page(" not in path.read_text(encoding="utf-8") or path.name == "state.py", path
 
@@ -178,7 +178,7 @@ WITHOUT = {
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, set[str]]:
-    """The modules that are there after each of these."""
+    """The modules loaded after each code."""
     return modules_after({name: code for name, (code, _) in WITHOUT.items()})
 
 
@@ -210,7 +210,7 @@ def test_private_names_stay_in_their_file():
 
 
 def test_pages_draw_only_declared_figures():
-    """Small pictures in tables and in text are no figures; everything of Plotly's goes through `show`."""
+    """Small pictures in tables and text are no figures; all Plotly figures are drawn by `show`."""
     for path in modules("dashboard"):
         calls = {node.func.attr for node in nodes(path.read_text(encoding="utf-8")) if is_method(node)}
         assert "plotly_chart" not in calls or path.name == "figure.py", path

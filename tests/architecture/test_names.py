@@ -41,7 +41,7 @@ FIXED = {
     "core/api/public_classes.py": {"figure", "sentence", "runs"},  # for notebooks
 }
 LIBRARIES = {"backward", "zero_grad", "_repr_html_", "_should_skip_dynamo"}
-"""Names by which a library calls us."""
+"""Names of methods called by libraries."""
 API = {function for _, _, function in (each.partition(":") for each in api.VERBS.values())}
 API |= {function for functions in api.PYTHON.values() for function in functions}
 """Commands and what is for Python alone: words that people type."""

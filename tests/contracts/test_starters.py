@@ -20,9 +20,9 @@ from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}
-"""Have learned from the built-in corpus and nothing else."""
+"""Starter runs trained only on the built-in corpus."""
 ENGLISH = {"vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16"}
-"""Begin with an encoder of ours that has read much more."""
+"""Starter runs with an encoder pretrained on much more text."""
 STARTERS = ALONE | ENGLISH
 MEGABYTES = 41
 STORE = RunStore(TRAINED)
@@ -70,7 +70,7 @@ def test_starter_weights_reproduce_its_predictions(run):
 
 @pytest.fixture(scope="module")
 def tested() -> list[str]:
-    """The texts of the built-in corpus that test."""
+    """The test texts of the built-in corpus."""
     return generate_corpus(2)["test"]["text"].tolist()
 
 

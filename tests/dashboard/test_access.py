@@ -38,7 +38,7 @@ def test_typed_setting_cannot_name_files_of_the_server(monkeypatch, typed):
 
 
 def test_visitors_can_name_only_listed_backbones(monkeypatch, tmp_path):
-    """The same folder may be typed by whoever sits at the machine; one in the folder of backbones has a name."""
+    """A local user may type any folder; a folder among the backbones has a name."""
     for folder in (tmp_path / "own" / "bert", tmp_path / "private"):
         folder.mkdir(parents=True)
         (folder / "config.json").write_text("{}")

@@ -36,7 +36,7 @@ marks of its own."""
 
 
 def walked(page) -> Iterator[str]:
-    """Walk through all pages of the navigation, so that a new page is checked as well; the path of each."""
+    """Visit all pages of the navigation, so that new pages are checked too; yields the path of each."""
     entries = page.get_by_test_id("stSidebarNavLink")
     entries.first.wait_for()
     paths = [(entry.get_attribute("href") or "").rsplit("/", 1)[-1] for entry in entries.all()]
@@ -50,7 +50,7 @@ def walked(page) -> Iterator[str]:
 
 
 def list_faults(page, complaints, rules=()) -> list[str]:
-    """List what is wrong with the open page as it looks now."""
+    """List accessibility errors of the open page as it looks now."""
     found = [*violations(page, rules), *complaints, *page.get_by_test_id("stException").all_inner_texts()]
     found += ["too wide"] * is_too_wide(page)
     complaints.clear()
@@ -67,7 +67,7 @@ def test_pages_of_a_finished_run_have_no_serious_faults(browser, server):
 
 
 def test_pages_without_a_run_have_no_serious_faults(browser, empty_server):
-    """These say little: half of them are shown light and wide, half dark and narrow."""
+    """Pages with little content: half are checked light and wide, half dark and narrow."""
     page, complaints = visit(browser, empty_server)
     open_page(page, empty_server)
     for number, path in enumerate(walked(page)):

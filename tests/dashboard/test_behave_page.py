@@ -24,7 +24,7 @@ tests:
 
 @pytest.fixture
 def page(app, runs):
-    """page(**parameters): of a small suite that was uploaded, as a link shows it."""
+    """page(**parameters): the page with an uploaded small suite, as a link shows it."""
     kept = uploads.keep_file(runs / ".data", "films.yaml", SUITE)
     return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 

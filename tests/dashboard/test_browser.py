@@ -13,7 +13,7 @@ ENDS = """() => {
     const text = field.getBoundingClientRect().right - parseFloat(getComputedStyle(field).paddingRight);
     return [text, counter.getBoundingClientRect().left];
 }"""
-"""Where the text of the sentence's field ends at the latest, and where its counter begins."""
+"""The end of the text in the sentence field, and the start of its counter."""
 
 
 def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, table):
@@ -105,7 +105,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
 
 
 def move_levers(page: Page, browser: Browser, server: str) -> None:
-    """Move a slider and silence a head by keys; the link of the answer restores it for another visitor."""
+    """Move a slider and disable a head by keyboard; the link restores both for another visitor."""
     slider = page.get_by_role("slider", name="λ₁").first
     slider.focus()
     for _ in range(8):
@@ -135,7 +135,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
 
 
 def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(browser, server):
-    """A text so long, and read to its end, that the search takes long."""
+    """A very long text makes the search slow."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
     look = page.get_by_role("button", name="Find the smallest change")

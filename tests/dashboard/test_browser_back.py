@@ -12,7 +12,7 @@ PAGES = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Lambdas")
 
 
 def at(page: Page, title: str) -> None:
-    """Wait until the page of this title stands still."""
+    """Wait until the page with this title is settled."""
     expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
     settle(page)
 

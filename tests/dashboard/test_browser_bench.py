@@ -38,11 +38,11 @@ def test_open_bench_sections_have_no_serious_accessibility_faults(browser, serve
 FOCUSED = (
     "(e => { while (e.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; })(document.activeElement)"
 )
-"""Within our components too."""
+"""The focused element, also inside components."""
 
 
 def tab_to(page: Page, what: str, most: int = 60) -> None:
-    """Press Tab until what is focused matches a selector."""
+    """Press Tab until the focused element matches a selector."""
     for _ in range(most):
         page.keyboard.press("Tab")
         if page.evaluate(f"what => ({FOCUSED}).matches(what)", what):

@@ -24,7 +24,7 @@ PLACE = ".reader .pane .top b"
 
 @pytest.fixture
 def codes(library) -> Codes:
-    """A codebook of two, and nothing coded."""
+    """A codebook with two codes, and no coded sentences."""
     found = Codes(library.folder, "built-in")
     for name in ("irony", "label"):
         found.add_code(name)
@@ -99,7 +99,7 @@ def test_coding_session_works_with_keys_alone(browser, server, codes):
 
 
 def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[str]]:
-    """Errors in a browser of its own, under a name or under none, with the keys at the list."""
+    """Errors in a separate browser, with or without a coder's name, with the focus on the list."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
@@ -112,7 +112,7 @@ def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[st
 
 
 def call(page: Page, name: str) -> None:
-    """Give a name, and wait until the page has it."""
+    """Enter a name, and wait until the page has it."""
     author = page.get_by_role("textbox", name="Author", exact=True)
     author.fill(name)
     author.press("Enter")
@@ -120,7 +120,7 @@ def call(page: Page, name: str) -> None:
 
 
 def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
-    """Codes and notes of all rows that have any."""
+    """Codes and notes of all rows with any."""
     found = codes.read_annotations()
     return [*found.given.values()], [*found.notes.values()]
 
@@ -132,7 +132,7 @@ MOUNT = """at => {
   const setStateValue = (name, value) => { if (name === "coded") window.rows = Object.values(value.rows); };
   window.left = draw({ data: { ...window.given, at }, parentElement, setStateValue, setTriggerValue: () => {} });
 }"""
-"""Draw the reader anew at a row, as a page does that puts a new component in the place of the old one."""
+"""Draw the reader again at a row, like a page that replaces the component."""
 GONE = "() => { document.body.replaceChildren(); left(); }"
 
 

@@ -18,7 +18,7 @@ def opened(page: Page, address: str) -> None:
 
 
 def place(page: Page) -> str:
-    """Which sentence is read: `2 of 16`."""
+    """The position in the reader: `2 of 16`."""
     return page.locator(".reader .top b").first.inner_text()
 
 

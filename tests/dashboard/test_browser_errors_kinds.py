@@ -36,7 +36,7 @@ def folder(at: Path, name: str, labels: Sequence[str], wrong: float, only: str =
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with a run of each kind."""
+    """The app with a run of each kind."""
     at, sets = tmp_path_factory.mktemp("kinds"), ["late", "late;loud", "loud", "warm", "late;warm"]
     for name, labels, wrong, only in (
         ("none-wrong", ["bad", "good"], 0.0, ""),
@@ -57,7 +57,7 @@ def opened(page: Page, address: str) -> None:
 
 
 def sound(page: Page, complaints: list[str]) -> None:
-    """Nothing grave to axe, nothing beyond the page, no complaint of the browser, no traceback."""
+    """No serious accessibility errors, no overflow, no browser errors, no traceback."""
     assert violations(page) == [] and not is_too_wide(page)
     assert page.locator("[data-testid=stException]").count() == 0
     assert complaints == []

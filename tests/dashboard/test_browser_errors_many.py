@@ -14,7 +14,7 @@ ROWS = 1000
 
 @pytest.fixture(scope="module")
 def address(library, server) -> str:
-    """The app, with a run of a thousand sentences; what is good and said to be bad speaks of rain."""
+    """The app with a run of 1000 sentences; positive texts predicted as negative mention rain."""
     each = np.arange(ROWS)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
@@ -81,7 +81,7 @@ def test_arriving_tags_keep_open_menus_and_the_focus(browser, address):
 
 
 def at(page: Page) -> str:
-    """Which sentence is read."""
+    """The sentence in the reader."""
     return page.locator(".reader .top b").first.inner_text()
 
 

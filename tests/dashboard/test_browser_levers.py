@@ -20,12 +20,12 @@ def opened(page: Page, address: str, link: str) -> None:
 
 FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential", "ndt-01-n3")
 THREE = ("lexical-last", "differential", "ndt-01-n3")
-"""Those of three layers."""
+"""The levers of three layers."""
 EDITED = ("ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "sentiformer&edit=g3.2:0.3")
 
 
 def fit(page: Page, name: str) -> None:
-    """The board of three layers ends above the lower edge, its rows are neither too low nor too high."""
+    """The board of three layers ends inside the window, with rows of a readable height."""
     bottom, row = page.locator(".levers").evaluate(HEIGHTS)
     assert bottom <= 720 and 24 <= row <= 37, name
 

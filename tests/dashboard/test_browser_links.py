@@ -11,11 +11,11 @@ from core.config import compose
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
-"""Around everything, in shares of the plot."""
+"""A lasso around all points, in fractions of the plot."""
 
 
 def first_row(page: Page, name: str, rows: int = 0) -> None:
-    """Choose a row of a table by its box, which is painted and has no element of its own."""
+    """Choose a table row by its checkbox, which is painted on a canvas and has no element."""
     table = page.get_by_role("figure", name=name).or_(page.locator(f"[aria-label='{name}']")).first
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
@@ -40,12 +40,12 @@ def draw(page: Page) -> None:
 
 
 def outlines(page: Page) -> int:
-    """Shapes that a selection has left on the map."""
+    """Shapes of a selection on the map."""
     return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
 
 
 def read_on_the_sentence_page(page: Page) -> str:
-    """The text that the Sentence page shows, which must be in its link too."""
+    """The text on the Sentence page, which must also be in the link."""
     page.wait_for_url(re.compile(r"/sentence\?"))
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     expect(field).to_be_visible()

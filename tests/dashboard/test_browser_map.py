@@ -12,7 +12,7 @@ RUN = "run=starter-ndt-pm1-n2"
 
 
 def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
-    """The page of a link once it stands, and what it complains about."""
+    """The page of a link once it is settled, and its errors."""
     page, complaints = visit(browser, base, theme, width)
     page.goto(f"{base}/embeddings?{RUN}&{link}")
     expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
@@ -21,7 +21,7 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
 
 
 def bar(page: Page):
-    """What is selected, as the bar says it."""
+    """The selection as the bar shows it."""
     return page.locator(".st-key-selected .s-now")
 
 

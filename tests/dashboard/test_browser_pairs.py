@@ -25,7 +25,7 @@ def address(library, server, tmp_path_factory) -> str:
 
 
 def fields(page: Page, first: str, second: str) -> None:
-    """What both fields hold, as soon as they do."""
+    """The contents of both fields, once they are filled."""
     expect(page.get_by_role("textbox", name="First text", exact=True)).to_have_value(first)
     expect(page.get_by_role("textbox", name="Second text", exact=True)).to_have_value(second)
 

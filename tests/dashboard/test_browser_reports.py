@@ -73,7 +73,7 @@ def starter(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
-    """The report of a run on texts, columns and classes that would do harm as markup or in a spreadsheet."""
+    """The report of a run whose texts, columns and classes would do harm as markup or in a spreadsheet."""
     folder = tmp_path_factory.mktemp("nasty")
     store, labels = RunStore(folder / "runs"), np.arange(2 * len(NASTY)) % 2
     rows = texts(labels, **{"=own": [*NASTY, *NASTY]})

@@ -20,7 +20,7 @@ TEXTS = (ARABIC, BANGLA, KOREAN, MIXED, "감사합니다" * 40, "https://example
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with a tiny run on sentences of these scripts, each in two ways."""
+    """The app with a tiny run on sentences in these scripts, each in two variants."""
     folder = tmp_path_factory.mktemp("scripts")
     rows = [
         (f"{text} {'좋다 ভালো جيد' if row % 2 else '나쁘다 খারাপ سيئ'} {row}", row % 2)
@@ -53,7 +53,7 @@ def lefts(page: Page) -> list[tuple[str, float, float]]:
 
 
 def overflow(page: Page) -> float:
-    """How far anything that people wrote stands out of the page, in pixels."""
+    """Pixels by which user text extends beyond the page."""
     written = ".words li, .words .cause, .reader .words li, .reader .list li, .s-toks b, .s-now"
     rights = "all => all.map((each) => each.getBoundingClientRect().right - document.documentElement.clientWidth)"
     return max([0.0, *page.locator(written).evaluate_all(rights)])

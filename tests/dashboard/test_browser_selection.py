@@ -12,7 +12,7 @@ SENTENCES = "[aria-label^='Selected sentences']"
 
 
 def bar(page: Page):
-    """What is selected, as the bar says it."""
+    """The selection as the bar shows it."""
     return page.locator(".st-key-selected .s-now")
 
 
@@ -22,7 +22,7 @@ def click_cell(page: Page) -> None:
 
 
 def shown(page: Page) -> str:
-    """What the bar says, once it says something."""
+    """The text of the bar, once there is any."""
     expect(bar(page)).to_be_visible()
     settle(page)
     return bar(page).inner_text()
@@ -58,7 +58,7 @@ def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browse
 
 
 def go_along(page: Page) -> None:
-    """The selection is there on every page, and its sentence is read."""
+    """The selection appears on every page, and its sentence opens."""
     said = shown(page)
     page.get_by_role("link", name="Steps", exact=True).click()
     page.wait_for_url(re.compile(r"/steps\?.*select="))

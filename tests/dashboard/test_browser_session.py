@@ -17,7 +17,7 @@ SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size":
 
 
 def own_table() -> bytes:
-    """Three hundred sentences with ids, sources and dates; what comes by phone is labelled at random."""
+    """300 sentences with ids, sources and dates; rows with source `phone` have random labels."""
     draw = random.Random(0)
     good, bad = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
     nouns = ("plot", "cast", "score", "ending", "set")
@@ -33,7 +33,7 @@ def own_table() -> bytes:
 
 
 def train(page: Page) -> None:
-    """From the page Train as it stands to a finished run `mine`."""
+    """From the open page Train to a finished run `mine`."""
     page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     for field, value in {"Name of the run": "mine", **SMALL}.items():
@@ -48,7 +48,7 @@ def train(page: Page) -> None:
 
 
 def listed(page: Page) -> int:
-    """How many sentences are listed, with all tags found."""
+    """The number of listed sentences, after all tags are found."""
     expect(page.locator(".reader .list li").first).to_be_visible()
     expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
     settle(page)

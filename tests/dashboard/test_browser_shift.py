@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with one run, whose test texts have a word that training has not, and whose errors one of their own."""
+    """The app with one run: its test texts have a word missing in training, and its errors a typical word."""
     folder, random = tmp_path_factory.mktemp("shift"), np.random.default_rng(0)
     words, signs = ["film", "day", "it", "was", "the", "long"], {"minus": "bad", "plus": "good"}
     rows = []

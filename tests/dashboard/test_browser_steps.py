@@ -66,7 +66,7 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
 
 
 def fill_the_formula(page: Page) -> None:
-    """Point at a cell of the stage that adds maps, go on by an arrow; the formula has the numbers of the cell."""
+    """Point at a cell of the step that adds maps, move by an arrow key; the formula shows the cell's numbers."""
     cell = page.locator(".steps table").last.locator("tbody tr").nth(1).locator("td").nth(2)
     cell.hover()
     filled = page.locator(".steps .filled p")

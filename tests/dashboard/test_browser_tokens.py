@@ -15,14 +15,14 @@ TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with one run, `names`, which has learned half of it."""
+    """The app with one run, `names`, which is half trained."""
     file = write_conll(tmp_path_factory.mktemp("tokens") / "names.conll", 160)
     api.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=library)
     return server
 
 
 def note(page: Page, words: str) -> None:
-    """What stands beside the heading of the sentences."""
+    """The text next to the heading of the sentences."""
     expect(page.locator(".s-fig", has=page.locator("#at-tag-sentences")).locator("span")).to_have_text(words)
 
 

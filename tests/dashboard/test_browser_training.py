@@ -20,7 +20,7 @@ LEFT = re.compile(r"at most (\d+ (s|min|h) )+left")
 
 @pytest.fixture(autouse=True)
 def _nothing_trains_on(bare):
-    """A test that fails leaves no run behind that would train for hours."""
+    """Remove the run of a failed test, which would train for hours."""
     yield
     for record in bare.list():
         if record.status in ("queued", "running"):
@@ -28,7 +28,7 @@ def _nothing_trains_on(bare):
 
 
 def start(runs: RunStore, table: Path, tiny: dict[str, object], *names: str) -> None:
-    """Start training runs that would take minutes; one at a time."""
+    """Start training runs that would take minutes, one at a time."""
     long = {"data.name": str(table), "training.epochs": 9000, "training.batch_size": 2, "training.patience": 0}
     config = compose("ndt-01-n3", tiny | long)
     with pytest.MonkeyPatch.context() as patch:

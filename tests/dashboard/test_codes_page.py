@@ -86,7 +86,7 @@ def test_random_sample_becomes_the_selection_of_its_split(page, codes, runs):
 
 @pytest.fixture
 def heard(monkeypatch, codes, runs):
-    """heard(report): as the reader tells it."""
+    """heard(report): the page after a report of the reader."""
     held = {}
     monkeypatch.setattr(state, "get_value", lambda key, default: held.get(key, default))
     monkeypatch.setattr(state, "set_value", held.__setitem__)
@@ -107,7 +107,7 @@ def heard(monkeypatch, codes, runs):
 
 
 def told(count, rows):
-    """A report: by row its codes with whether they are given and the number of the change, and its note."""
+    """A report: for each row its codes (set or removed, number of the change) and its note."""
     return {"count": count, "rows": rows}
 
 

@@ -14,7 +14,7 @@ KEY = "fig-filter"
 
 @pytest.fixture
 def session(monkeypatch):
-    """What the session holds, without a page."""
+    """The session state without a page."""
     monkeypatch.setattr(st, "session_state", {})
     return st.session_state
 

@@ -30,7 +30,7 @@ def own_folders(tmp_path, monkeypatch):
 
 
 def uploaded(app, name: str, content: bytes):
-    """The page after a file was given to it; the small table below keeps the built-in corpus out of the way."""
+    """The page after a file upload; the small table avoids loading the built-in corpus."""
     opened(app, "data", data="caves")
     app.file_uploader[0].set_value((name, content, "text/csv")).run()
     return app
@@ -57,12 +57,12 @@ def chosen(app, label: str):
 
 
 def can_be_used(app) -> bool:
-    """Whether the file that is looked at can be kept."""
+    """Whether the shown file can be saved."""
     return "use-data" in [button.key for button in app.button]
 
 
 def kept():
-    """The one data set of the library."""
+    """The only data set of the library."""
     (choice,) = list_choices(access.get_library_folder())
     return choice
 
@@ -205,7 +205,7 @@ def test_path_is_inspected_first_and_its_baseline_measured_on_demand(app, table,
 
 
 def reviews(cell=lambda n: n % 2, more: str = "") -> bytes:
-    """A Russian file of forty rows in an old encoding; `more` columns stand in the cell of the label too."""
+    """A Russian file of 40 rows in an old encoding; `more` extends the header, `cell` gives all other values."""
     lines = [f"запись,оценка{more}", *(f"скучный фильм номер {n},{cell(n)}" for n in range(40))]
     return "\n".join(lines).encode("cp1251")
 
@@ -293,5 +293,5 @@ def buttons(app, setting: str):
 
 
 def use(app, setting: str, word: str) -> None:
-    """Press the button that chooses another value of a setting."""
+    """Click the button for another value of a setting."""
     next(button for button in buttons(app, setting) if button.label == f"Use {word}").click().run()

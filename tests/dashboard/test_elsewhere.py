@@ -22,7 +22,7 @@ from dashboard.figures.theme import LIGHT, Look
 
 @pytest.fixture
 def other(tmp_path):
-    """A labelled file whose labels are written otherwise."""
+    """A labelled file with other label names."""
     rows = [("good film", "Positive", "a"), ("dull film", "neg", "b"), ("flat", "neg", "a"), ("so", "-1", "b")] * 10
     pd.DataFrame(rows, columns=["text", "label", "source"]).to_csv(tmp_path / "other.csv", index=False)
     return tmp_path / "other.csv"
@@ -30,7 +30,7 @@ def other(tmp_path):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """What is asked for is measured here, without waiting; the questions."""
+    """Run requested measurements at once in this process; returns the requests."""
     asked = []
 
     def measure(asking):

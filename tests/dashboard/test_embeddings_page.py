@@ -20,7 +20,7 @@ def opened(app, **parameters: str):
 
 
 def saved_map(runs, **settings) -> MapFiles:
-    """A map of the test split on disk, as a job would leave it, but for the sense."""
+    """A map of the test split on disk, as from a job, with placeholder values."""
     store = RunStore(runs)
     files = MapFiles.from_run(store, "finished", "test", ProjectionConfig(**settings))
     places = np.arange(16 * settings.get("dimensions", 2), dtype=np.float32).reshape(16, -1)

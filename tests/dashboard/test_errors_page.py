@@ -44,7 +44,7 @@ def test_tags_words_slices_and_columns_are_below_the_reader(page, runs):
 
 
 def forget(*names: str) -> None:
-    """Empty the caches of these readings."""
+    """Clear the caches of these readings."""
     for name in data.memo.caches.keys() & set(names):
         data.memo.caches[name].clear()
 
@@ -134,7 +134,7 @@ def test_doubtful_labels_become_the_selection(app, tmp_path):
 
 
 def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
-    """Two models may stand beside the run, the better one first; another seed does as soon as one is trained."""
+    """Two models can be shown next to the run, the better one first; a new seed appears after its training."""
     store, labels, rows = RunStore(), np.arange(60) % 2, texts(np.arange(60) % 2)
     answering(store, "one", right_where(np.arange(60) > 9, labels), rows)
     for name, width, errors, score in (("low", 48, 20, 0.6), ("high", 64, 5, 0.9)):

@@ -21,7 +21,7 @@ TEXT = "a good </script><b>film"
 
 @pytest.fixture(scope="module")
 def made(trained, tmp_path_factory):
-    """The folder with all figures of the finished run, and what the verb says of it."""
+    """The folder with all figures of the finished run, and the message of the command."""
     folder = tmp_path_factory.mktemp("figures") / "new" / "place"
     return folder, api.figures("finished", folder, text=TEXT, store=RunStore(trained))
 

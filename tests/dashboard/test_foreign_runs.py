@@ -28,7 +28,7 @@ POISON = {
 
 @pytest.fixture
 def poisoned(runs):
-    """The runs, and one more for each kind of poison."""
+    """The runs, and one damaged run of each kind."""
     for name, change in POISON.items():
         shutil.copytree(runs / "finished", runs / name, copy_function=os.link)
         file = runs / name / RECORD

@@ -32,7 +32,7 @@ PAGES = ("runs", "train", "performance", "data", "embeddings")
 
 @pytest.fixture(scope="module")
 def loaded(trained, table) -> dict[str, set[str]]:
-    """By page, the modules that are there after it was shown; trained models are chosen, no sentence is typed."""
+    """The loaded modules after each page was shown; trained models are chosen, no sentence is typed."""
     pieces = {page: f"opened({page!r}, run='finished')" for page in PAGES}
     pieces = {"": SERVER % str(APP), **pieces, "data": DATA % str(table), "embeddings": MAP}
     with pytest.MonkeyPatch.context() as patch:

@@ -22,7 +22,7 @@ KNOWN = {"amp": "&", "lt": "<", "gt": ">"}
 
 
 def drawn(text: str) -> str:
-    """What plotly.js draws of a text: without tags, with its entities."""
+    """What plotly.js draws for a text: without tags, with its entities."""
     bare = re.sub(r"</?(?:b|i|br|span|sup|sub|extra)\b[^<>]*>", "", text)
     return re.sub(r"&(?:#(\d+)|([a-z]+));", lambda m: chr(int(m[1])) if m[1] else KNOWN.get(m[2], m[0]), bare)
 
@@ -39,7 +39,7 @@ def test_name_is_drawn_literally(name):
 
 
 def strings(value, path=""):
-    """Every text of a figure, with where it stands."""
+    """Every text of a figure, with its position."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from strings(each, f"{path}.{key}")
@@ -67,7 +67,7 @@ def check(store: RunStore, runs: list[str], text: str = "") -> set[str]:
 
 
 def visible(name: str) -> str:
-    """A name with its line breaks as signs."""
+    """A name with line breaks shown as signs."""
     return name.replace("\r\n", "\n").replace("\n", "↵")
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def menu(app) -> str:
-    """Return the style sheet of the menu's groups."""
+    """Return the style sheet of the menu groups."""
     return next(each.proto.body for each in app.get("html") if "stSidebarNavItems] li:has" in each.proto.body)
 
 

@@ -23,7 +23,7 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, table):
-    """`tuned`, all of whose weights learned, with sigma, and `probe`, of which the head did."""
+    """`tuned`, with all weights trained and sigma, and `probe`, with only the head trained."""
     root = tmp_path_factory.mktemp("pretrained")
     place = str(backbone(root / "backbones" / "bert", "bert"))
     common = {"data.split": "0.6/0.2/0.2", "training.threads": 1, "training.epochs": 2, "training.batch_size": 8}

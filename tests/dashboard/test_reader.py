@@ -14,7 +14,7 @@ from dashboard.reader.read_cache import Memo, cache_result
 
 
 class Counted:
-    """A reader of nothing that counts how often it reads."""
+    """A reader without files that counts its computations."""
 
     def __init__(self, memo: Memo) -> None:
         self.memo, self.home, self.read = memo, uuid.uuid4().hex, []
@@ -31,7 +31,7 @@ class Counted:
 
 
 class Keys(Memo):
-    """Keeps the key of the last reading."""
+    """Stores the key of the last reading."""
 
     def get_or_read(self, how, key, read):
         self.how, self.key = how, key()

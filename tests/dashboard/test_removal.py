@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def chosen(app, runs):
-    """chosen(run): Runs with the row of this run chosen."""
+    """chosen(run): the page Runs with the row of this run selected."""
 
     def choose(run: str):
         data = Path(RunStore(runs).read(run).config.data.name).name

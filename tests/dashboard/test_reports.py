@@ -39,7 +39,7 @@ RESULTS = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """`good` and `poor` on the same rows, of which one text and one source would run if they were markup."""
+    """`good` and `poor` on the same rows; one text and one source would run as markup."""
     store = RunStore(tmp_path_factory.mktemp("reports") / "runs")
     rows = texts(LABELS, source=["=paper" if row % 4 else EVIL for row in range(60)])
     rows.loc[3, "text"] = f"=1+1 not {EVIL}"
@@ -57,7 +57,7 @@ def coded(store, run, name, told=True):
 
 @pytest.fixture(scope="module")
 def good(store):
-    """The report of one run, and what is said of it."""
+    """The report of one run, and its message."""
     return build_report(["good"], store=store)
 
 

@@ -34,7 +34,7 @@ async def answer(app, method, path):
 
 
 def behind(kept, size=MB):
-    """A guard before an app that keeps what is put."""
+    """A guard in front of an app that stores uploads."""
 
     async def app(scope, receive, send):
         if scope["method"] == "PUT":

@@ -45,7 +45,7 @@ SAID = {
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
 WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare")
-"""Pages that do not speak of one run."""
+"""Pages that are not about one run."""
 
 
 def test_navigation_has_all_pages():
@@ -54,7 +54,7 @@ def test_navigation_has_all_pages():
 
 @pytest.fixture
 def brief(table, monkeypatch) -> dict[str, str]:
-    """A link's parameters: a small file instead of the built-in corpus, which takes seconds, on the page of data."""
+    """A link's parameters; on the Data page with a small file, because the built-in corpus takes seconds."""
     monkeypatch.setattr(access, "is_local", lambda: True)
     return {"data": str(table)}
 
@@ -142,7 +142,7 @@ def test_removed_run_is_no_longer_shown(app, runs):
 
 
 def confusion_of(app) -> list[list[int]]:
-    """The counts that the page shows, from the table beside the figure."""
+    """The counts on the page, from the table next to the figure."""
     table = next(frame.value for frame in app.dataframe if "is" in frame.value)
     return table.drop(columns="is").to_numpy().tolist()
 

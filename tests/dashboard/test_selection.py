@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def called(script, **session) -> AppTest:
-    """A script with what a browser has sent, in the session that callbacks see."""
+    """A script with values from the browser, in the session that callbacks use."""
     app = AppTest.from_function(script, default_timeout=60)
     for key, value in session.items():
         app.session_state[key] = value
@@ -188,7 +188,7 @@ def test_all_errors_are_selected_with_a_button(app, runs):
 
 
 def test_selection_bar_counts_only_codes_visible_to_the_author(runs):
-    """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
+    """Ann has coded two, Ben one of these: among sentences coded only by Ann, Ben's selection is empty."""
     store = RunStore(runs)
     record = store.read("finished")
     codes, keys = Codes(store.folder, get_data_name(record)), read_table(store, "finished").frame["key"].tolist()

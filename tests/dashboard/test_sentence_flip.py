@@ -141,7 +141,7 @@ def test_figure_is_exported_with_its_numbers(trained, tmp_path):
 
 @pytest.fixture(scope="module")
 def kept(trained, tmp_path_factory, tiny) -> Path:
-    """`finished`, and beside it a run `graded`, whose classes are a scale."""
+    """`finished`, and a run `graded` with ordered classes."""
     folder = tmp_path_factory.mktemp("graded")
     shutil.copytree(trained, folder / "runs")
     file = write_films(folder / "grades.csv", WORDS, 12)
@@ -150,7 +150,7 @@ def kept(trained, tmp_path_factory, tiny) -> Path:
 
 @pytest.fixture
 def graded(kept, monkeypatch) -> RunStore:
-    """Where they are; these tests only read them."""
+    """The run folder; these tests only read it."""
     monkeypatch.setenv("SENTISCOPE_RUNS", str(kept))
     assert RunStore(kept).read("graded").ordered
     return RunStore(kept)

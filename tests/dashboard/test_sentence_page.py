@@ -33,7 +33,7 @@ def asked(runs, text: str = TEXT, name: str = "finished", **change) -> dict[str,
 
 
 def shown(app) -> list[str]:
-    """What every bar of the page says, from the top."""
+    """The text of every bar of the page, from the top."""
     return re.findall(r'class="s-bar[^"]*" role="img" aria-label="([^"]*)"', markup(app))
 
 
@@ -55,7 +55,7 @@ def levers(app):
 
 
 def cells(board) -> dict[str, dict]:
-    """Every cell by the parts of the link that it silences."""
+    """Every cell by the link parts that disable it."""
     rows = [row for grid in board["grids"] for row in grid["rows"] if "cells" in row]
     return {",".join(cell["parts"]): cell for row in rows for cell in row["cells"]}
 
@@ -320,7 +320,7 @@ def test_passages_have_the_predictions_of_predict_and_a_click_opens_one(app, run
     [("lexicon", {}, "Token polarity"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
 )
 def test_baseline_names_its_missing_parts_and_shows_the_others(app, runs, table, tiny, preset, settings, shows):
-    """What its words are read as is there without attention too; nobody sees an empty figure."""
+    """Token values are shown without attention too; no figure is empty."""
     read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
     api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
     said = markup(opened(app, run=preset))

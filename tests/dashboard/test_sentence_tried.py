@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def _slowly(monkeypatch):
-    """Whatever is done stands for long enough to be a step."""
+    """Make every change a separate step."""
     monkeypatch.setattr(sentence_history, "PAUSE", 0.0)
 
 

@@ -17,7 +17,7 @@ SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """Address, headers of some answers, everything the server has printed by its end, and the answers themselves."""
+    """Address, headers of some responses, all output of the server, and the responses."""
     folder = tmp_path_factory.mktemp("server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -58,7 +58,7 @@ def test_each_page_starts_with_the_history_script(answers):
 
 
 def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes], list[bytes]]:
-    """The headers that the app is asked with when a browser opens `path`, and the parts of the answer it gets."""
+    """The headers of the request when a browser opens `path`, and the parts of the response."""
     asked: dict[bytes, bytes] = {}
     got: list[bytes] = []
 

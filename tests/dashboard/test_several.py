@@ -21,7 +21,7 @@ SETTINGS = {**TINY, "data.split": "", "training.epochs": 6, "training.lr": 0.02}
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory) -> Path:
-    """Made-up texts with a 0/1 column per label."""
+    """Invented texts with a 0/1 column per label."""
     return indicator_file(tmp_path_factory.mktemp("data") / "remarks.csv", rows=400)
 
 

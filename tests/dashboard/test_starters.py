@@ -53,7 +53,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(autouse=True)
 def starters(tmp_path, monkeypatch):
-    """The starter runs next to an empty folder for one's own."""
+    """The starter runs next to an empty run folder."""
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
     before = state_of(TRAINED)
@@ -62,7 +62,7 @@ def starters(tmp_path, monkeypatch):
 
 
 def opened(app, page: str, **link: str) -> str:
-    """All words on the page that this link shows."""
+    """All words on the page of this link."""
     shown = words(pages.opened(app, page, **link))
     assert "This page cannot continue" not in shown
     return shown
@@ -117,7 +117,7 @@ OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients"
 
 
 def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, monkeypatch):
-    """`tests/contracts/test_unchanged.py` has the others."""
+    """`tests/contracts/test_unchanged.py` tests the others."""
     of_parts = {name: each for name, each in FIGURES.items() if name in OF_SOME | OF_LAMBDA}
     monkeypatch.setattr("dashboard.export.FIGURES", of_parts)
     for name in ("ndt-01-n3", *HAS):

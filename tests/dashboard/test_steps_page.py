@@ -14,7 +14,7 @@ NOTHING = "There are no steps to show"
 
 
 def shown(app, **link):
-    """What the component is given to draw."""
+    """The data that the component draws."""
     (data,) = drawn(opened(app, "steps", **link), "steps")
     return data
 

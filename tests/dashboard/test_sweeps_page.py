@@ -23,7 +23,7 @@ def store(runs) -> RunStore:
 
 @pytest.fixture
 def planned(store, table, runs) -> Plan:
-    """A sweep of two models and two seeds, of which three runs are done and one has failed."""
+    """A sweep of two models and two seeds: three runs are finished and one has failed."""
     plan = sweep.save(store, Plan("study", ("ndt-01-n3", "tfidf-logreg"), (str(table),), seeds=(0, 1)))
     for member in list_members(plan):
         source = "finished" if member.cell.model == "ndt-01-n3" else "baseline"

@@ -14,7 +14,7 @@ BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
 
 
 def hold(monkeypatch, name: str, *told) -> None:
-    """That reading tells how far it is and goes no further."""
+    """Make that computation report the same progress for ever."""
 
     def held(*about, tell):
         while True:

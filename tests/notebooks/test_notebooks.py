@@ -22,7 +22,7 @@ def test_notebook_is_stored_without_outputs(file):
 
 
 def shown(notebook, kind):
-    """What cells show of a kind, in order."""
+    """The outputs of cells of one type, in order."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return [output["data"][kind] for output in outputs if kind in output.get("data", {})]
 

@@ -7,5 +7,5 @@ import pytest
 
 
 def cases(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
-    """Return all values as cases; those that are not named as quick are slow."""
+    """Return all values as cases; those not listed as quick are slow."""
     return [pytest.param(value, marks=[] if value in tuple(quick) else [pytest.mark.slow]) for value in values]

@@ -46,7 +46,7 @@ CHOICES: dict[str, list[Any]] = {
 
 
 def drawn(seed: int) -> ModelConfig:
-    """A configuration: every choice at random, each that is refused put back to its default, as a person would."""
+    """A configuration with random choices; refused choices are reset to their defaults."""
     generator = random.Random(seed)
     chosen = {name: generator.choice(values) for name, values in CHOICES.items()}
     while True:

@@ -12,7 +12,7 @@ from browsing import MISSING, chromium, opened_browser, settle, visit, wait_for
 
 
 def main(command: str, runs: list[str]) -> None:
-    """Start the command, look at the page, end it; an AssertionError says what is not as it should be."""
+    """Start the command, check the page, end it; an AssertionError describes any problem."""
     program = chromium()
     assert program, MISSING
     with socket.socket() as free:

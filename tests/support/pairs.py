@@ -11,7 +11,7 @@ COLUMNS = ["sentence1", "sentence2", "label"]
 
 
 def pair_rows(count: int, seed: int) -> list[tuple[str, str, str]]:
-    """First text, second text, `same` or `different`: each text is as often of either polarity under either label."""
+    """First text, second text, `same` or `different`; each text has each polarity equally often under each label."""
     draw = random.Random(seed)
     rows = []
     for _ in range(count):

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 def refusing(number: int) -> Callable[..., NoReturn]:
-    """Return a function that fails as a system call does with this error number."""
+    """Return a function that fails like a system call with this error number."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise OSError(number, os.strerror(number))

@@ -14,7 +14,7 @@ from core.cli import main
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The folder in which the commands of a file run, with its runs; files override it."""
+    """The folder in which the commands of a test file run, with its runs; test files override it."""
     return tmp_path_factory.mktemp("place")
 
 
@@ -64,7 +64,7 @@ def cli(place):
 
 @pytest.fixture
 def starters(monkeypatch):
-    """The starter runs are there; their folder."""
+    """The folder with the starter runs."""
     folder = Path(__file__).resolve().parents[3] / "trained"
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
     return folder

@@ -45,7 +45,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture
 def said(store):
-    """What it says of `TEXT`: its label and the logarithm of that label's odds."""
+    """The label of `TEXT` and the log-odds of this label."""
     (found,) = api.predict("own", [TEXT], store=store)["predictions"]
     return found["label"], log(found["probabilities"][found["label"]] / (1 - found["probabilities"][found["label"]]))
 

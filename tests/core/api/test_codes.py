@@ -23,7 +23,7 @@ def run(place):
 
 
 def coded(cli, word, *words):
-    """What a command of codes answers as JSON."""
+    """The JSON of a command of `codes`."""
     return cli.json("codes", word, "one", *words)
 
 

@@ -28,7 +28,7 @@ TINY = [f"--set={setting}" for setting in SETTINGS.split()]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with labelled reviews and an own folder of runs."""
+    """A folder with labelled reviews and a separate run folder."""
     folder = tmp_path_factory.mktemp("cli")
     random = np.random.default_rng(0)
     rows = []
@@ -42,7 +42,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(cli, place, trained):
-    """The JSON of a training run under the name `first`, which stands beside the runs that other rooms ask too."""
+    """The JSON of a training run `first`, next to the shared runs."""
     shutil.copytree(trained, place / "runs", ignore=shutil.ignore_patterns("damaged"), dirs_exist_ok=True)
     return cli.json("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", *TINY)
 
@@ -215,7 +215,7 @@ for rows in (8_192, 40_000):
 
 
 def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
-    """Of the process that predicts and of the one that reads, at their peaks: two blocks of rows, then eight more."""
+    """Peak memory of the predicting and of the reading process: for two blocks of rows, then for eight more."""
     for rows in (8_192, 40_000):
         lines = (f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows))
         (place / f"{rows}.csv").write_text("id,review,stars\n" + "".join(lines))
@@ -252,7 +252,7 @@ def test_ascii_terminal_shows_character_codes(monkeypatch):
 
 @pytest.fixture(scope="module")
 def stirred(cli, trained, place):
-    """`first` with TF-IDF mixed into its answers."""
+    """`first` as a mixture with TF-IDF."""
     store = RunStore(place / "runs")
     shutil.copytree(store.get_path("first"), store.get_path("first").with_name("stirred"))
     mix_in(store, "stirred", "baseline", 0.25)

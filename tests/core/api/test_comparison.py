@@ -9,7 +9,7 @@ STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with a few labelled sentences of another kind."""
+    """A folder with a few labelled sentences of another domain."""
     folder = tmp_path_factory.mktemp("compare")
     kinds = [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
     rows = [f"The film was {word} number {n}.,{label},{kind}" for n, (word, label, kind) in enumerate(kinds)]

@@ -16,7 +16,7 @@ WORDS = ("late delivery", "wants a refund", "very friendly")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with runs without weights: `clouds`, whose vectors lie in three, `few` and `tfidf`."""
+    """A folder with runs without weights: `clouds` (vectors in three clusters), `few` and `tfidf`."""
     folder = tmp_path_factory.mktemp("space")
     store = RunStore(folder / "runs")
     kinds = np.arange(120) % 3
@@ -58,7 +58,7 @@ def test_neighbors_of_a_row_need_no_model(cli, place):
 
 
 def test_nearest_training_sentences_of_a_selection_are_printed(cli, place, monkeypatch):
-    """Without weights no training sentence can be read: their vectors are given."""
+    """Without weights, training sentences cannot be embedded: the test gives their vectors."""
     vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
     for name, value in given.items():

@@ -20,7 +20,7 @@ OPTIONS = {
     "counter-examples": "--label --note --link --run",
     "the server": "--address --host --port --browser",
 }
-"""By what they are about."""
+"""By topic."""
 
 
 def test_option_table_lists_all_options_and_no_others():

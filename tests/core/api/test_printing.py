@@ -42,7 +42,7 @@ def test_progress_is_printed_literally_and_cannot_control_the_terminal(capsys):
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """narrow(width, row) → the lines of a table of one row on a terminal of so many columns."""
+    """narrow(width, row) → the lines of a table with one row on a terminal with this number of columns."""
 
     def tabulated(width, row):
         console = Console(width=width, file=io.StringIO(), **PLAIN)

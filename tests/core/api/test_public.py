@@ -14,7 +14,7 @@ from core import api
 from core.api.public_classes import Run, RunCodes
 
 TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
-"""What is printed as a tree, or prints nothing."""
+"""Names printed as a tree, or not printed."""
 
 
 def test_package_exports_core_objects_with_docstrings():

@@ -32,7 +32,7 @@ def _two_at_once_and_looked_after_often():
 
 @pytest.fixture(scope="module")
 def done(cli):
-    """The JSON and the lines of progress of a sweep of two models."""
+    """The JSON and the progress lines of a sweep of two models."""
     code, out, err = cli("sweep", *PLAN, "--baseline", "vanilla", "--csv", "table.csv", "--json")
     assert code == 0, err
     return json.loads(out), [json.loads(line) for line in err.splitlines()]

@@ -23,7 +23,7 @@ Disk = namedtuple("Disk", "free total")
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
-    """Folders of this test's own, the starters of the checkout, and enough of everything."""
+    """Folders of this test, the starter runs of the checkout, and enough resources."""
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)

@@ -28,7 +28,7 @@ SUITE = Suite(
 
 
 def judged(run: str, wrong: set[str]):
-    """A run that is wrong on the tests of these names alone."""
+    """A run that fails only the tests with these names."""
     rows = [[0.9, 0.1] if text.split()[0] in wrong else [0.2, 0.8] for text in SUITE.texts]
     return judge_cases(run, SUITE, SIDES, rows)
 

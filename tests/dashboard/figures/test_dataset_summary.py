@@ -97,7 +97,7 @@ def test_phenomena_that_the_baseline_gets_wrong_come_first():
 
 @pytest.mark.slow
 def test_recorded_scores_fit_the_present_corpus():
-    """Its phenomena are those of the card; a corpus that changed would not be found by its fingerprint."""
+    """The phenomena equal those of the data card; its fingerprint would not detect a changed corpus."""
     dataset = load_dataset(DataConfig())
     known = get_model_scores(dataset.fingerprint)
     shown = dataset_summary.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})

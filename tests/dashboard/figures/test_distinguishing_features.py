@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """Two hundred rows; the wrong ones are of the sea."""
+    """200 rows; the errors are about the sea."""
     rows = np.arange(200)
     frame = texts(rows % 2)
     places = np.where(rows % 4 == 0, "open sea", np.where(rows % 3 == 0, "road, the road", "road overseas"))
@@ -56,7 +56,7 @@ def test_counts_of_a_phrase_equal_the_sentences_that_it_selects(known, select):
 
 @pytest.fixture
 def tagged(tmp_path):
-    """Four hundred rows; those of the web are wrong more often."""
+    """400 rows; rows from the web are wrong more often."""
     rows, random = np.arange(400), np.random.default_rng(0)
     source = random.choice(["web", "phone"], 400)
     right = random.random(400) > np.where(source == "web", 0.7, 0.1)
@@ -81,7 +81,7 @@ def test_shares_equal_the_table_and_selecting_columns_are_left_out(tagged):
 
 @pytest.fixture
 def shown(tmp_path):
-    """Four hundred rows; what is good and said to be bad speaks of rain."""
+    """400 rows; positive texts predicted as negative mention rain."""
     each = np.arange(400)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)

@@ -25,7 +25,7 @@ def web(tmp_path_factory):
 
 
 def web_and_phone(tmp_path, rows=ROWS):
-    """Of rows whose column `source` has more errors at `web`, and of which some shout."""
+    """Rows with more errors if column `source` is `web`; every third row ends with a question mark."""
     random, labels = np.random.default_rng(0), np.arange(rows) % 2
     source = np.where(np.arange(rows) % 4 == 0, "web", "phone")
     right = random.random(rows) > np.where(source == "web", 0.6, 0.1)
@@ -117,7 +117,7 @@ def test_axis_has_doublings_on_both_sides_of_one_and_rules_have_names():
 
 @pytest.fixture
 def known(tmp_path):
-    """Six hundred rows that are wrong where two columns meet."""
+    """600 rows that are wrong where two columns coincide."""
     rows, random = np.arange(600), np.random.default_rng(0)
     one, two = (random.choice(list("xy"), 600) for _ in range(2))
     right = random.random(600) > np.where((one == "x") & (two == "x"), 0.8, 0.05)
@@ -140,7 +140,7 @@ def test_planted_pair_is_found_with_its_numbers_and_can_be_picked(known):
 
 
 def steps(tmp_path, chance):
-    """Of 600 rows that are wrong with this chance, given whether they ask."""
+    """600 rows that are wrong with this probability, given whether they ask a question."""
     random, rows = np.random.default_rng(0), np.arange(600)
     asks = rows % 3 == 0
     frame = texts(rows % 2)

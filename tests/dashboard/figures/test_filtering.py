@@ -27,7 +27,7 @@ def known(tmp_path):
 
 
 def said(known, select):
-    """Words by name, what no word says, and the text that is looked for."""
+    """Words by name, rules without a word, and the searched text."""
     data = draw_filter(apply_query(known[0], select, known[1]), Look()).data
     return {word["name"]: word for word in data["words"]}, data["further"], data["contains"]
 
@@ -60,7 +60,7 @@ def test_each_menu_is_there_and_other_rules_can_be_removed(known):
 
 
 def test_option_count_equals_the_rows_after_choosing_it(known):
-    """Whatever else is chosen, of every option of every word."""
+    """Test every option of every word, independent of the other choices."""
     codes, keys = Codes(known[1].folder, get_data_name(known[0].table.record)), known[0].keys
     codes.add_code("irony")
     codes.code_rows(keys[:6], ["irony"], author="ann")

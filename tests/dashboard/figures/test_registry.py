@@ -16,7 +16,7 @@ from dashboard.figures.figure import Figure
 
 @pytest.fixture
 def declared(monkeypatch) -> Figure:
-    """A figure that somebody has just declared, and nothing else."""
+    """Only one new figure declaration."""
     figure = dataclasses.replace(CONFIDENCE, name="new", title="A new figure")
     monkeypatch.setattr(registry, "ALL", (*registry.ALL, figure))
     monkeypatch.setitem(registry.FIGURES, "new", (figure, {}))

@@ -21,7 +21,7 @@ LOOK = Look(dark=True)
 
 
 def parts(figure):
-    """The same commands for ours and for Plotly's own figure."""
+    """Call the same commands on the project's figure and on Plotly's."""
     for row in (1, 2):
         for column in (1, 2):
             figure.add_scatter(x=[1, 2], y=[row, column], line={"color": "#123456"}, row=row, col=column)

@@ -22,7 +22,7 @@ def progress(seconds=0.0, unknown=0, **counts):
 
 
 def read_back(text: str) -> Plan:
-    """The plan that the command line makes of a line."""
+    """The plan that the command line creates from a line."""
     _, _, name, *options = shlex.split(text)
     given: dict[str, list[str]] = {}
     for option in options:

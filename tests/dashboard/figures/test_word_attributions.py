@@ -28,7 +28,7 @@ def record(classes=("negative", "positive"), *, task="single", ordered=False, fa
 
 
 def shown(pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), **more):
-    """Its further fields: what is read, which tokens belong to whom, the pushes before; attention, and its test."""
+    """Further fields: token ids, tokens of each word, earlier attributions, attention and its test."""
     read, belongs, before = (more.get(name) for name in ("read", "belongs", "before"))
     of, attention, test = of or record(), more.get("attention"), more.get("test")
     spans, start = [], 0

@@ -35,7 +35,7 @@ def make(runs, preset, name, **record):
 
 @pytest.fixture
 def twin(runs):
-    """`finished` once more with another seed."""
+    """A run like `finished` with another seed."""
     copied(runs, "twin", run="twin", config__training__seed=1)
 
 

@@ -38,7 +38,7 @@ def choose(app, **choices: str):
 
 
 def grayed(app) -> dict[str, str]:
-    """What stands in the empty fields, by setting."""
+    """The placeholders of empty fields, by setting."""
     return {each.key.removeprefix(state.SETTING): each.placeholder for each in app.text_input if each.key}
 
 

@@ -15,7 +15,7 @@ from core.table_format import format_csv
 
 
 def written(frame: pd.DataFrame) -> str:
-    """The CSV behind its byte order mark; the table itself is not changed."""
+    """The CSV after its byte order mark; the table itself is not changed."""
     before = frame.copy(deep=True)
     mark, *text = format_csv(frame)
     pd.testing.assert_frame_equal(frame, before)
@@ -57,7 +57,7 @@ def test_other_texts_are_kept(text):
 
 
 def test_tables_have_no_csv_button_of_their_own():
-    """That of Streamlit's toolbar is made in the browser and guards nothing."""
+    """Streamlit's toolbar creates its CSV in the browser and does not escape formulas."""
     config = tomllib.loads((Path(dashboard.__file__).parent / ".streamlit" / "config.toml").read_text())
     assert config["client"]["disableDataExport"] is True
     assert "client.disableDataExport" in streamlit.config.get_config_options()
