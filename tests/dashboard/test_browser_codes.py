@@ -119,7 +119,7 @@ def call(page: Page, name: str) -> None:
     settle(page)
 
 
-def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
+def read_codes(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
     """Codes and notes of all rows with any."""
     found = codes.read_annotations()
     return [*found.given.values()], [*found.notes.values()]
@@ -168,16 +168,17 @@ def test_two_browsers_of_one_author_keep_each_others_codes(browser, server, code
     one, complaints = opened(browser, server, "ann")
     two, _ = opened(browser, server, "ann")
     one.keyboard.press("1")
-    until(one, lambda: said(codes) == ([{"ann": ("irony",)}], []))
+    until(one, lambda: read_codes(codes) == ([{"ann": ("irony",)}], []))
     two.keyboard.press("n")
     two.keyboard.type("so it is")  # a pause is enough to save
-    until(two, lambda: said(codes)[1] == [{"ann": "so it is"}])
+    until(two, lambda: read_codes(codes)[1] == [{"ann": "so it is"}])
     two.keyboard.press("Escape")
     one.keyboard.press("2")
-    until(one, lambda: said(codes)[0] == [{"ann": ("irony", "label")}])
-    assert said(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
+    until(one, lambda: read_codes(codes)[0] == [{"ann": ("irony", "label")}])
+    assert read_codes(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
     two.keyboard.press("u")
-    until(two, lambda: said(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))  # the author's latest change
+    # the author's latest change
+    until(two, lambda: read_codes(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))
     expect(two.locator(".reader .foot .done")).to_contain_text("Undone")
     assert complaints == []
 
@@ -186,23 +187,23 @@ def test_nameless_annotators_stay_separate_after_a_reload_until_they_give_a_name
     one, complaints = opened(browser, server)
     two, _ = opened(browser, server)
     one.keyboard.press("1")
-    until(one, lambda: len(said(codes)[0]) == 1)
+    until(one, lambda: len(read_codes(codes)[0]) == 1)
     two.keyboard.press("2")
-    until(two, lambda: len(said(codes)[0][0]) == 2)
+    until(two, lambda: len(read_codes(codes)[0][0]) == 2)
     one.reload()
     expect(one.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
     settle(one)
     one.locator(".reader .list").focus()
     one.keyboard.press("u")  # a coder cannot undo another coder's change
-    until(one, lambda: [*said(codes)[0][0].values()] == [("label",)])
+    until(one, lambda: [*read_codes(codes)[0][0].values()] == [("label",)])
     two.locator(".reader .list").focus()
     two.keyboard.down("1")
     for _ in range(4):  # a key held down
         two.keyboard.down("1")
     two.keyboard.up("1")
-    until(two, lambda: [*said(codes)[0][0].values()] == [("irony", "label")])
+    until(two, lambda: [*read_codes(codes)[0][0].values()] == [("irony", "label")])
     call(two, "ben")
-    until(two, lambda: said(codes)[0] == [{"ben": ("irony", "label")}])
+    until(two, lambda: read_codes(codes)[0] == [{"ben": ("irony", "label")}])
     expect(two.locator(".reader .codes [aria-pressed=true]")).to_have_count(2)
     assert complaints == []
 
@@ -219,7 +220,7 @@ def test_failed_changes_are_stored_later(browser, server, codes, library):
     (runs / "codes.sqlite").unlink()
     for file in runs.glob("away-*"):
         file.rename(file.with_name(file.name.removeprefix("away-")))
-    until(page, lambda: said(codes)[0] == [{"ann": ("irony",)}])
+    until(page, lambda: read_codes(codes)[0] == [{"ann": ("irony",)}])
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
 
 

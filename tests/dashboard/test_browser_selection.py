@@ -53,11 +53,11 @@ def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browse
     other.get_by_role("button", name="Clear", exact=True).click()
     expect(bar(other)).to_have_count(0)
     assert "select=" not in other.url and complaints == [] and others == []
-    go_along(page)
+    check_every_page(page)
     assert complaints == []
 
 
-def go_along(page: Page) -> None:
+def check_every_page(page: Page) -> None:
     """The selection appears on every page, and its sentence opens."""
     said = shown(page)
     page.get_by_role("link", name="Steps", exact=True).click()

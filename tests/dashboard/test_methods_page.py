@@ -74,13 +74,13 @@ def by_method(app) -> dict:
     return found
 
 
-def asked(text: str) -> ModelRequest:
+def request_methods(text: str) -> ModelRequest:
     return data.request_all(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
 
 def test_stopped_computation_shows_its_results_and_can_continue(app, runs):
     text = "slow film, good and dull"
-    asking = asked(text)
+    asking = request_methods(text)
     steps = load_run(RunStore(runs), "finished").compare_methods(text, "positive", named=QUICK_METHODS)
     asking.known.found = list(steps)[1]
     asking.known.request_stop()
@@ -93,7 +93,7 @@ def test_stopped_computation_shows_its_results_and_can_continue(app, runs):
 
 def test_computation_stopped_by_another_visitor_is_completed(app, runs):
     text = "good and slow, dull film"
-    asked(text).known.request_stop()
+    request_methods(text).known.request_stop()
     opened(app, text=text)
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 

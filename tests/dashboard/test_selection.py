@@ -233,7 +233,7 @@ def test_search_on_data_is_the_selection_of_all_pages(runs, typed, rules):
     assert link(called(search, name="", **typed)) == rules
 
 
-def search_told() -> None:
+def explain_search() -> None:
     import streamlit as st
 
     from dashboard.data import data
@@ -247,7 +247,7 @@ def search_told() -> None:
 
 
 def test_search_in_all_splits_names_the_selected_split(runs):
-    told = called(search_told).session_state["told"]
+    told = called(explain_search).session_state["told"]
     assert told == ["Other pages select the test matches. Choose a split to change this.", "", ""]
 
 

@@ -54,8 +54,8 @@ def test_counterfactuals_equal_the_command_line_and_are_opened_by_a_click(app, r
     press(app, "flip-read-0")
     assert app.text_input(key=state.TEXT).value == flips[0]["text"]
     assert "flip-start" in button_keys(app) and "change is enough" not in markup(app)
-    said = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
-    assert f'aria-label="{said}' in markup(app)
+    answer = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
+    assert f'aria-label="{answer}' in markup(app)
 
 
 def test_search_shows_progress_can_be_stopped_and_keeps_its_results(app, runs, monkeypatch):
@@ -79,7 +79,7 @@ def curves(app) -> list[dict]:
     return found
 
 
-def said(*runs: str, text: str, store: RunStore, **given):
+def compute_distance(*runs: str, text: str, store: RunStore, **given):
     first, *others = runs
     return api.distance(first, text, against=others, store=store, **given)
 
@@ -93,10 +93,10 @@ def agrees(app, found) -> bool:
 
 def test_negation_curves_equal_the_command_line(app, runs):
     opened(app)
-    assert agrees(app, said("finished", text="not good", store=RunStore(runs)))
+    assert agrees(app, compute_distance("finished", text="not good", store=RunStore(runs)))
     app.multiselect(key=state.CURVES).set_value(["baseline"]).run()
     app.selectbox(key=state.TEMPLATE).set_value("nobody liked").run()
-    found = said("finished", "baseline", text="nobody liked", store=RunStore(runs))
+    found = compute_distance("finished", "baseline", text="nobody liked", store=RunStore(runs))
     assert found["curves"][0]["without"] is None and agrees(app, found)
     assert [line["line"]["dash"] for line in curves(app)] == ["solid", "solid"]
     assert len({line["marker"]["symbol"] for line in curves(app)}) == 2, "never colour alone"
@@ -106,14 +106,14 @@ def test_link_has_template_words_and_runs_and_markup_is_escaped(app, runs):
     template = "<b>film</b>, [not] {} dull"
     opened(app, template=template, insert="so very", curves="baseline")
     assert app.selectbox(key=state.TEMPLATE).value == template
-    assert agrees(app, said("finished", "baseline", text=template, insert="so very", store=RunStore(runs)))
+    assert agrees(app, compute_distance("finished", "baseline", text=template, insert="so very", store=RunStore(runs)))
     assert "<b>film" not in json.dumps(curves(app)) and "&lt;b&gt;film" in json.dumps(curves(app))
 
 
 def test_typed_sentence_with_a_placeholder_is_the_first_template(app, runs):
     opened(app, text=OWN)
     assert app.selectbox(key=state.TEMPLATE).options[0] == OWN
-    assert agrees(app, said("finished", text=OWN, store=RunStore(runs)))
+    assert agrees(app, compute_distance("finished", text=OWN, store=RunStore(runs)))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_figure_is_exported_with_its_numbers(trained, tmp_path):
     given = {"only": ["distance"], "against": ["baseline"], "csv": True, "store": store}
     page, table = api.figures("finished", tmp_path, text=OWN, **given)["files"]
     assert page["title"] == "Reach of negation"
-    found = said("finished", "baseline", text=OWN, store=store)
+    found = compute_distance("finished", "baseline", text=OWN, store=store)
     rows = pd.read_csv(table["file"])
     for column, name in (("probability", "probabilities"), ("probability without", "without")):
         assert rows[column].tolist() == pytest.approx([p for each in found["curves"] for p in each[name]])

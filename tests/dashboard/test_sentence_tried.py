@@ -19,7 +19,7 @@ def _slowly(monkeypatch):
     monkeypatch.setattr(sentence_history, "PAUSE", 0.0)
 
 
-def there(app) -> tuple[str, str, str]:
+def read_state(app) -> tuple[str, str, str]:
     return app.text_input(key=state.TEXT).value, "".join(app.query_params.get(state.EDIT, "")), app.session_state["run"]
 
 
@@ -34,11 +34,11 @@ def test_undo_and_redo_restore_text_levers_and_run(app, runs):
     clicked(app, "flip-start")
     app.selectbox(key=state.RUN).set_value("baseline").run()
     for expected in (("bad film", "h1.1", "finished"), (TEXT, "h1.1", "finished")):
-        assert there(clicked(app, "tried-undo")) == expected
+        assert read_state(clicked(app, "tried-undo")) == expected
     assert app.button(key="tried-undo").disabled
     assert pages.drawn(app, "levers")[0]["changed"] == "head 1 of layer 1 off"
     clicked(app, "tried-redo")
-    assert there(clicked(app, "tried-redo")) == ("bad film", "", "baseline"), "which has no heads"
+    assert read_state(clicked(app, "tried-redo")) == ("bad film", "", "baseline"), "which has no heads"
     assert app.button(key="tried-redo").disabled
 
 
@@ -49,7 +49,7 @@ def test_each_earlier_sentence_has_its_prediction_and_opens_by_a_click(app, runs
     typed(typed(app, "bad"), " ")
     assert [line.split(" — ")[0] for line in lines(app)] == ["bad", TEXT.replace(",", "\\,")]
     assert f"{label} {chance}".replace(".", "\\.") in lines(app)[1] and "head 1 of layer 1 off" in lines(app)[1]
-    assert there(clicked(app, "tried-1")) == (TEXT, "h1.1", "finished")
+    assert read_state(clicked(app, "tried-1")) == (TEXT, "h1.1", "finished")
     assert not [key for key in app.query_params if "tried" in key or "past" in key]
     clicked(app, "tried-clear")
     assert not lines(app) and app.button(key="tried-undo").disabled

@@ -44,7 +44,7 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture
-def said(store):
+def answer(store):
     """The label of `TEXT` and the log-odds of this label."""
     (found,) = api.predict("own", [TEXT], store=store)["predictions"]
     return found["label"], log(found["probabilities"][found["label"]] / (1 - found["probabilities"][found["label"]]))
@@ -66,8 +66,8 @@ def test_history_has_its_epochs_and_predictions_match_the_metrics(store):
     assert found["metrics"]["accuracy"] == pytest.approx(store.read("own").results["metrics"]["test"]["accuracy"])
 
 
-def test_verbs_on_a_sentence_agree_and_effects_are_lost_log_odds(store, said):
-    label, odds = said
+def test_verbs_on_a_sentence_agree_and_effects_are_lost_log_odds(store, answer):
+    label, odds = answer
     inside = api.inspect("own", TEXT, store=store)
     assert 1 / (1 + exp(-odds)) == pytest.approx(inside["prediction"]["probabilities"][label], abs=1e-5)
     for asked in (api.explain, api.methods, api.parts):
@@ -81,12 +81,12 @@ def test_verbs_on_a_sentence_agree_and_effects_are_lost_log_odds(store, said):
     assert push == pytest.approx(odds - log(left / (1 - left)), abs=1e-4)
 
 
-def test_all_methods_run_and_shapley_values_sum_to_the_effect(store, said):
-    found = api.methods("own", TEXT, target=said[0], store=store)
+def test_all_methods_run_and_shapley_values_sum_to_the_effect(store, answer):
+    found = api.methods("own", TEXT, target=answer[0], store=store)
     pushes = {"shapley", "integrated", "gradient", "attention", "deletion"}
     assert all(pushes <= set(word["pushes"]) for word in found["words"]) and len(found["words"]) == 5
-    (nothing,) = [each["probabilities"][said[0]] for each in api.predict("own", [" "], store=store)["predictions"]]
-    added = said[1] - log(nothing / (1 - nothing))
+    (nothing,) = [each["probabilities"][answer[0]] for each in api.predict("own", [" "], store=store)["predictions"]]
+    added = answer[1] - log(nothing / (1 - nothing))
     assert sum(word["pushes"]["shapley"] for word in found["words"]) == pytest.approx(added, abs=1e-3)
     believed = api.believe("own", TEXT, store=store)
     assert pushes <= {each["method"] for each in believed["methods"]}

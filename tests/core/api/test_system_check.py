@@ -31,13 +31,13 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Disk(50 * GIGABYTE, 100 * GIGABYTE))
 
 
-def asked(*options):
+def run_doctor(*options):
     return CliRunner().invoke(app, ["doctor", *options])
 
 
 @pytest.mark.slow
 def test_healthy_machine_has_no_problems_as_data_and_as_lines(tmp_path):
-    found = asked("--json")
+    found = run_doctor("--json")
     result = json.loads(found.stdout)
     assert (found.exit_code, result["problems"]) == (0, [])
     assert result["versions"]["torch"] == importlib.metadata.version("torch")
@@ -46,7 +46,7 @@ def test_healthy_machine_has_no_problems_as_data_and_as_lines(tmp_path):
     assert result["folders"]["runs"] == {"path": str(tmp_path / "runs"), "writable": True}
     assert result["runs"]["own"] == 0 and result["runs"]["starters"] >= 8 and result["runs"]["damaged"] == 0
     assert not (tmp_path / "runs").exists()  # the check creates no folder
-    found = asked()
+    found = run_doctor()
     assert found.exit_code == 0
     lines = found.stdout.splitlines()
     assert "memory gb: free 4.0, of 8.0" in lines and lines[-1] == "nothing needs attention"
@@ -57,7 +57,7 @@ def test_damaged_run_is_reported_with_file_and_advice(tmp_path):
     store = RunStore()
     store.create(compose("vanilla"), "vanilla", "broken")
     (tmp_path / "runs" / "broken" / RECORD).write_text("{")
-    found = asked()
+    found = run_doctor()
     problem = found.stdout.splitlines()[-1]
     assert found.exit_code == 1
     assert problem.startswith("problem: run 'broken' is damaged: ") and RECORD in problem
@@ -97,7 +97,7 @@ def test_lacking_memory_disk_and_files_are_reported(monkeypatch, name, value, sa
     else:
         monkeypatch.setattr(psutil if name == "virtual_memory" else shutil, name, lambda *_: value)
     (problem,) = api.doctor()["problems"]
-    assert problem.startswith(said) and asked().exit_code == 1
+    assert problem.startswith(said) and run_doctor().exit_code == 1
 
 
 def test_missing_library_is_reported(monkeypatch):

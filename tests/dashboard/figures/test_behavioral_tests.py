@@ -92,34 +92,34 @@ FEW = Suite(
 
 
 @pytest.fixture
-def asked_few() -> behavior.BehaviorResults:
+def few_results() -> behavior.BehaviorResults:
     # texts: a, b, A, very b
     one = judge_cases("one", FEW, SIDES, [[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]])
     two = judge_cases("two", FEW, SIDES, [[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]])
     return behavior.BehaviorResults({"one": one, "two": two}, "one")
 
 
-def test_failing_cases_are_listed_with_the_predictions_of_other_runs(asked_few):
-    found = behavior.collect_failures(asked_few, "test plain", "one")
+def test_failing_cases_are_listed_with_the_predictions_of_other_runs(few_results):
+    found = behavior.collect_failures(few_results, "test plain", "one")
     assert (len(found.cases), found.asked, found.single) == (1, 2, True)
     [row] = behavior.build_failures_table(found).to_dict("records")
     assert row == {"sentence": "b", "test": "plain", "must": "be positive", "one": 0.2, "two": 0.6, "text": "b"}
     assert behavior.FAILING.resolve_text(behavior.FAILING.note, found) == "1 of 2 fail for one"
-    found = behavior.collect_failures(asked_few, "test case", "two")
+    found = behavior.collect_failures(few_results, "test case", "two")
     assert found.cases == () and behavior.build_failures_table(found).empty
-    shown = behavior.FAILING.draw(behavior.collect_failures(asked_few, "capability words", "one"), LOOK).rows
+    shown = behavior.FAILING.draw(behavior.collect_failures(few_results, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
-    assert "test" not in behavior.FAILING.draw(behavior.collect_failures(asked_few, "test plain", "one"), LOOK).rows
+    assert "test" not in behavior.FAILING.draw(behavior.collect_failures(few_results, "test plain", "one"), LOOK).rows
 
 
-def test_compared_texts_show_all_predictions_and_link_to_the_last(asked_few):
-    [_, row] = behavior.build_failures_table(behavior.collect_failures(asked_few, "capability words", "one")).to_dict(
+def test_compared_texts_show_all_predictions_and_link_to_the_last(few_results):
+    [_, row] = behavior.build_failures_table(behavior.collect_failures(few_results, "capability words", "one")).to_dict(
         "records"
     )
     assert (row["sentence"], row["must"], row["text"]) == ("a → A", "not change", "A")
     assert (row["one"], row["two"]) == ("positive 0.70 → negative 0.60", "positive 0.90 → positive 0.90")
-    [row] = behavior.build_failures_table(behavior.collect_failures(asked_few, "capability intensity", "one")).to_dict(
-        "records"
-    )
+    [row] = behavior.build_failures_table(
+        behavior.collect_failures(few_results, "capability intensity", "one")
+    ).to_dict("records")
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")

@@ -45,24 +45,24 @@ def shown(pushes: dict[str, float], *, of=None, target="positive", label="positi
     return WordView(of, view, AttributedWords(found, belongs, most_read), read, "layer 1, A₀", before)
 
 
-def told(lines) -> str:
+def join_text(lines) -> str:
     return "".join(text for _, text in lines)
 
 
 def test_most_important_word_and_unknown_words_are_named():
     line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
-    assert told(line) == "Mostly because of “splendid” (+11.39). Unknown: “repelled”, read as a placeholder. "
+    assert join_text(line) == "Mostly because of “splendid” (+11.39). Unknown: “repelled”, read as a placeholder. "
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
     assert (
-        told(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
+        join_text(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
         == "Mostly because of “not” (−8.07). "
     )
-    assert told(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
+    assert join_text(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
     three = record(("bad", "so so", "fine"))
-    assert "Mostly because of “a” (+1.00)" in told(
+    assert "Mostly because of “a” (+1.00)" in join_text(
         explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad"))
     )
-    assert "Largest effect towards fine: “a”" in told(
+    assert "Largest effect towards fine: “a”" in join_text(
         explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
     )
 
@@ -70,7 +70,7 @@ def test_most_important_word_and_unknown_words_are_named():
 def test_word_without_tokens_is_unread_and_unknown_words_of_baselines_have_no_effect():
     of = record(family="tfidf-logreg")
     found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
-    assert "Unknown: “qqq”, ignored." in told(explain_answer(found))
+    assert "Unknown: “qqq”, ignored." in join_text(explain_answer(found))
     assert found.unread.tolist() == [False, False]
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
     assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
@@ -138,9 +138,9 @@ def test_table_has_each_word_with_position_and_trained_effect():
 
 def test_most_attended_and_most_important_word_are_compared():
     pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
-    line = told(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
+    line = join_text(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
     agrees = "Attention and effect: inconclusive (ρ = −0.11)"
     assert line.endswith(f"Most attention: “a”, largest effect: “never”. {agrees}. ")
-    line = told(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
+    line = join_text(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most attention and effect: “never”. ")
-    assert "Most attention" not in told(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
+    assert "Most attention" not in join_text(explain_answer(shown({"never": -2.0}, attention=(1.0,))))

@@ -34,7 +34,7 @@ def make(runs, preset, name, **record):
 
 
 @pytest.fixture
-def twin(runs):
+def second_seed(runs):
     """A run like `finished` with another seed."""
     copied(runs, "twin", run="twin", config__training__seed=1)
 
@@ -49,7 +49,7 @@ def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, ru
     assert drawn(app) == {"finished"} and len(app.get("download_button")) == 3
 
 
-def test_runs_of_other_seeds_are_added_counted_and_selectable(app, twin):
+def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
     shown = text_of(opened(app, run="finished"))
     assert "<b>2</b> seeds with these settings" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
