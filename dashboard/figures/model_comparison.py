@@ -45,6 +45,7 @@ class Comparison:
     found: Mapping[str, Any]
     metric: str
     letters: Mapping[str, str]  # model name → its letter in the comparison
+    names: Mapping[str, str]  # model name → its displayed name
     picked: str = ""  # the pair shown in the figures below, a value of `PAIR`
 
     @property
@@ -60,7 +61,7 @@ class Comparison:
     @property
     def summary(self) -> str:
         """Return a sentence that sums up which of several compared models are better than others."""
-        return summarize_pairs(self.pairs)
+        return summarize_pairs([self._rename_pair(pair) for pair in self.pairs])
 
     @property
     def closest(self) -> str:
@@ -68,10 +69,13 @@ class Comparison:
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
-        pair = found[0]
+        pair = self._rename_pair(found[0])
         difference = f"{pair['first']} and {pair['second']}: {signed(pair['difference'], 3)}"
         rows = f"Detecting it would take about {round_rows(pair['rows_needed'])} sentences."
         return f"{difference} on the same {count(self.found['n'])} sentences. {rows}"
+
+    def _rename_pair(self, pair: Test) -> Test:
+        return {**pair, "first": self.names[pair["first"]], "second": self.names[pair["second"]]}
 
 
 def list_metrics(source: Source) -> list[str]:
@@ -111,7 +115,8 @@ def compare_models(source: Source) -> Comparison:
     """Compare every pair of models by a metric; NotAvailable: only one run, InputError: runs have different rows."""
     letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
     runs = [record.run for record in (source.record, *source.others)]
-    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
+    names = {name: source.reader.label_run(name) for name in letters}
+    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters, names)
 
 
 def _read_comparison(source: Source) -> Comparison:
@@ -134,7 +139,9 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
 
     def write_model(row: Mapping[str, Any]) -> TextCell:
         """Write the table cell with the letter and the name of a compared model."""
-        return TextCell(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
+        return TextCell(
+            f"{shape.letters[row['name']]} {shape.names[row['name']]}", small=row["mixture"], dot=row["colour"]
+        )
 
     def write_mean(row: Mapping[str, Any]) -> str:
         """Write a compared model's mean metric with its interval."""
@@ -206,7 +213,9 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
 
     def write_pair(pair: Test) -> TextCell:
         """Write the table cell that names a model pair by its letters, such as `A − B`."""
-        return TextCell(join_letters(pair, " − "), title=f"{pair['first']} − {pair['second']}")
+        return TextCell(
+            join_letters(pair, " − "), title=f"{shape.names[pair['first']]} − {shape.names[pair['second']]}"
+        )
 
     return IntervalTable(
         "Differences",
