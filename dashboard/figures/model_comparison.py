@@ -173,7 +173,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
         ),
         rows,
         "name",
-        height=1.95,
+        height=1.7,
     )
 
 
@@ -223,14 +223,14 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
             columns.name("pair", "Pair", write_pair, "3.7rem"),
             columns.text("difference", "", lambda pair: signed(pair["difference"], 3), "3.9rem"),
             columns.interval("interval", "", _mark_difference, _AXIS),
-            columns.text("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4.5rem", soft=True),
+            columns.text("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4rem", soft=True),
             columns.text("rows", "rows needed", write_rows, "6rem", soft=True),
             columns.name("verdict", "", write_verdict, "10.4rem"),
             _build_csv(shape.pairs),
         ),
         shape.pairs,
         lambda pair: join_letters(pair, "-"),
-        height=1.95,
+        height=1.7,
     )
 
 

@@ -69,6 +69,6 @@ def test_slice_is_saved_picked_on_another_page_and_compared(browser, server, pre
     page.wait_for_url("**select=true**")
     settle(page)
     assert violations(page) == []
-    page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice")
+    page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice&more=all")
     expect(page.locator(".st-key-fig-compare-where")).to_contain_text("good *ones*")
     assert complaints == []

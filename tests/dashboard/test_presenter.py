@@ -24,7 +24,7 @@ def test_the_finding_of_performance_counts_the_errors_of_the_split(app, runs):
     opened(app, "performance", run="finished", present="1")
     table = read_predictions(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     wrong = int((table["label"] != table["predicted"]).sum())
-    assert wrong and f"{wrong} of {len(table)} wrong: " in words(app)
+    assert wrong and f"{wrong} of {len(table)} are wrong: " in words(app)
     assert len(charts(app)) == 1 and not app.sidebar.selectbox
 
 

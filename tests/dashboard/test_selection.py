@@ -127,7 +127,7 @@ def test_sentences_outside_splits_keep_their_bar_and_label(app, runs):
 )
 def test_link_without_matches_explains_why_and_the_page_is_complete(app, runs, select, said):
     opened(app, "performance", run="finished", select=select)
-    assert "Nothing is selected" in words(app) and said in words(app) and "16 wrong:" in words(app)
+    assert "Nothing is selected" in words(app) and said in words(app) and "16 are wrong:" in words(app)
     assert "Nothing is selected" not in words(press(app, "selected-clear"))
 
 
