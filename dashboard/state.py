@@ -61,6 +61,7 @@ AT = "at"  # the key of the current sentence of the selection
 LAG = 100  # values of `AT` that are remembered
 ORDER = "order"
 BACK = "back"  # the page where the selection was made
+QUESTION = "sentence"  # the number of the sentence that Start shows, from 1
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
 EDIT = "edit"  # changes inside the model (`core.interpret.model_edits`)
 
@@ -112,6 +113,8 @@ KEPT = "kept"
 SLICE_NAME = "slice-name"
 SLICE_CHANGED = "slice-changed"
 SLICE_SAID = "slice-said"
+START_TYPED = "start-typed"
+START_TRAINS = "start-trains"
 RUN_FILE = "run-file"
 RUN_PATH = "run-path"
 TAKEN = "runs-taken"

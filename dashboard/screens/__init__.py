@@ -17,6 +17,7 @@ class Screen(NamedTuple):
 
 
 PAGES = {
+    "start": Screen("Start", "home", of_run=False),
     "overview": Screen("Overview", "grid_view", of_run=False),
     "data": Screen("Data", "table_rows"),
     "models": Screen("Models", "account_tree", of_run=False),

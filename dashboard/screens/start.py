@@ -1,0 +1,139 @@
+"""Page Start: guess the label of a sentence, see the model's answer, find out why, try a sentence of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from core.error_analysis.counter_examples import keep_example
+from core.error_analysis.quiz import Quiz, choose_unanswered
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.runs.record import RunRecord
+from dashboard import state
+from dashboard.data import data
+from dashboard.figures.results import choose_default_run
+from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, draw_start
+from dashboard.widgets.figure import show_drawing
+from dashboard.widgets.messages import as_sentence
+from dashboard.widgets.style import add_style, get_look
+
+
+def show_page() -> None:
+    """Draw the Start page: a quiz about the chosen run, or why there is none."""
+    if state.pop_value(state.START_TRAINS):
+        state.set_value(state.ALONG, True)
+        state.open_page("train")
+    add_style("bare.css")
+    records = data.list_runs()
+    view = _make_view(records)
+    key = state.get_figure_key(NAME)
+    show_drawing(draw_start(view, get_look()), NAME, "", on_changes_change=lambda: _receive_changes(key, view))
+
+
+def _make_view(records: Sequence[RunRecord]) -> StartView:
+    default = choose_default_run(records)
+    missing = state.get_value(state.MISSING, "")
+    record = next((each for each in records if each.run == state.get_run()), None) or default
+    if record is None:
+        return _explain_no_model()
+    note = f"There is no run “{missing}” here. {record.run} answers instead." if missing else ""
+    view = StartView(record.classes, (), _make_links(record.run), record, note=note)
+    try:
+        quiz = data.make_quiz(record.run)
+    except (NotAvailable, RunDamaged) as error:
+        return _explain_failure(view, error, records)
+    at, problem = _read_place(len(quiz.questions))
+    links = _make_links(record.run, next((each.text for each in quiz.questions if not each.right), ""))
+    saved = sum(each.label in record.classes for each in data.list_examples())
+    typed = _answer_typed(record, quiz, state.get_value(state.START_TYPED, None))
+    note = " ".join(filter(None, (note, problem)))
+    return replace(view, questions=quiz.questions, links=links, at=at, note=note, typed=typed, saved=saved)
+
+
+def _read_place(n: int) -> tuple[int, str]:
+    """Return the number of the sentence in the link, from 0, and a sentence on a link that names none."""
+    asked = state.read_link(state.QUESTION)
+    if not asked or (asked.isdecimal() and 1 <= int(asked) <= n):
+        return int(asked or 1) - 1, ""
+    return 0, f"The link asks for sentence “{asked:.20}”; there are sentences 1 to {n}."
+
+
+def _make_links(run: str = "", text: str = "") -> dict[str, str]:
+    kept = {state.RUN: run} if run else {}
+    if state.is_projector():
+        kept[state.PROJECTOR] = "true"
+    pages: dict[str, tuple[str, dict[str, str]]] = {page: (page, {}) for page in ("lessons", "runs", "train", "data")}
+    pages |= {
+        "accuracy": ("lesson", {"lesson": "accuracy"}),
+        "sentence": ("sentence", {state.TEXT: text} if text else {}),
+    }
+    return {name: f"{page}?{urlencode({**kept, **more})}".rstrip("?") for name, (page, more) in pages.items()}
+
+
+def _explain_no_model() -> StartView:
+    links = _make_links()
+    action, other = (
+        {"text": "Train the first model", "href": links["train"]},
+        {"text": "Import a run", "href": links["runs"]},
+    )
+    words = {"title": "No model here yet", "text": "Train one in about a minute. Then it answers these sentences."}
+    return StartView(CLASSES, choose_unanswered(), links, state={**words, "action": action, "other": other})
+
+
+def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRecord]) -> StartView:
+    """Return the view of a run that has no quiz: it is damaged, of another kind, or without short sentences."""
+    assert view.record is not None
+    others = [each for each in records if each.run != view.record.run and each.status == "done"]
+    better, damaged = choose_default_run(others), isinstance(error, RunDamaged)
+    reason = as_sentence(str(error).rstrip("."))
+    if damaged:
+        title, reason = "This model cannot be read", f"{reason} {_count_fine(len(others))}"
+    else:
+        title = f"{view.record.run} cannot play"
+    words: dict[str, Any] = {"title": title, "text": reason, "bad": damaged}
+    if better:
+        words["action"] = {"text": f"Use {better.run} instead", "href": f"?{urlencode({state.RUN: better.run})}"}
+    words["other"] = {"text": "All models", "href": view.links["runs"]}
+    questions = choose_unanswered() if set(view.record.classes) == set(CLASSES) else ()
+    return replace(view, classes=CLASSES if questions else view.classes, questions=questions, state=words)
+
+
+def _count_fine(n: int) -> str:
+    return "" if not n else "1 other model is fine." if n == 1 else f"{n} other models are fine."
+
+
+def _answer_typed(record: RunRecord, quiz: Quiz, typed: TypedSentence | None) -> TypedSentence | None:
+    if typed is None or typed.label >= len(record.classes):
+        return None
+    try:
+        return replace(typed, question=data.ask_sentence(record.run, typed.text, quiz.common))
+    except (InputError, NotAvailable) as error:
+        return replace(typed, problem=as_sentence(error))
+
+
+def _receive_changes(key: str, view: StartView) -> None:
+    for change in state.receive_changes(key):
+        if "at" in change:
+            state.set_param(state.QUESTION, str(int(change["at"]) + 1))
+        if asked := change.get("ask"):
+            typed = TypedSentence(int(asked["number"]), str(asked["text"]), int(asked["label"]))
+            state.set_value(state.START_TYPED, typed)
+        if "save" in change:
+            _save_typed(view)
+        if "train" in change:
+            state.set_value(state.START_TRAINS, True)
+
+
+def _save_typed(view: StartView) -> None:
+    typed: TypedSentence | None = state.get_value(state.START_TYPED, None)
+    if typed is None or view.record is None or typed.saved:
+        return
+    link = _make_links(view.record.run, typed.text)["sentence"]
+    author = str(state.get_value(state.AUTHOR, "") or "")
+    keep_example(data.store().folder, typed.text, view.record.classes[typed.label], "", author, link)
+    state.set_value(state.START_TYPED, replace(typed, saved=True))
+
+
+show_page()
