@@ -67,7 +67,7 @@ export default function ({ data, parentElement, send }) {
     const number = Date.now();
     send({ ask: { number, text, label: place } });
     show({ stage: SEEN, pick: place, gone: new Set(), asked: { number, text, label: place, since: number }, appeared: 0 });
-    setTimeout(() => waiting() && draw(), SLOW);
+    setTimeout(() => root.remind(), SLOW); // of the data that are the latest by then
   };
   const open = (at) => {
     if (at >= data.questions.length) { show({ stage: RESULT, own: false }); return; }
@@ -265,7 +265,7 @@ export default function ({ data, parentElement, send }) {
     else if (!data.questions.length && !view.own) body.push(header(), notes(), make("main", {}, panel(data.state)), footer());
     else {
       place.append(sentence());
-      body.push(header(), notes(), make("main", { class: view.stage }, dots(), place, view.stage === PREDICT ? predict() : seen()), footer());
+      body.push(header(), notes(), make("main", {}, dots(), place, view.stage === PREDICT ? predict() : seen()), footer());
     }
     root.page.replaceChildren(...body.flat().filter(Boolean));
     root.live.textContent = view.stage === PREDICT ? "" : [...root.page.querySelectorAll("main > h1, main > .why")].map((each) => each.textContent).join(" ");
@@ -305,6 +305,7 @@ export default function ({ data, parentElement, send }) {
     else if (event.key === "ArrowRight" || (event.key === "Enter" && target === document.body)) { event.preventDefault(); next(); }
     else if (event.key === "w" && !data.state && subject()) { event.preventDefault(); view.stage === WHY ? show({ gone: new Set() }) : show({ stage: WHY, appeared: 0 }); }
   };
+  root.remind = () => { if (waiting()) draw(); };
   if (root.press) document.removeEventListener("keydown", root.press);
   root.press = press;
   document.addEventListener("keydown", press);
