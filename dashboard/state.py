@@ -266,6 +266,25 @@ def get_latest(key: str) -> str:
     return value
 
 
+def sync_link(key: str, *, several: bool = False) -> None:
+    """Keep an unbound widget and the URL equal, the newer wins; call before the widget is drawn.
+
+    The link of a bound widget would have the labels of its options instead of their values. `several`: its value is a
+    list. A widget without a value leaves no parameter.
+    """
+    link: Any = (st.query_params.get_all if several else st.query_params.get)(key) if key in st.query_params else None
+    before = st.session_state.get(f"{key}-latest")
+    held = st.session_state.get(key, before)  # without a key: another page came between
+    value = held if held != before else before if link is None else link
+    if not value and key in st.query_params:
+        del st.query_params[key]
+    elif value and link != value:
+        st.query_params[key] = value
+    st.session_state[f"{key}-latest"] = value
+    if value is not None:
+        st.session_state[key] = value
+
+
 def set_param(key: str, value: str) -> None:
     """Set a URL parameter and its session copy; an empty value removes it from the URL.
 

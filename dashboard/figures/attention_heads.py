@@ -228,7 +228,7 @@ def read_combined_maps(source: Source) -> CombinedMaps:
     """Read the combined attention map of each layer, the sum of its maps."""
     view = read_attention(source)
     rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
-    return CombinedMaps(view, rows, find_top_weight(rows), source.record.run)
+    return CombinedMaps(view, rows, find_top_weight(rows), source.reader.label_run(source.record.run))
 
 
 COMBINED = Figure(

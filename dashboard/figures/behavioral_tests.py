@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,8 @@ class BehaviorResults:
     run: str
     picked: str = ""
     """The row of the table that is looked at: `capability NAME` or `test NAME`; empty: none."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """How each run is called where people read it; a run without an entry by its id."""
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -44,6 +46,10 @@ class BehaviorResults:
     def runs(self) -> list[str]:
         """Return the names of the tested runs, first the run that the page shows."""
         return sorted(self.judged, key=lambda name: name != self.run)
+
+    def label_run(self, run: str) -> str:
+        """Return how a tested run is called where people read it."""
+        return self.names.get(run, run)
 
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
@@ -71,7 +77,7 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
         kind: [each for each in asked if each["rates"][run]["verdict"] == kind] for kind in ("passes", "fails", "open")
     }
     fails = [each["capability"] for each in kinds["fails"]]
-    said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
+    said = f"{behaved.label_run(run)} passes {len(kinds['passes'])} of {len(asked)} capabilities"
     said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
     behind = (
@@ -91,7 +97,8 @@ def _describe_differences(behaved: BehaviorResults) -> list[str]:
         rows = [each for each in behaved.report["differences"] if {each["first"], each["second"]} == pair]
         where = sorted((each for each in rows if each["differ"]), key=lambda each: -abs(each["difference"]))
         names = join_names([each["capability"] for each in where])
-        found.append(f"It differs from {other} on {names}." if names else f"It shows no clear difference from {other}.")
+        name = behaved.label_run(other)
+        found.append(f"It differs from {name} on {names}." if names else f"It shows no clear difference from {name}.")
     return found
 
 
@@ -103,7 +110,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
             if rate["consistency"]:
                 sets[name][0] += rate["consistency"]["right"]
                 sets[name][1] += rate["consistency"]["groups"]
-    told = [f"{name} {count(right)}" for name, (right, groups) in sets.items() if groups]
+    told = [f"{behaved.label_run(name)} {count(right)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
     return f"Fully correct contrast sets, of {count(groups)}: {', '.join(told)}." if told else ""
 
@@ -117,7 +124,7 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
     ]
     for name in behaved.runs:
         columns += [
-            IntervalColumn(f"mark {name}", name, axis=_SHARES),
+            IntervalColumn(f"mark {name}", behaved.label_run(name), axis=_SHARES),
             IntervalColumn(f"rate {name}", "", "3.4rem", number=True),
         ]
     rows = []
@@ -141,7 +148,7 @@ def _build_cells(
     found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": count(cases)}
     for run, rate in rates.items():
         if rate["rate"] is None:
-            found[f"rate {run}"] = TextCell("–", title=f"{run} has no class that could be right: not tested")
+            found[f"rate {run}"] = TextCell("–", title="No class could be right: not tested")
             continue
         low, high = rate["interval"]
         failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
@@ -175,12 +182,16 @@ RATES = Figure(
     "behave",
     "Failure rate",
     lambda source: BehaviorResults(
-        {source.record.run: source.reader.judge_default_suite(source.record)}, source.record.run
+        {source.record.run: source.reader.judge_default_suite(source.record)},
+        source.record.run,
+        names={source.record.run: source.reader.label_run(source.record.run)},
     ),
     lambda behaved, look: build_component(
         build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
     ),
-    note=lambda behaved: f"most failures of {behaved.run} first; bold: clearly above {whole_percent(TOLERATED)}",
+    note=lambda behaved: (
+        f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
+    ),
     reading="Bar: 95 % interval. Ring: no clear difference from 0.3 (shaded).",
     how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
     "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "
@@ -267,8 +278,8 @@ def _draw_failures(found: FailingCases, look: Look) -> DataTable:
     several = len({test.name for test, _ in found.cases}) > 1
     shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
     columns = {name: TableColumn(name.capitalize(), width=width) for name, width in WIDTHS.items()}
-    own = TableColumn(decimals=2, width=RUN) if found.single else TableColumn()
-    columns |= dict.fromkeys(found.behaved.runs, own)
+    own: dict[str, int] = {"decimals": 2, "width": RUN} if found.single else {}
+    columns |= {run: TableColumn(found.behaved.label_run(run), **own) for run in found.behaved.runs}
     return DataTable(build_failures_table(found)[shown], columns)
 
 
@@ -278,7 +289,9 @@ FAILING = Figure(
     lambda found: f"Failed tests: {found.name}",
     None,
     _draw_failures,
-    note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
+    note=lambda found: (
+        f"{count(len(found.cases))} of {count(found.asked)} fail for {found.behaved.label_run(found.run)}"
+    ),
     reading="Per run: probability of the expected answer, or its answers if compared.",
     tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
 )

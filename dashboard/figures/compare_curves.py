@@ -55,7 +55,7 @@ def _iterate_decisions(source: Source) -> Iterator[tuple[str, Decision]]:
 
 def label_model(source: Source, side: ModelPredictions) -> str:
     """Return the letter (A, B …) that a comparison gives a model, and the model's name."""
-    return f"{get_letter(source, side)} {side.name}"
+    return f"{get_letter(source, side)} {source.reader.label_run(side.name)}"
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,8 @@ def _read_costs(source: Source) -> CostComparison:
         value = read_metric(record, shape.metric, source.split)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
-            points.append(Point(record.run, value, None, None, _get_costs(source.reader.read_efficiency(record)), None))
+            name, costs = source.reader.label_run(record.run), source.reader.read_efficiency(record)
+            points.append(Point(name, value, None, None, _get_costs(costs), None))
     return CostComparison(points, shape.metric)
 
 

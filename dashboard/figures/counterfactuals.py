@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
 from time import monotonic
@@ -144,6 +144,8 @@ class ClassList:
     said: Mapping[str, Sequence[ExamplePrediction]]
     run: str
     total: int
+    names: Mapping[str, str] = field(default_factory=dict)
+    """How each run is called where people read it; a run without an entry by its id."""
 
     @property
     def breaking(self) -> tuple[int, int]:
@@ -189,7 +191,8 @@ def _draw_examples(shown: ClassList, look: Look) -> DataTable:
         | {"note": each.note, "author": each.author, "time": each.time[:DAY]}
         for at, each in enumerate(shown.rows)
     ]
-    return DataTable(pd.DataFrame(rows), COLUMNS | dict.fromkeys(shown.said, TableColumn(width=SAYS)))
+    says = {run: TableColumn(shown.names.get(run, run), width=SAYS) for run in shown.said}
+    return DataTable(pd.DataFrame(rows), COLUMNS | says)
 
 
 def _write_note(shown: ClassList) -> str:
@@ -197,7 +200,11 @@ def _write_note(shown: ClassList) -> str:
     kept = f"{count(shown.total)} saved" + (
         f", the last {count(len(shown.rows))} shown" * (len(shown.rows) < shown.total)
     )
-    return f"{kept} · {shown.run} gets {count(wrong)} of {count(known)} wrong today" if known else kept
+    return (
+        f"{kept} · {shown.names.get(shown.run, shown.run)} gets {count(wrong)} of {count(known)} wrong today"
+        if known
+        else kept
+    )
 
 
 COUNTER_EXAMPLES: Figure[ClassList] = Figure(

@@ -40,6 +40,13 @@ class Track:
     sibling: bool = False  # its settings are those of the run in focus, but for the seed
     heads: Mapping[Place, tuple[Line, ...]] = field(default_factory=dict)
     """A line for each head where heads have a lambda of their own; the curves then hold their mean."""
+    label: str = ""
+    """How the run is called where people read it; empty: by its id."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of a drawn run."""
+        return self.label or self.run
 
 
 def has_lambda(record: RunRecord) -> bool:
@@ -252,7 +259,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
 
     for track in tracks[1:]:
         if line := track.curves.lambdas.get(place):
-            draw_line(track.curves.lambda_step, scale_line(line, scale), track.run, t.right, size(1.2))
+            draw_line(track.curves.lambda_step, scale_line(line, scale), track.name, t.right, size(1.2))
     x = focus.curves.lambda_step
     for head, line in enumerate(focus.heads.get(place, ()), start=1):
         draw_line(x, scale_line(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
@@ -263,7 +270,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
         figure.add_scatter(name="range over seeds", **band)
         draw_line(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
     values = scale_line(focus.curves.lambdas[place], scale)
-    draw_line(x, values, focus.run, t.accent, size(3))
+    draw_line(x, values, focus.name, t.accent, size(3))
     _name_line(
         figure, x[-1], values[-1], signed(values[-1], 4) if scale == "change" else number(values[-1], 4), look, at
     )
@@ -286,7 +293,7 @@ def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: A
 def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
     t, focus = look.tokens, tracks[0].curves
     for track in reversed(tracks):  # the focus last, in front
-        first, name = track is tracks[0], escape_text(track.run)
+        first, name = track is tracks[0], escape_text(track.name)
         figure.add_scatter(
             x=track.curves.epoch,
             y=track.curves.validation_loss,
@@ -357,7 +364,8 @@ def read_course(source: Source) -> Course:
     for one in (record, *others):
         curves, lost = reader.read_curves(one)
         heads = reader.read_head_lambdas(one) if one is record else {}
-        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads))
+        label = reader.label_run(one.run)
+        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads, label))
         if lost:
             skipped[one.run] = lost
     reported = map_reported(find_counterpart(record.preset, record.config))

@@ -47,6 +47,8 @@ class Comparison:
     metric: str
     letters: Mapping[str, str]
     """Of the models, by name."""
+    names: Mapping[str, str]
+    """How each model is called where people read it, by name."""
     picked: str = ""
     """The pair in the figures below, as `PAIR` names it."""
 
@@ -63,7 +65,7 @@ class Comparison:
     @property
     def summary(self) -> str:
         """Return a sentence that sums up which of several compared models are better than others."""
-        return summarize_pairs(self.pairs)
+        return summarize_pairs([self._rename_pair(pair) for pair in self.pairs])
 
     @property
     def closest(self) -> str:
@@ -71,10 +73,13 @@ class Comparison:
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
-        pair = found[0]
+        pair = self._rename_pair(found[0])
         difference = f"{pair['first']} and {pair['second']}: {signed(pair['difference'], 3)}"
         rows = f"Detecting it would take about {round_rows(pair['rows_needed'])} sentences."
         return f"{difference} on the same {count(self.found['n'])} sentences. {rows}"
+
+    def _rename_pair(self, pair: Test) -> Test:
+        return {**pair, "first": self.names[pair["first"]], "second": self.names[pair["second"]]}
 
 
 def list_metrics(source: Source) -> list[str]:
@@ -114,7 +119,8 @@ def compare_models(source: Source) -> Comparison:
     """Compare every pair of models by a metric; NotAvailable: only one run, InputError: runs have different rows."""
     letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
     runs = [record.run for record in (source.record, *source.others)]
-    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
+    names = {name: source.reader.label_run(name) for name in letters}
+    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters, names)
 
 
 def _read_comparison(source: Source) -> Comparison:
@@ -137,7 +143,9 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
 
     def write_model(row: Mapping[str, Any]) -> TextCell:
         """Write the table cell with the letter and the name of a compared model."""
-        return TextCell(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
+        return TextCell(
+            f"{shape.letters[row['name']]} {shape.names[row['name']]}", small=row["mixture"], dot=row["colour"]
+        )
 
     def write_value(row: Mapping[str, Any]) -> str:
         """Write a compared model's mean metric with its interval."""
@@ -211,7 +219,9 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
 
     def write_pair(pair: Test) -> TextCell:
         """Write the table cell that names a model pair by its letters, such as `A − B`."""
-        return TextCell(join_letters(pair, " − "), title=f"{pair['first']} − {pair['second']}")
+        return TextCell(
+            join_letters(pair, " − "), title=f"{shape.names[pair['first']]} − {shape.names[pair['second']]}"
+        )
 
     return IntervalTable(
         "Differences",

@@ -81,7 +81,7 @@ def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
 def measure_distance(source: Source, insert: str = FILLER) -> Distance:
     """Predict a negation template with each run; NotAvailable: no placeholder or class, InputError: not fillable."""
     runs, filled, target = prepare_query(source, insert)
-    reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
+    reaches = tuple((source.reader.label_run(each.run), source.reader.reach(each.run, filled, target)) for each in runs)
     # Of several classes or labels another one may win below or above 0.5.
     return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source))
 

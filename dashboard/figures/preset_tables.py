@@ -55,12 +55,14 @@ USUAL = Sizes(
 )
 
 
-def read_sizes(record: RunRecord | None) -> Sizes | None:
-    """Return the vocabulary size and number of classes of a run; None before they are known."""
+def read_sizes(record: RunRecord | None, label: str = "") -> Sizes | None:
+    """Return the vocabulary size and classes of a run, called `label` or by its id; None before they are known."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data = get_data_name(record.config.data.name)
-    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
+    words = (
+        f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {label or record.run}"
+    )
     if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
         words += f"; {record.preset} with the layers, heads and widths of that run"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)

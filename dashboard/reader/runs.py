@@ -63,6 +63,10 @@ class RunReader:
         """List all runs that are on disk now, newest first."""
         return self.store().list()
 
+    def label_run(self, run: str) -> str:
+        """Return how figures name a run or a model of several runs: by its id, which files and commands need."""
+        return run
+
     def list_loadable_runs(self) -> list[RunRecord]:
         """List the runs whose models can predict whole texts, newest first."""
         return [record for record in self.list_runs() if record.task != "tokens" and self.has_weights(record.run)]

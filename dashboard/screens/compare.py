@@ -120,14 +120,17 @@ def _show_comparison(source: Source) -> None:
 
 
 def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
+    state.sync_link(state.COMPARE, several=True)
     if known := state.get_value(state.COMPARE, None):
         state.set_value(state.COMPARE, [name for name in known if name in done])
     state.set_initial(state.COMPARE, _list_default_runs(done))
+    state.sync_link(state.COMPARE, several=True)
+    labels = data.name_runs()
     names = st.multiselect(
         "Runs",
         list(done),
         key=state.COMPARE,
-        bind="query-params",
+        format_func=lambda run: labels[run].full,
         placeholder="Choose two runs or more",
         help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
     )

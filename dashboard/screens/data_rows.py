@@ -170,7 +170,7 @@ def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
             why = f"has no predictions for {filters.split}"
         elif filters.label and filters.label not in record.classes:
             why = f"has no class {filters.label}"
-    return f"{record.run} {why}, so nothing is selected on other pages." if why else ""
+    return f"{data.label_run(record.run)} {why}, so nothing is selected on other pages." if why else ""
 
 
 def explain_split(record: RunRecord, filters: Filters) -> str:

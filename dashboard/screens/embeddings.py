@@ -51,12 +51,12 @@ def show_page() -> None:
         return
     splits = data.list_embedded_splits(record.run)
     if "pooled" not in list_capabilities(record.config.model) or not splits:
-        show_header("Embeddings", QUESTION, list_facts(record), low=True)
+        show_header("Embeddings", QUESTION, list_facts(record))
         _show_missing(record)
         return
     head = st.empty()
     with head:  # until it is known how many examples there are, and where they cannot be read
-        show_header("Embeddings", QUESTION, list_facts(record), low=True)
+        show_header("Embeddings", QUESTION, list_facts(record))
     source = _pick_options(record, splits)
     _, typed = overlays.show_fields(source)
     points, files = (
@@ -64,7 +64,7 @@ def show_page() -> None:
         data.get_map_files(record.run, source.split, read_map_config(source)),
     )
     with head:
-        show_header("Embeddings", QUESTION, list_facts(record, (f"n = {count(len(points))}", source.split)), low=True)
+        show_header("Embeddings", QUESTION, list_facts(record, (f"n = {count(len(points))}", source.split)))
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:

@@ -42,7 +42,7 @@ def show_page() -> None:
     split = _get_split(splits)
     table = data.read_tagged_rows(record, split).table
     wrong = f"{split} · {plural(int(table.wrong.sum()), 'error')}"
-    show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)), low=True)
+    show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)))
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     there, why_not = False, ""

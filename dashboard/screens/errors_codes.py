@@ -372,7 +372,7 @@ def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> No
                 on_click=partial(resume_draw, shown, coded, each, split),
                 help=f"Sampled by {escape_label(name_author(each.author))}, {each.time[:10]}"
                 if split
-                else f"{shown.table.record.run} was not evaluated on its sentences",
+                else f"{data.label_run(shown.table.record.run)} was not evaluated on its sentences",
             )
 
 

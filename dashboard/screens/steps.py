@@ -44,7 +44,7 @@ def show_page() -> None:
             "train",
         )
         return
-    show_header("Steps", QUESTION, list_facts(record, describe_attention(record)), low=True)
+    show_header("Steps", QUESTION, list_facts(record, describe_attention(record)))
     fill_text(record, choose_default_text(record))
     _reset_stage()
     add_style("bench.css")

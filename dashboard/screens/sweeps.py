@@ -73,7 +73,7 @@ def _show_sweep(plan: Plan) -> None:
     live = _is_live(plan, found)
     st.fragment(_show_progress, run_every=POLL_SECONDS if live else None)(plan, _count_ended(found), live)
     for run, reason in found.failures[:5]:
-        show_problem(f"{run} has failed", reason)
+        show_problem(f"{data.label_run(run)} has failed", reason)
     if not found.counts["done"]:
         show_finding("Nothing to compare yet", "The table appears when the first run is done.")
         return

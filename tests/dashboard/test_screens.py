@@ -145,7 +145,7 @@ def test_projector_mode_hides_the_export_bar(app, runs):
 def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
     opened(app, "performance", run="finished")
     shutil.rmtree(runs / "finished")
-    assert "No run is chosen" in text_of(app.run())
+    assert "There is no run “finished” here" in text_of(app.run())
 
 
 def confusion_of(app) -> list[list[int]]:
