@@ -41,7 +41,8 @@ export default function ({ data, parentElement, send }) {
   const subjectNow = JSON.stringify(data.subject);
   if (root.subject !== subjectNow) {
     root.subject = subjectNow;
-    root.view = { at: data.at, stage: PREDICT, own: false, pick: -1, gone: new Set(), typed: "", asked: null, picks: new Map(), hands: new Map(), counting: false, appeared: 0 };
+    const own = !data.questions.length && !data.state; // no sentence of the list
+    root.view = { at: data.at, stage: PREDICT, own, pick: -1, gone: new Set(), typed: "", asked: null, picks: new Map(), hands: new Map(), counting: false, appeared: 0 };
   }
   const view = root.view, { classes, order, ends } = data;
   const isEnd = (place) => (place === ends.minus ? "minus" : place === ends.plus ? "plus" : "");
@@ -77,6 +78,7 @@ export default function ({ data, parentElement, send }) {
   const next = () => (view.own ? tryOwn() : open(view.at + 1));
   const tryOwn = () => show({ stage: PREDICT, own: true, pick: -1, gone: new Set(), typed: "", asked: null });
   const leaveOwn = () => {
+    if (!data.questions.length) { tryOwn(); return; }
     const pick = view.picks.get(view.at) ?? -1;
     show({ own: false, asked: null, pick, gone: new Set(), stage: pick < 0 ? PREDICT : SEEN });
   };
@@ -178,10 +180,11 @@ export default function ({ data, parentElement, send }) {
 
   const header = () => make("header", {}, make("b", {}, "Sentiscope"), make("nav", { "aria-label": "Pages" }, [["lessons", "Lessons"], ["runs", "Runs"], ["train", "Train"], ["data", "Your data"]].map(([page, words]) => make("a", { href: data.links[page], "data-id": `head-${page}` }, words))));
   const line = (words, to, title) => make("div", { class: "note", role: "status" }, make("span", {}, title && make("b", {}, title), words), to && make("a", { href: to.href, "data-id": "note" }, to.text));
-  const notes = () => [data.note && line(data.note), data.again && line(data.again.text, data.again, "Continue: ")];
+  const notes = () => [data.note && line(data.note), data.again && line(data.again.text, { href: data.again.href, text: data.again.action }, "Continue: ")];
+  const model = () => data.model && make("a", { href: data.links.runs, "data-id": "model", title: "The model that answers" }, data.model);
   const dots = () => make("div", { class: "dots" }, view.own ? "Your sentence" : [
     make("span", { "aria-hidden": "true" }, data.questions.map((question, at) => make("i", { class: view.picks.has(at) && question.scores.length ? (question.predicted === question.label ? "ok" : "no") : at === view.at ? "at" : "" }))),
-    `Sentence ${view.at + 1} of ${data.questions.length}`]);
+    `Sentence ${view.at + 1} of ${data.questions.length}`], model());
 
   const buttons = () => make("div", { class: `choose${order.length > 2 ? " many" : ""}`, role: "group", "aria-label": "Classes" }, order.map((place, i) => {
     const counts = view.counting && !view.own ? view.hands.get(view.at) : null;
@@ -201,10 +204,10 @@ export default function ({ data, parentElement, send }) {
     view.hands.set(view.at, counts);
     return [...fields, button("hands", "Clear hands", () => { view.hands.delete(view.at); show({ counting: false }); }, { class: "link" })];
   };
+  const back = () => data.questions.length > 0 && button("back", "Back to the sentences", leaveOwn, { class: "link" });
   const hint = () => {
     const keys = order.length === 2 ? ["\u2190", "\u2192"].map((each) => make("kbd", {}, each)) : [];
-    const back = button("back", "Back to the sentences", leaveOwn, { class: "link" });
-    if (view.own) return make("div", { class: "hint" }, make("span", {}, "Then the model answers."), make("span", {}, keys), back);
+    if (view.own) return make("div", { class: "hint" }, make("span", {}, "Then the model answers."), make("span", {}, keys), back());
     if (view.counting) return make("div", { class: "hint" }, hands());
     return make("div", { class: "hint" }, make("span", {}, data.state ? "Choose first." : "The model has answered. Choose first."), make("span", {}, keys),
       button("hands", "Count hands", () => show({ counting: true }), { class: "link" }));
@@ -225,7 +228,7 @@ export default function ({ data, parentElement, send }) {
         : button("again", ["Try another", make("kbd", {}, "\u2192")], tryOwn, { class: "go" });
     const why = view.stage === WHY ? button("why", "Put all back", () => show({ gone: new Set() }), { class: "link" }) : button("why", ["Why?", make("kbd", {}, "w")], () => show({ stage: WHY, appeared: 0 }), { class: "link" });
     return make("div", { class: "acts" }, main, !data.state && why, view.own && fooled && button("again", "Try another", tryOwn, { class: "link" }),
-      view.own ? button("back", "Back to the sentences", leaveOwn, { class: "link" }) : !data.state && button("own", "Try your own", tryOwn, { class: "link" }), view.own && saving());
+      view.own ? back() : !data.state && button("own", "Try your own", tryOwn, { class: "link" }), view.own && saving());
   };
   const seen = () => {
     if (data.state) return [marks(), panel(data.state), actions(subject())];
@@ -243,7 +246,7 @@ export default function ({ data, parentElement, send }) {
   const score = () => [...view.picks].reduce(([you, model], [at, pick]) => [you + (pick === data.questions[at].label), model + (data.questions[at].predicted === data.questions[at].label)], [0, 0]);
   const footer = () => {
     const [you, model] = score();
-    return make("footer", {}, make("div", { class: "score", "aria-label": "Score", role: "group" }, make("span", {}, "You"), make("b", {}, String(you)), !data.state && [make("span", { title: data.model }, "Model"), make("b", {}, String(model))]),
+    return make("footer", {}, make("div", { class: "score", hidden: !data.questions.length, "aria-label": "Score", role: "group" }, make("span", {}, "You"), make("b", {}, String(you)), !data.state && [make("span", {}, "Model"), make("b", {}, String(model))]),
       make("nav", { "aria-label": "Go on" }, link("lessons", "Lessons", "10 minutes each"), link("train", "Train a model", "about 1 minute"), link("data", "Use your data", "CSV or Excel")));
   };
   const result = () => {
@@ -252,7 +255,7 @@ export default function ({ data, parentElement, send }) {
     const told = (question) => (question.predicted === question.label ? "model right" : make("b", {}, "model fooled"));
     const ways = [["accuracy", "Why does it fail?", "Lesson: Can you trust accuracy?", "10 min"], ["sentence", "What happens inside?", "Open a sentence in the model", ""],
       ["train", "Make it better", "Train a model while you watch", "about 1 min"], ["data", "Use your own data", "CSV, Excel or text files", ""]];
-    return make("main", { class: "low" }, make("h1", { class: "big" }, data.state ? `You ${you}, of ${n}.` : `You ${you}, model ${model}, of ${n}.`),
+    return make("div", { class: "main low" }, make("h1", { class: "big" }, data.state ? `You ${you}, of ${n}.` : `You ${you}, model ${model}, of ${n}.`),
       make("p", { class: "why" }, data.accuracy, " ", button("first", "Play again", () => { view.picks.clear(); open(0); }, { class: "link" }), " ", view.saved, data.saved > 0 && saving()),
       make("ul", { class: "sum" }, rows.map((question) => make("li", { "data-text": true }, make("span", {}, question.text), !data.state && make("em", {}, told(question))))),
       make("nav", { class: "ways", "aria-label": "Go on" }, ways.map(([page, title, words, time]) => make("a", { href: data.links[page], "data-id": `way-${page}` }, make("b", {}, title), make("span", {}, words), make("span", {}, time)))));
@@ -262,13 +265,13 @@ export default function ({ data, parentElement, send }) {
     const focused = root.getRootNode().activeElement?.dataset?.id;
     const place = make("div", { class: "sentence" }), body = [];
     if (view.stage === RESULT) body.push(header(), notes(), result());
-    else if (!data.questions.length && !view.own) body.push(header(), notes(), make("main", {}, panel(data.state)), footer());
+    else if (!data.questions.length && data.state) body.push(header(), notes(), make("div", { class: "main" }, panel(data.state)), footer());
     else {
       place.append(sentence());
-      body.push(header(), notes(), make("main", {}, dots(), place, view.stage === PREDICT ? predict() : seen()), footer());
+      body.push(header(), notes(), make("div", { class: "main" }, dots(), place, view.stage === PREDICT ? predict() : seen()), footer());
     }
     root.page.replaceChildren(...body.flat().filter(Boolean));
-    root.live.textContent = view.stage === PREDICT ? "" : [...root.page.querySelectorAll("main > h1, main > .why")].map((each) => each.textContent).join(" ");
+    root.live.textContent = view.stage === PREDICT ? "" : [...root.page.querySelectorAll(".main > h1, .main > .why")].map((each) => each.textContent).join(" ");
     if (focused || view.own) refocus(focused);
   };
   // The focus stays where it was; what is gone hands it to the main button, or to the field of one's own sentence.
@@ -290,14 +293,14 @@ export default function ({ data, parentElement, send }) {
     if (typing) {
       if (event.key === "Enter" && !event.shiftKey && root.contains(target)) {
         event.preventDefault();
-        const fields = [...root.page.querySelectorAll("main input")], after = fields[fields.indexOf(target) + 1];
+        const fields = [...root.page.querySelectorAll(".main input")], after = fields[fields.indexOf(target) + 1];
         (after ?? root.page.querySelector(".choose button"))?.focus();
       }
       return;
     }
     const side = { ArrowLeft: ends.minus, ArrowRight: ends.plus }[event.key], digit = /^[1-9]$/.test(event.key) ? order[+event.key - 1] : undefined;
     const elsewhere = !root.contains(target) && target.closest?.("[data-testid=stSidebar], [role=dialog]");
-    if (elsewhere || view.stage === RESULT || !data.questions.length) return;
+    if (elsewhere || view.stage === RESULT || (!data.questions.length && !view.own)) return;
     if (view.stage === PREDICT) {
       const place = order.length === 2 && side !== undefined ? side : digit;
       if (place !== undefined) { event.preventDefault(); choose(place); }

@@ -33,6 +33,8 @@ class TypedSentence:
     label: int
     question: Question | None = None
     problem: str = ""
+    """Why the model did not answer; `link` opens a page where it does."""
+    link: str = ""
     saved: bool = False
 
 
@@ -44,6 +46,8 @@ class StartView:
     questions: Sequence[Question]
     links: Mapping[str, str]
     record: RunRecord | None = None
+    model: str = ""
+    """The name of the run for people."""
     at: int = 0
     note: str = ""
     again: Mapping[str, str] | None = None
@@ -61,7 +65,7 @@ def draw_start(view: StartView, look: Look) -> Component:
     writer = len(classes) == 2 and all(map(infer_polarity, classes))
     data = {
         "subject": [record.run if record else "", [each.text for each in view.questions]],
-        "model": record.run if record else "",
+        "model": view.model,
         "classes": classes,
         "order": order,
         "ends": ends,
@@ -122,4 +126,5 @@ def _describe_question(question: Question, classes: Sequence[str]) -> dict[str, 
 
 def _describe_typed(typed: TypedSentence, classes: Sequence[str]) -> dict[str, Any]:
     question = typed.question and _describe_question(typed.question, classes)
-    return {"number": typed.number, "question": question, "problem": typed.problem, "saved": typed.saved}
+    rest = {"number": typed.number, "problem": typed.problem, "link": typed.link, "saved": typed.saved}
+    return {**rest, "question": question}

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from core.error_analysis.counter_examples import keep_example
-from core.error_analysis.quiz import Quiz, choose_unanswered
+from core.error_analysis.quiz import Quiz, choose_unanswered, refuse_run
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs.record import RunRecord
 from dashboard import state
@@ -33,30 +33,44 @@ def show_page() -> None:
 
 
 def _make_view(records: Sequence[RunRecord]) -> StartView:
-    default = choose_default_run(records)
-    missing = state.get_value(state.MISSING, "")
+    missing, default = state.get_value(state.MISSING, ""), choose_default_run(records)
     record = next((each for each in records if each.run == state.get_run()), None) or default
     if record is None:
         return _explain_no_model()
-    note = f"There is no run “{missing}” here. {record.run} answers instead." if missing else ""
-    view = StartView(record.classes, (), _make_links(record.run), record, note=note)
+    name = data.label_run(record.run)
+    note = f"There is no run “{missing:.60}” here. {name} answers instead." if missing else ""
+    view = StartView(record.classes, (), _make_links(record.run), record, name, note=note)
     try:
-        quiz = data.make_quiz(record.run)
+        refuse_run(data.store(), record)
+        quiz, problem = _make_quiz(record)
+        typed = _answer_typed(record, quiz, state.get_value(state.START_TYPED, None))
     except (NotAvailable, RunDamaged) as error:
         return _explain_failure(view, error, records)
-    at, problem = _read_place(len(quiz.questions))
-    links = _make_links(record.run, next((each.text for each in quiz.questions if not each.right), ""))
-    saved = sum(each.label in record.classes for each in data.list_examples())
-    typed = _answer_typed(record, quiz, state.get_value(state.START_TYPED, None))
-    note = " ".join(filter(None, (note, problem)))
-    return replace(view, questions=quiz.questions, links=links, at=at, note=note, typed=typed, saved=saved)
+    at, mistyped = _read_place(len(quiz.questions))
+    return replace(
+        view,
+        questions=quiz.questions,
+        links=_make_links(record.run, next((each.text for each in quiz.questions if not each.right), "")),
+        at=at,
+        note=" ".join(filter(None, (note, problem, mistyped))),
+        typed=typed,
+        saved=sum(each.label in record.classes for each in data.list_examples()),
+    )
+
+
+def _make_quiz(record: RunRecord) -> tuple[Quiz, str]:
+    """Return the quiz of a run; where it has no suitable sentences an empty one, and a sentence that says so."""
+    try:
+        return data.make_quiz(record.run), ""
+    except NotAvailable as error:
+        return Quiz((), ()), f"{as_sentence(str(error).rstrip('.'))} Write one yourself."
 
 
 def _read_place(n: int) -> tuple[int, str]:
     """Return the number of the sentence in the link, from 0, and a sentence on a link that names none."""
     asked = state.read_link(state.QUESTION)
-    if not asked or (asked.isdecimal() and 1 <= int(asked) <= n):
-        return int(asked or 1) - 1, ""
+    if not n or not asked or (asked.isdecimal() and 1 <= int(asked) <= n):
+        return int(asked) - 1 if n and asked else 0, ""
     return 0, f"The link asks for sentence “{asked:.20}”; there are sentences 1 to {n}."
 
 
@@ -86,15 +100,19 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
     """Return the view of a run that has no quiz: it is damaged, of another kind, or without short sentences."""
     assert view.record is not None
     others = [each for each in records if each.run != view.record.run and each.status == "done"]
-    better, damaged = choose_default_run(others), isinstance(error, RunDamaged)
+    better = choose_default_run(others)
+    damaged = isinstance(error, RunDamaged) or view.record.status == "damaged"
     reason = as_sentence(str(error).rstrip("."))
     if damaged:
         title, reason = "This model cannot be read", f"{reason} {_count_fine(len(others))}"
     else:
-        title = f"{view.record.run} cannot play"
+        title = f"{view.model} cannot answer here"
     words: dict[str, Any] = {"title": title, "text": reason, "bad": damaged}
     if better:
-        words["action"] = {"text": f"Use {better.run} instead", "href": f"?{urlencode({state.RUN: better.run})}"}
+        words["action"] = {
+            "text": f"Use {data.label_run(better.run)} instead",
+            "href": f"?{urlencode({state.RUN: better.run})}",
+        }
     words["other"] = {"text": "All models", "href": view.links["runs"]}
     questions = choose_unanswered() if set(view.record.classes) == set(CLASSES) else ()
     return replace(view, classes=CLASSES if questions else view.classes, questions=questions, state=words)
@@ -109,8 +127,8 @@ def _answer_typed(record: RunRecord, quiz: Quiz, typed: TypedSentence | None) ->
         return None
     try:
         return replace(typed, question=data.ask_sentence(record.run, typed.text, quiz.common))
-    except (InputError, NotAvailable) as error:
-        return replace(typed, problem=as_sentence(error))
+    except InputError as error:
+        return replace(typed, problem=as_sentence(error), link=_make_links(record.run, typed.text)["sentence"])
 
 
 def _receive_changes(key: str, view: StartView) -> None:
