@@ -173,10 +173,10 @@ def list_splits(folder: Path) -> list[str]:
 
 
 def refuse_run(store: RunStore, record: RunRecord) -> None:
-    """Raise NotAvailable with the reason if a run cannot predict single sentences with one class each."""
+    """Raise NotAvailable with the reason if a run cannot predict single sentences with one class; RunDamaged."""
     folder = store.get_path(record.run)
     if record.status == "damaged":
-        raise NotAvailable(record.reason)
+        raise RunDamaged(record.reason)
     if record.task != "single":
         raise NotAvailable("it predicts " + ("a tag for each word" if record.task == "tokens" else "several labels"))
     if record.pairs:
