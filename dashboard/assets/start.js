@@ -6,7 +6,7 @@ const make = (tag, attributes = {}, ...children) => {
     if (name.startsWith("on")) node[name] = value;
     else if (value !== "" && value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((each) => each !== "" && each !== null && each !== undefined && each !== false));
+  node.append(...children.flat(Infinity).filter((each) => each !== "" && each !== null && each !== undefined && each !== false));
   return node;
 };
 const write = (value) => value.toFixed(2).replace("-", "\u2212");
@@ -17,6 +17,7 @@ const PREDICT = "predict", SEEN = "seen", WHY = "why", RESULT = "result";
 const APPEAR = 0.12; // seconds between two words that get their colour
 const SLOW = 300; // milliseconds after which waiting is shown
 const STEPS = 5, FULL = 2.5; // shades of a word, and the least effect with the strongest one
+const SCALES = [[88, 1], [200, 0.62], [Infinity, 0.45]]; // of the letters of a sentence with so many characters at most
 const LONG_WORD = 24; // characters: a longer piece of a sentence may break
 
 // The predictions of a sentence without some of its words; `gone` holds numbers of words.
@@ -114,7 +115,8 @@ export default function ({ data, parentElement, send }) {
       after = end;
     });
     parts.push([after, question.text.length, null]);
-    return make("ul", { class: "words", dir: "auto", "data-text": true, "aria-label": question.text }, pieces(question.text, parts));
+    const scale = SCALES.find(([characters]) => question.text.length <= characters)[1];
+    return make("ul", { class: "words", dir: "auto", style: `--scale:${scale}`, "data-text": true, "aria-label": question.text }, pieces(question.text, parts));
   };
   // Pieces between blanks stay together, so that a full stop never begins a line.
   const pieces = (text, parts) => {
@@ -146,7 +148,7 @@ export default function ({ data, parentElement, send }) {
     const of = (place) => [
       view.pick === place && !view.own && make("b", {}, "\u25bc you"),
       label() === place && (view.own ? make("b", {}, "\u25bc you mean") : true_),
-      counts && `class ${counts[place] ?? 0}`,
+      counts?.some((each) => each) && `class ${counts[place] ?? 0}`,
     ].filter(Boolean).flatMap((each, i) => (i ? [" \u00b7 ", each] : [each]));
     const two = order.length === 2 ? [ends.minus, ends.plus] : null;
     const rest = order.filter((place) => of(place).length).flatMap((place, i) => [i ? " \u00b7 " : "", of(place), ` (${classes[place]})`]);
@@ -186,22 +188,22 @@ export default function ({ data, parentElement, send }) {
     make("span", { "aria-hidden": "true" }, data.questions.map((question, at) => make("i", { class: view.picks.has(at) && question.scores.length ? (question.predicted === question.label ? "ok" : "no") : at === view.at ? "at" : "" }))),
     `Sentence ${view.at + 1} of ${data.questions.length}`], model());
 
-  const buttons = () => make("div", { class: `choose${order.length > 2 ? " many" : ""}`, role: "group", "aria-label": "Classes" }, order.map((place, i) => {
+  const buttons = () => {
+    if (view.counting && !view.own && !view.hands.has(view.at)) view.hands.set(view.at, []);
     const counts = view.counting && !view.own ? view.hands.get(view.at) : null;
-    return button(`class-${place}`, [make("span", {}, classes[place]), counts && make("em", {}, `${counts[place] ?? 0} hands`), order.length > 2 && i < 9 && make("kbd", {}, String(i + 1))], () => choose(place), { class: isEnd(place) });
-  }));
+    return make("div", { class: `choose${order.length > 2 ? " many" : ""}`, role: "group", "aria-label": "Classes" }, order.map((place, i) =>
+      button(`class-${place}`, [make("span", {}, classes[place]), counts && make("em", {}, `${counts[place] ?? 0} hands`), order.length > 2 && i < 9 && make("kbd", {}, String(i + 1))], () => choose(place), { class: isEnd(place) })));
+  };
   const hands = () => {
-    const counts = view.hands.get(view.at) ?? [];
+    const counts = view.hands.get(view.at);
     const fields = order.map((place) => {
       const field = make("input", { type: "number", min: 0, max: 999, "data-id": `hands-${place}`, value: counts[place] ?? "", "aria-label": `Hands for ${classes[place]}` });
       field.oninput = () => {
         counts[place] = Math.max(0, Math.min(999, Math.round(+field.value) || 0));
-        view.hands.set(view.at, counts);
         root.page.querySelector(`[data-id="class-${place}"] em`).textContent = `${counts[place]} hands`;
       };
       return make("label", {}, `${classes[place]} `, field);
     });
-    view.hands.set(view.at, counts);
     return [...fields, button("hands", "Clear hands", () => { view.hands.delete(view.at); show({ counting: false }); }, { class: "link" })];
   };
   const back = () => data.questions.length > 0 && button("back", "Back to the sentences", leaveOwn, { class: "link" });
@@ -210,7 +212,7 @@ export default function ({ data, parentElement, send }) {
     if (view.own) return make("div", { class: "hint" }, make("span", {}, "Then the model answers."), make("span", {}, keys), back());
     if (view.counting) return make("div", { class: "hint" }, hands());
     return make("div", { class: "hint" }, make("span", {}, data.state ? "Choose first." : "The model has answered. Choose first."), make("span", {}, keys),
-      button("hands", "Count hands", () => show({ counting: true }), { class: "link" }));
+      button("hands", "Count hands", () => { show({ counting: true }); root.page.querySelector("input").focus(); }, { class: "link" }));
   };
 
   const predict = () => [make("h1", { class: "ask" }, view.own ? "What do you mean by it?" : data.ask), buttons(), hint()];
@@ -223,7 +225,7 @@ export default function ({ data, parentElement, send }) {
   const actions = (question) => {
     const kept = view.own && own()?.saved, fooled = view.own && question.predicted !== label();
     const save = () => send({ save: { number: view.asked.number } });
-    const main = !view.own ? button("next", [view.at + 1 < data.questions.length ? "Next sentence" : "Result", make("kbd", {}, "\u2192")], next, { class: "go" })
+    const main = !view.own ? button("next", [view.at + 1 < data.questions.length ? "Next sentence" : "Result", make("kbd", {}, "\u2192")], next, { class: data.state ? "link" : "go" })
       : fooled ? button("save", kept ? "Saved" : "Save this sentence", save, { class: "go", "aria-disabled": kept ? "true" : null, ...(kept ? { onclick: null } : {}) })
         : button("again", ["Try another", make("kbd", {}, "\u2192")], tryOwn, { class: "go" });
     const why = view.stage === WHY ? button("why", "Put all back", () => show({ gone: new Set() }), { class: "link" }) : button("why", ["Why?", make("kbd", {}, "w")], () => show({ stage: WHY, appeared: 0 }), { class: "link" });

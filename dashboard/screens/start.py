@@ -102,11 +102,12 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
     others = [each for each in records if each.run != view.record.run and each.status == "done"]
     better = choose_default_run(others)
     damaged = isinstance(error, RunDamaged) or view.record.status == "damaged"
-    reason = as_sentence(str(error).rstrip("."))
+    folder = f"{data.store().get_path(view.record.run)}/"
+    reason = str(error).replace(folder, "").rstrip(".")
     if damaged:
-        title, reason = "This model cannot be read", f"{reason} {_count_fine(len(others))}"
+        title, reason = "This model cannot be read", f"{reason}. {_count_fine(len(others))}"
     else:
-        title = f"{view.model} cannot answer here"
+        title, reason = f"{view.model} cannot answer here", as_sentence(reason)
     words: dict[str, Any] = {"title": title, "text": reason, "bad": damaged}
     if better:
         words["action"] = {
@@ -114,8 +115,9 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
             "href": f"?{urlencode({state.RUN: better.run})}",
         }
     words["other"] = {"text": "All models", "href": view.links["runs"]}
-    questions = choose_unanswered() if set(view.record.classes) == set(CLASSES) else ()
-    return replace(view, classes=CLASSES if questions else view.classes, questions=questions, state=words)
+    known = set(view.record.classes) <= set(CLASSES)  # of a record that cannot be read they are not known
+    questions = choose_unanswered() if known else ()
+    return replace(view, classes=CLASSES if known else view.classes, questions=questions, state=words)
 
 
 def _count_fine(n: int) -> str:
