@@ -162,7 +162,7 @@ def test_what_has_no_result_says_why_below_the_others():
     assert told["waits"].text == "queued" and told["bare"].text == "not tested"
     assert told["broken"] == TextCell("failed", title="out of memory")
     long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
-    assert len(long.title) == 300, "every visitor of Overview is sent it"
+    assert len(long.title) == 300, "every visitor of Runs is sent it"
     assert [row.apart for row in table.rows] == [False, False, True, False, False]
     assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 
