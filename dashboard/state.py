@@ -97,6 +97,7 @@ PROBLEM = "train-problem"
 CANCELLING = "train-cancelling"  # the run whose cancelling is requested and not confirmed yet
 ROWS = "runs-table"
 SAID = "said"  # values that were read once in this run of the page
+UNFOLDED = "runs-unfolded"  # whether all models of the built-in corpus are shown
 TICKED = "ticked-"  # before the name of a data set: its models that are ticked for a comparison
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
@@ -266,7 +267,7 @@ def get_latest(key: str) -> str:
     return value
 
 
-def sync_link(key: str, *, several: bool = False) -> None:
+def follow_link(key: str, *, several: bool = False) -> None:
     """Keep an unbound widget and the URL equal, the newer wins; call before the widget is drawn.
 
     The link of a bound widget would have the labels of its options instead of their values. `several`: its value is a

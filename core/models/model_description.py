@@ -109,6 +109,30 @@ def list_features(config: ModelConfig) -> tuple[str, ...]:
     )
 
 
+def describe_addition(config: ModelConfig) -> str:
+    """Describe in a few plain words what a model adds to a plain transformer encoder; for a baseline, its kind."""
+    if not config.layered or config.family == "pretrained":
+        return ", ".join(_OF_FAMILY[config.family])
+    part, found = config.attention, []
+    if part.mixing == "additive":
+        found.append(
+            f"adds {part.components} attention maps{', λ of either sign' * (part.constraint in ('pm1', 'free'))}"
+        )
+    elif part.mixing != "single":
+        found.append("subtracts an attention map")
+    if part.lexical != "none":
+        found.append("lexicon in the attention")
+    if config.position == "polarity-aware":
+        found.append("polarity in positions")
+    if part.gate:
+        found.append("gates")
+    if config.head.kernels:
+        found.append("convolutions on top")
+    if part.rotary:
+        found.append("rotary positions")
+    return ", ".join(found) or "plain attention"
+
+
 def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     yield from _yield_input(config, vocabulary)
     yield from _yield_layers(config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -278,8 +278,8 @@ def _draw_failures(found: FailingCases, look: Look) -> DataTable:
     several = len({test.name for test, _ in found.cases}) > 1
     shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
     columns = {name: TableColumn(name.capitalize(), width=width) for name, width in WIDTHS.items()}
-    own: dict[str, int] = {"decimals": 2, "width": RUN} if found.single else {}
-    columns |= {run: TableColumn(found.behaved.label_run(run), **own) for run in found.behaved.runs}
+    own = TableColumn(decimals=2, width=RUN) if found.single else TableColumn()
+    columns |= {run: replace(own, label=found.behaved.label_run(run)) for run in found.behaved.runs}
     return DataTable(build_failures_table(found)[shown], columns)
 
 

@@ -282,8 +282,8 @@ def _read_costs(source: Source) -> CostComparison:
         value = read_metric(record, shape.metric, source.split)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
-            name, costs = source.reader.label_run(record.run), source.reader.read_efficiency(record)
-            points.append(Point(name, value, None, None, _get_costs(costs), None))
+            name, known = source.reader.label_run(record.run), source.reader.read_efficiency(record)
+            points.append(Point(name, value, None, None, _get_costs(known), None))
     return CostComparison(points, shape.metric)
 
 

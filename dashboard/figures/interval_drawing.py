@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from core.formatting import number
 from dashboard.figures.drawing import Component, Node, make_node, read_asset, write_node
-from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, Picture, TextCell
+from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look
 
 
@@ -204,9 +204,6 @@ def _draw_labels(axis: Axis) -> Iterator[Node]:
 
 
 def _draw_text(column: IntervalColumn, cell: Cell) -> Node:
-    if isinstance(cell, Picture):
-        spoken = make_node("span", cell.said, class_="sr")
-        return make_node("td", cell.drawing, spoken, title=cell.said, **_set_class(column))
     words = _to_text_cell(cell)
     title = {"title": words.title or words.text} if words.text else {}
     return make_node("td", *_draw_words(words), **title, **_set_class(column))

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.formatting import count as count_words
-from dashboard.figures.drawing import Node
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,15 +71,7 @@ class TextCell:
     """Shown at the pointer; empty: the text itself, which a narrow column may cut."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Table cell with a small drawing."""
-
-    drawing: Node
-    said: str
-
-
-Cell = str | TextCell | Mark | Picture
+Cell = str | TextCell | Mark
 
 
 @dataclass(frozen=True)

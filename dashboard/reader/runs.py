@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.comparison_data import ComparisonData
+    from core.runs.run_names import RunName
     from dashboard.figures.drawing import Component
     from dashboard.figures.leaderboard import Board
     from dashboard.figures.theme import Look
@@ -205,14 +206,18 @@ class RunReader:
 
     @cache_result(64, _make_board_key)
     def draw_models_table(
-        self, board: Board, groups: Sequence[Sequence[str]], ticked: Sequence[str], look: Look
+        self,
+        board: Board,
+        groups: Sequence[Sequence[str]],
+        ticked: Sequence[str],
+        look: Look,
+        names: Mapping[str, RunName],
     ) -> Component:
         """Draw the table of a leaderboard's models, with rows that can be ticked and selected."""
         from dashboard.figures.interval_drawing import build_component
         from dashboard.figures.leaderboard import build_models_table
 
-        found = {entry.record.run: self.read_curves(entry.record)[0] for entry in board.measured}
-        table = build_models_table(board, found, groups, look.tokens)
+        table = build_models_table(board, groups, names)
         return build_component(table, look, picks=True, tick="compare", ticked=ticked)
 
     def _make_ties_key(self, board: Board) -> Key:

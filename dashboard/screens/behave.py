@@ -273,10 +273,10 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         beside: list[str] = []
         if names:
-            state.sync_link(state.AGAINST, several=True)
+            state.follow_link(state.AGAINST, several=True)
             state.keep_valid(state.AGAINST, names)
             state.reset_on_change(state.AGAINST, record.run, _list_baselines(record, others))
-            state.sync_link(state.AGAINST, several=True)
+            state.follow_link(state.AGAINST, several=True)
             labels = data.name_runs()
             beside = st.multiselect(
                 "Compare with",
@@ -315,7 +315,7 @@ def _store_suite() -> None:
 def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.DataFrame]:
     """Show the failing test cases of the picked row of the results table; return their table for the export."""
     state.drop_stale(state.FAILS, behaved.runs)
-    state.sync_link(state.FAILS)
+    state.follow_link(state.FAILS)
     run = _get_failing_run(behaved)
     found = figures.collect_failures(behaved, picked, run)
     show_figure_heading(figures.FAILING, found, about=False)

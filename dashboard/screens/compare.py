@@ -120,11 +120,11 @@ def _show_comparison(source: Source) -> None:
 
 
 def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
-    state.sync_link(state.COMPARE, several=True)
+    state.follow_link(state.COMPARE, several=True)
     if known := state.get_value(state.COMPARE, None):
         state.set_value(state.COMPARE, [name for name in known if name in done])
     state.set_initial(state.COMPARE, _list_default_runs(done))
-    state.sync_link(state.COMPARE, several=True)
+    state.follow_link(state.COMPARE, several=True)
     labels = data.name_runs()
     names = st.multiselect(
         "Runs",

@@ -139,7 +139,7 @@ def pick_other_run(shown: RowSelection) -> None:
     there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
         labels = data.name_runs()
-        state.sync_link(state.DISAGREE)
+        state.follow_link(state.DISAGREE)
         st.selectbox(
             "Compare with",
             there,

@@ -51,9 +51,9 @@ def show_page() -> None:
     seeds = find_other_seeds(record, others)
     many = "seeds with these settings" if seeds else "seed with these settings"
     show_header("Lambdas", QUESTION, list_facts(record, (count(1 + len(seeds)), many)))
-    state.sync_link(state.COMPARED, several=True)
+    state.follow_link(state.COMPARED, several=True)
     state.reset_on_change(state.COMPARED, record.run, seeds)
-    state.sync_link(state.COMPARED, several=True)
+    state.follow_link(state.COMPARED, several=True)
     labels = data.name_runs()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose_option(SCALE, Source(record, data))

@@ -67,7 +67,7 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
         gone = "It was renamed or removed, or has no weights yet."
         where = "It is the run above." if asked == source.record.run else gone
         show_problem(f"There is no run “{asked}” to compare with", where)
-    state.sync_link(state.BESIDE)
+    state.follow_link(state.BESIDE)
     state.drop_stale(state.BESIDE, list(others))
     labels = data.name_runs()
     name = st.selectbox(

@@ -20,7 +20,7 @@ from dashboard.screens import PAGES
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
 from dashboard.widgets.progress import show_job, start_analyses
 
-SHORT = 18
+SHORT = 20
 """Characters of a name that the picker shows; a longer name also appears below it."""
 STARTER = "It comes with Sentiscope: reinstall Sentiscope, or run `git restore trained` in a checkout."
 """What to do about a starter run that is damaged; it cannot be deleted."""
@@ -33,14 +33,14 @@ def pick_run() -> None:
     names = data.name_runs()
     if requested := state.get_value(state.REQUESTED, ""):
         state.set_value(state.RUN, requested)
-    state.sync_link(state.RUN)
+    state.follow_link(state.RUN)
     if state.get_run() and state.get_run() not in records:
         state.set_value(state.MISSING, state.get_run())
         state.drop_keys(state.RUN)
     elif names and not state.get_run() and not state.get_value(state.MISSING, ""):
         best = choose_default_run([*records.values()]) or next(iter(records.values()))  # none finished: the newest
         state.set_initial(state.RUN, best.run)
-        state.sync_link(state.RUN)
+        state.follow_link(state.RUN)
     if said := state.pop_value(state.REMOVED):
         show_finding(*said)
     st.html('<p class="s-label">Run</p>')

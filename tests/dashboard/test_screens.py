@@ -28,7 +28,7 @@ SAID = {
     "start": ("Is the writer positive or negative?",) * 4,
     "lessons": ("Predict first. Then look.",) * 4,
     "lesson": ("Predict first. Then look.",) * 4,
-    "runs": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
+    "runs": (EMPTY, "Bars: 95", DAMAGED, "Bars: 95"),
     "data": ("reviews.csv",) * 4,
     "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
     "train": ("Train which model", "finished after", DAMAGED, "fitted at once"),
