@@ -181,8 +181,8 @@ export default function ({ data, parentElement, send }) {
   };
 
   const header = () => make("header", {}, make("b", {}, "Sentiscope"), make("nav", { "aria-label": "Pages" }, [["lessons", "Lessons"], ["runs", "Runs"], ["train", "Train"], ["data", "Your data"]].map(([page, words]) => make("a", { href: data.links[page], "data-id": `head-${page}` }, words))));
-  const line = (words, to, title) => make("div", { class: "note", role: "status" }, make("span", {}, title && make("b", {}, title), words), to && make("a", { href: to.href, "data-id": "note" }, to.text));
-  const notes = () => [data.note && line(data.note), data.again && line(data.again.text, { href: data.again.href, text: data.again.action }, "Continue: ")];
+  const note = (title, words, action) => make("div", { class: "note", role: "status" }, make("span", {}, title && make("b", {}, title), words), action && button("begun", action, () => send({ open: "begun" }), { class: "link" }));
+  const notes = () => [data.note && note("", data.note), data.again && note("Continue: ", data.again.text, data.again.action)];
   const model = () => data.model && make("a", { href: data.links.runs, "data-id": "model", title: "The model that answers" }, data.model);
   const dots = () => make("div", { class: "dots" }, view.own ? "Your sentence" : [
     make("span", { "aria-hidden": "true" }, data.questions.map((question, at) => make("i", { class: view.picks.has(at) && question.scores.length ? (question.predicted === question.label ? "ok" : "no") : at === view.at ? "at" : "" }))),
@@ -219,7 +219,7 @@ export default function ({ data, parentElement, send }) {
   const panel = ({ title, text, action, other, bad }) => make("div", { class: `state${bad ? " bad" : ""}`, role: "status" }, make("h1", {}, title), make("p", {}, text),
     make("div", {}, action && make("a", { class: "go", href: action.href, "data-id": "action" }, action.text), other && make("a", { href: other.href, "data-id": "other" }, other.text)));
   const saving = () => {
-    const rest = data.saved >= data.enough ? button("train", "Train with them", () => send({ train: true }), { class: "link" }) : `From ${data.enough} on you can train with them.`;
+    const rest = data.saved >= data.enough ? button("train", "Train with them", () => send({ open: "train" }), { class: "link" }) : `From ${data.enough} on you can train with them.`;
     return make("span", { class: "count" }, data.saved ? `${data.saved} saved. ` : "", data.saved ? rest : "");
   };
   const actions = (question) => {

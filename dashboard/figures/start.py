@@ -51,7 +51,7 @@ class StartView:
     at: int = 0
     note: str = ""
     again: Mapping[str, str] | None = None
-    """One line on unfinished work: `text`, `href`, and `action`."""
+    """One line on unfinished work, and the label of the button that leads there: `text` and `action`."""
     state: Mapping[str, Any] = field(default_factory=dict)
     """Why no model answers: `title`, `text`, `action` and `other` (each `text` and `href`); empty: one does."""
     typed: TypedSentence | None = None

@@ -15,21 +15,25 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, draw_start
+from dashboard.screens import PAGES
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import as_sentence
 from dashboard.widgets.style import add_style, get_look
+from dashboard.widgets.unfinished import UnfinishedTask, find_unfinished
 
 
 def show_page() -> None:
     """Draw the Start page: a quiz about the chosen run, or why there is none."""
-    if state.pop_value(state.START_TRAINS):
-        state.set_value(state.ALONG, True)
-        state.open_page("train")
+    if page := state.pop_value(state.START_OPENS):
+        state.open_page(page)
     add_style("bare.css")
     records = data.list_runs()
-    view = _make_view(records)
+    begun = find_unfinished(records)
+    view = replace(
+        _make_view(records), again=begun and {"text": f"{begun.words}.", "action": f"Open {PAGES[begun.page].title}"}
+    )
     key = state.get_figure_key(NAME)
-    show_drawing(draw_start(view, get_look()), NAME, "", on_changes_change=lambda: _receive_changes(key, view))
+    show_drawing(draw_start(view, get_look()), NAME, "", on_changes_change=lambda: _receive_changes(key, view, begun))
 
 
 def _make_view(records: Sequence[RunRecord]) -> StartView:
@@ -133,7 +137,7 @@ def _answer_typed(record: RunRecord, quiz: Quiz, typed: TypedSentence | None) ->
         return replace(typed, problem=as_sentence(error), link=_make_links(record.run, typed.text)["sentence"])
 
 
-def _receive_changes(key: str, view: StartView) -> None:
+def _receive_changes(key: str, view: StartView, begun: UnfinishedTask | None) -> None:
     for change in state.receive_changes(key):
         if "at" in change:
             state.set_param(state.QUESTION, str(int(change["at"]) + 1))
@@ -142,8 +146,12 @@ def _receive_changes(key: str, view: StartView) -> None:
             state.set_value(state.START_TYPED, typed)
         if "save" in change:
             _save_typed(view)
-        if "train" in change:
-            state.set_value(state.START_TRAINS, True)
+        if change.get("open") == "train":
+            state.set_value(state.ALONG, True)
+            state.set_value(state.START_OPENS, "train")
+        elif "open" in change and begun is not None:
+            begun.prepare()
+            state.set_value(state.START_OPENS, begun.page)
 
 
 def _save_typed(view: StartView) -> None:
