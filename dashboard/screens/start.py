@@ -29,9 +29,9 @@ def show_page() -> None:
     add_style("bare.css")
     records = data.list_runs()
     begun = find_unfinished(records)
-    view = replace(
-        _make_view(records), again=begun and {"text": f"{begun.words}.", "action": f"Open {PAGES[begun.page].title}"}
-    )
+    view = _make_view(records)
+    if begun is not None:
+        view = replace(view, again={"text": f"{begun.words}.", "action": f"Open {PAGES[begun.page].title}"})
     key = state.get_figure_key(NAME)
     show_drawing(draw_start(view, get_look()), NAME, "", on_changes_change=lambda: _receive_changes(key, view, begun))
 
