@@ -182,7 +182,7 @@ export default function ({ data, parentElement, send }) {
 
   const header = () => make("header", {}, make("b", {}, "Sentiscope"), make("nav", { "aria-label": "Pages" }, [["lessons", "Lessons"], ["runs", "Runs"], ["train", "Train"], ["data", "Your data"]].map(([page, words]) => make("a", { href: data.links[page], "data-id": `head-${page}` }, words))));
   const note = (title, words, action) => make("div", { class: "note", role: "status" }, make("span", {}, title && make("b", {}, title), words), action && button("begun", action, () => send({ open: "begun" }), { class: "link" }));
-  const notes = () => [data.note && note("", data.note), data.again && note("Continue: ", data.again.text, data.again.action)];
+  const notes = () => (data.note ? note("", data.note) : data.again && note("Continue: ", data.again.text, data.again.action)); // there is room for one
   const model = () => data.model && make("a", { href: data.links.runs, "data-id": "model", title: "The model that answers" }, data.model);
   const dots = () => make("div", { class: "dots" }, view.own ? "Your sentence" : [
     make("span", { "aria-hidden": "true" }, data.questions.map((question, at) => make("i", { class: view.picks.has(at) && question.scores.length ? (question.predicted === question.label ? "ok" : "no") : at === view.at ? "at" : "" }))),

@@ -3,12 +3,13 @@
 import re
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from browsing import settle, violations, visit
 from playwright.sync_api import Page, expect
 
-from core.error_analysis.counter_examples import read_examples
+from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.quiz import make_quiz
 from core.runs.store import RunStore
 
@@ -170,7 +171,15 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(browser, se
     expect(page.locator(".start h1")).to_have_text("Not fooled. It says negative, as you do.")
     page.get_by_role("button", name="Back to the sentences").click()
     expect(page.get_by_text("Sentence 1 of 5")).to_be_visible()
-    assert complaints == []
+    for number in range(4):
+        keep_example(library.folder, f"not a dull moment in number {number}", "positive")
+    page.get_by_role("button", name="Try your own").click()
+    page.keyboard.type("anything")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Train with them").click()
+    expect(page.get_by_text("Add 5 counter-examples")).to_be_visible()
+    assert urlsplit(page.url).path == "/train" and complaints == []
 
 
 def test_words_appear_at_once_where_motion_is_reduced(browser, server):
