@@ -1,7 +1,6 @@
 """Every page, with a run and with none: axe, width, foreign requests, and the line around what has the focus."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +11,6 @@ from dashboard.screens import list_entries
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-SCREENS = Path(__file__).resolve().parents[2] / "dashboard" / "screens"
 ACCENT = {"light": "rgb(10, 100, 96)", "dark": "rgb(99, 197, 188)"}
 TABBED = ("sentence", "steps", "performance", "data", "train")
 STOPS = 36

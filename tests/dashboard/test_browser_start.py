@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from browsing import settle, violations, visit
 from playwright.sync_api import Page, expect
+from trained_runs import TINY, write_films
 
+from core import api
 from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.quiz import make_quiz
 from core.runs.store import RunStore
@@ -191,3 +193,47 @@ def test_words_appear_at_once_where_motion_is_reduced(browser, server):
         "all => all.map(e => getComputedStyle(e).animationName)"
     )
     assert names and set(names) == {"none"}
+
+
+WORDS = {
+    "negative": ("bad", "dull", "cold"),
+    "neutral": ("plain", "usual", "medium"),
+    "positive": ("good", "warm", "fine"),
+}
+
+
+def test_three_classes_have_digits_and_words_that_are_unknown_have_a_frame(browser, server, library, tmp_path):
+    table = write_films(tmp_path / "three.csv", WORDS)
+    api.train(str(table), "vanilla", {**TINY, "training.epochs": 1}, name="three", store=library)
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/start?run=three")
+    expect(page.get_by_role("heading", name="Which label fits?")).to_be_visible()
+    page.keyboard.press("ArrowLeft")  # there are three
+    assert page.locator(".start .choose button").all_inner_texts() == ["negative\n1", "neutral\n2", "positive\n3"]
+    page.keyboard.press("2")
+    expect(page.locator(".start .marks")).to_contain_text(re.compile(r"you.*\(neutral\)"))
+    assert page.locator(".start .bar > span").count() == 3
+    colors = page.locator(".start .bar > span").evaluate_all("all => all.map(each => each.className)")
+    assert colors == ["minus", "middle", "plus"]
+    page.get_by_role("button", name="Try your own").click()
+    page.keyboard.type("zyzzyva film <b>qwertz</b>")
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")
+    expect(page.locator(".start .why")).to_contain_text("unknown to it.")
+    assert {"zyzzyva", "qwertz"} <= set(page.locator(".start .unknown").all_inner_texts())
+    assert page.locator(".start .words b").count() == 0
+    settle(page)
+    assert violations(page) == [] and complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_without_a_model_people_vote_and_read_what_to_do(browser, empty_server, theme):
+    page, complaints = visit(browser, empty_server, theme)
+    page.goto(f"{empty_server}/start")
+    page.locator(".start .sentence").wait_for()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("heading", name="No model here yet")).to_be_visible()
+    expect(page.get_by_role("link", name="Train the first model")).to_have_attribute("href", "train")
+    expect(page.locator(".start .marks")).to_contain_text("true label")
+    settle(page)
+    assert violations(page) == [] and complaints == []
