@@ -73,12 +73,16 @@ VERBS: dict[str, str] = {
     "runs export": "runs:runs_export",
     "runs import": "runs:runs_import",
     "runs rm": "runs:runs_remove",
+    "talks list": "talks:talks_list",
+    "talks show": "talks:talks_show",
+    "talks add": "talks:talks_add",
+    "talks rm": "talks:talks_remove",
     "sweeps list": "sweeps:sweeps_list",
     "sweeps show": "sweeps:sweeps_show",
     "sweeps cancel": "sweeps:sweeps_cancel",
     "sweeps rm": "sweeps:sweeps_remove",
 }
-"""Command → module of this room and function."""
+"""Command → module of `core.api` and function."""
 PYTHON = {
     "ablation": ("lambdas", "parts"),
     "attribution": ("methods",),
@@ -88,7 +92,7 @@ PYTHON = {
     "runs": ("runs_history", "runs_predictions", "runs_table"),
     "training": ("resume", "tabulate_scores", "describe_start", "summarize_run"),
 }
-"""Module → what is for Python alone: arrays, frames, figures, and parts of other verbs."""
+"""Module → functions for Python only: arrays, frames, figures, and parts of other verbs."""
 
 
 def load_verb(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:

@@ -12,8 +12,7 @@ from core.formatting import signed
 from core.runs.text_predictions import build_answer, format_answer
 from core.table_format import format_decimals
 
-BAR = 24
-"""Signs of the largest push."""
+BAR = 24  # length of the longest bar
 
 
 def parts(
@@ -150,9 +149,8 @@ def print_lambdas(result: dict[str, Any]) -> None:
         chances, row = curve["probabilities"], {"zero": curve["probabilities"][curve["values"].index(0.0)]}
         for name in ("start", "learned"):
             value = curve.get(name)
-            row[name] = (
-                None if value is None else f"{value:.3f}: {format_decimals(chances[curve['values'].index(value)])}"
-            )
+            chance = "" if value is None else format_decimals(chances[curve["values"].index(value)])
+            row[name] = None if value is None else f"{value:.3f}: {chance}"
         row["λ"] = f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"
         rows.append(row | {"all along": [min(chances), max(chances)]})
     say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")

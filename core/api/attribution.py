@@ -136,10 +136,8 @@ def _describe_word(word: interpret.attribution.WordAttribution) -> dict[str, Any
 def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]:
     """Return whether a method's word attributions add up to the log-odds, and the attributions' standard errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
-    return {
-        "completeness": None if complete is None else dataclasses.asdict(complete),
-        **({"errors": errors} if errors else {}),
-    }
+    whole = None if complete is None else dataclasses.asdict(complete)
+    return {"completeness": whole, **({"errors": errors} if errors else {})}
 
 
 def print_explain(result: dict[str, Any]) -> None:

@@ -50,9 +50,8 @@ def behave(
     """
     store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
-    behavioral_tests.polarity.refuse_unknown_class(
-        rename or {}, [name for each in names for name in store.read(each).classes]
-    )
+    classes = [name for each in names for name in store.read(each).classes]
+    behavioral_tests.polarity.refuse_unknown_class(rename or {}, classes)
     asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}

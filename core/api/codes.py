@@ -41,8 +41,7 @@ class CodedRows(NamedTuple):
     table: error_analysis.predictions_table.PredictionTable
     rows: np.ndarray
     said: str
-    by_codes: bool
-    """Whether they were selected by their codes."""
+    by_codes: bool  # whether they were selected by their codes
 
     @property
     def keys(self) -> list[str]:
@@ -68,9 +67,8 @@ def _select_rows(run: str, split: str, where: Clauses, store: RunStore | None, a
     table, codes = error_analysis.predictions_table.read_table(store, run, split), _open_codes(run, store)
     coded = codes.read_annotations(author)
     asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
-    clauses, rows = error_analysis.selection.match_selection(
-        asked, table, error_analysis.tags.TableTags(store, table), store
-    )
+    tagged = error_analysis.tags.TableTags(store, table)
+    clauses, rows = error_analysis.selection.match_selection(asked, table, tagged, store)
     by_codes = any(error_analysis.query.is_private_rule(rule) for rule in asked.rules)
     return CodedRows(codes, coded, table, rows, error_analysis.report.describe_result(table, clauses, rows), by_codes)
 
@@ -294,10 +292,8 @@ def codes_kappa(
         they coded differently (`core.error_analysis.row_annotations.compare_authors`).
     """
     found = _select_rows(run, split, where or "all", store)
-    return {
-        **_describe_rows(found),
-        **error_analysis.row_annotations.compare_authors(found.coded, first, second, found.keys),
-    }
+    agreed = error_analysis.row_annotations.compare_authors(found.coded, first, second, found.keys)
+    return {**_describe_rows(found), **agreed}
 
 
 def codes_export(
@@ -347,11 +343,9 @@ def codes_import(
     found = _select_rows(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
     taken = error_analysis.annotations_csv.import_codebook(found.codes, Path(book), author) if book else none
-    rows = (
-        error_analysis.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
-        if file
-        else none
-    )
+    rows = none
+    if file:
+        rows = error_analysis.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
     return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}
 
 

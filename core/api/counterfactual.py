@@ -62,9 +62,8 @@ def flip(
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     most = interpret.counterfactual.MOST_READINGS if readings is None else readings
-    for found in loaded.find_counterfactual(
-        text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed
-    ):
+    stop = stopped or (lambda: False)
+    for found in loaded.find_counterfactual(text, target, most, stop, change, unmixed=edits.unmixed):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
     allowed, record = found.allowed, loaded.record

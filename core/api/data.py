@@ -191,5 +191,5 @@ def _print_file(file: Mapping[str, Any], problem: str) -> None:
             say(f"{found['level'].capitalize()}: {found['message']}.")
     elif file.get("sheets"):
         say(f"{file['file']}: '{file['sheet']}' of the tables {', '.join(file['sheets'])}; data.sheet names another.")
-    if file["problem"] and file["problem"] != problem:  # that one follows as the error
+    if file["problem"] and file["problem"] != problem:  # `problem` is printed as the error
         say(f"{file['problem']}.")

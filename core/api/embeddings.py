@@ -142,7 +142,7 @@ def neighbours(
             raise InputError(f"--space {space}: a selection is compared with training only in the space of the head")
         return _find_common(store, table, as_list(where), most, on_progress)
     config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
-    files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses a space that there is not
+    files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses an unknown space
     if config.space:
         runs.layers.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
     there = files.read_space(table.classes)
@@ -165,11 +165,8 @@ def _find_common(
     run, asked = table.record.run, error_analysis.selection.Selection(tuple(where), table.split)
     found = error_analysis.selection.select_rows(asked, table, error_analysis.tags.TableTags(store, table), store)
     config = evaluation.projection.ProjectionConfig("pca")
-    vectors = (
-        runs.projections.MapFiles.from_run(store, run, table.split, config)
-        .read_space(table.classes)
-        .vectors[found.places]
-    )
+    files = runs.projections.MapFiles.from_run(store, run, table.split, config)
+    vectors = files.read_space(table.classes).vectors[found.places]
     training = error_analysis.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
     said = error_analysis.selection.describe_selection(found.clauses, found.group)
     near = error_analysis.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
@@ -236,10 +233,6 @@ def _print_common(result: dict[str, Any]) -> None:
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "predicted_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
-    near: dict[str, Any] = {
-        "near to": lambda each: count(each["near"]),
-        "cosine": "likeness",
-        "label": "label",
-        "text": "text",
-    }
+    near: dict[str, Any] = {"near to": lambda each: count(each["near"]), "cosine": "likeness"}
+    near |= {"label": "label", "text": "text"}
     tabulate(result["neighbours"], near, "text")

@@ -16,8 +16,7 @@ from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 from core.table_format import format_csv, format_decimals
 
-SHOWN, MARKS, WORDS = 20, 8, 15
-"""Rows on a terminal, columns and tags that mark a selection, and words."""
+SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 
 
 def errors(  # noqa: PLR0913 - each is an option that a person types by name
@@ -80,12 +79,10 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     error_analysis.selection.check_order(order)
     store, others = store or RunStore(), get_names(against)
     for other in others:
-        store.read(other)  # before anything is done: tags ask them when they are first wanted
-    named = (
-        error_analysis.slices.find_slice(store, store.read(run), slice)
-        if slice
-        else error_analysis.selection.Selection(())
-    )
+        store.read(other)  # a wrong name fails now, not when the tags are computed
+    named = error_analysis.selection.Selection(())
+    if slice:
+        named = error_analysis.slices.find_slice(store, store.read(run), slice)
     table = error_analysis.predictions_table.read_table(store, run, split or named.split)
     if unsure:
         try:
@@ -146,7 +143,7 @@ def slices(
     if save:
         asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
         tagged = error_analysis.tags.TableTags(store, table)
-        error_analysis.selection.select_rows(asked, table, tagged, store)  # what cannot be asked is not kept
+        error_analysis.selection.select_rows(asked, table, tagged, store)  # refuses a wrong rule before it is saved
         kept.save_slice(store, table.record, save, asked)
     if any(rename):
         kept.rename_slice(store, table.record, *rename)

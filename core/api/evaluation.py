@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from core import evaluation, runs
 from core.api import options
-from core.api.options import (
-    AnyRun,
-    CliArgument,
-    OnProgress,
-    Passage,
-    RunName,
-    Settings,
-    Store,
-    get_name,
-    make_map_option,
-)
+from core.api.options import AnyRun, CliArgument, OnProgress, Passage, RunName, Settings, Store, make_map_option
 from core.api.printing import say, tabulate, write_p
 from core.cache import get_cache_folder
 from core.data.findings import plural
@@ -106,14 +96,13 @@ class Evaluation(Analysis[dict[str, Any]]):
             refuse_passages(loaded.record)
         given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
         compared: dict[str, Any] = {}
-        if self.against:  # the usual first metric on the same rows: McNemar's exact test for accuracy
+        if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
             sides = runs.comparison_data.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]
             compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
         chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
-        return replace_nonfinite(
-            runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell) | compared
-        )
+        found = runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell)
+        return replace_nonfinite(found | compared)
 
 
 def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
@@ -171,7 +160,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     """
     store, words = store or RunStore(), check_passage(passage)
     wanted = runs.evaluation_data.DataRequest(str(data), split, rename or {}, limit_test, settings or {}, words)
-    return Evaluation.from_request(store, run, wanted, by, cost or {}, get_name(against)).compute_anyway(on_progress)
+    return Evaluation.from_request(store, run, wanted, by, cost or {}, options.get_name(against)).compute_anyway(
+        on_progress
+    )
 
 
 def print_evaluate(result: dict[str, Any]) -> None:

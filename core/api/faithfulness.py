@@ -17,8 +17,7 @@ from core.runs import faithfulness_files
 from core.runs.store import RunStore
 
 SEED = 0
-NOT_JUDGED = "not judged"
-"""The outcome of a test that does not count for the verdict of a method."""
+NOT_JUDGED = "not judged"  # outcome of a test that does not count for a method's verdict
 
 
 def agreement(
@@ -67,9 +66,8 @@ def agreement(
     if limit and limit < len(found):
         chosen = numpy.sort(numpy.random.default_rng(SEED).choice(len(found), limit, replace=False))
         drawn = [found[place] for place in chosen]
-    told = interpret.batched_attribution.compare_with_deletion(
-        loaded.make_reader(), drawn, on_progress or (lambda what, share: None)
-    )
+    tell = on_progress or (lambda what, share: None)
+    told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
     return {
         "run": run,
         "split": split,
@@ -126,11 +124,8 @@ def believe(
 def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...], target: str) -> dict[str, Any]:
     from core.text.word_spans import find_word_spans
 
-    most, reader, words = (
-        interpret.faithfulness.MOST,
-        runs.load.load_run(store, run).make_reader(),
-        len(find_word_spans(text)),
-    )
+    most, words = interpret.faithfulness.MOST, len(find_word_spans(text))
+    reader = runs.load.load_run(store, run).make_reader()
     notes = reader.write_notes(text, reader.tokenizer.encode(text))
     if words > most:
         notes.append(f"Tested are the first {most} of {count(words)} words.")
@@ -147,8 +142,7 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
     here, verdict = faithfulness_files.BeliefFiles.from_run(store, run, method, limit), interpret.faithfulness_verdict
     found, there = here.read_or_compute(on_progress)
     said = {
-        each.method: verdict.judge_method(each.method, {**each.tests, "answers": found.answers})
-        for each in found.methods
+        one.method: verdict.judge_method(one.method, {**one.tests, "answers": found.answers}) for one in found.methods
     }
     right = verdict.decide_outcome(verdict.THRESHOLDS["answers"], found.answers)
     return {

@@ -75,17 +75,10 @@ def list_backbone_recipes() -> list[dict[str, Any]]:
         except ConfigError:
             get = backbones.explain_download(each.backbone)
             here = {"folder": "", "ok": False, "lacks": backbones.CONFIG, "problem": f"not here; {get}"}
-        found.append(
-            {
-                "recipe": name,
-                "paper": PAPERS[each.paper],
-                "backbone": each.backbone,
-                "source": each.source,
-                "settings": {key: told._asdict() for key, told in each.settings.items()},
-                "note": each.note,
-                **{key: here[key] for key in ("folder", "ok", "lacks", "problem")},
-            }
-        )
+        about = {"recipe": name, "paper": PAPERS[each.paper], "backbone": each.backbone, "source": each.source}
+        settings = {key: told._asdict() for key, told in each.settings.items()}
+        state = {key: here[key] for key in ("folder", "ok", "lacks", "problem")}
+        found.append({**about, "settings": settings, "note": each.note, **state})
     return found
 
 

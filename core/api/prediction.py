@@ -19,8 +19,7 @@ from core.runs.store import RunStore
 from core.runs.text_predictions import check_pair, format_answer, predict_edited, predict_file, predict_passages
 from core.text.words import check_passage
 
-NAMED = 10
-"""Rows with many unknown words that are named."""
+NAMED = 10  # most row numbers in a note
 
 
 def predict(

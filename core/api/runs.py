@@ -152,12 +152,12 @@ def print_runs_list(result: dict[str, Any]) -> None:
     """Print a row for each run, with its status and main test scores."""
     rows = runs_table(result)
     for row in rows:
-        row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
+        row["data"] = Path(row["data"]).name  # `runs show` has the full path and reason
         row["reason"] = shorten_text(row["reason"], SHOWN)
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
     spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
     columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)
-    tabulate(rows, columns, whole="run")  # every other command wants the name
+    tabulate(rows, columns, whole="run")  # other commands need the full name
 
 
 def print_runs_measure(result: dict[str, Any]) -> None:

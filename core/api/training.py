@@ -48,7 +48,7 @@ SCORES = {
         "token accuracy": "metrics.*.token_accuracy",
     },
 }
-"""Task → title of a first number → its place in a `summarize_run`; *: the split."""
+"""Task → title of a main score → its path in the result of `summarize_run`; *: the split."""
 
 Start = Annotated[AnyRun, CliArgument(name="--from", metavar="RUN", kind=str)]
 Name = Annotated[str, CliArgument("Name of the run; default: data, model, seed and time.")]
@@ -97,9 +97,8 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: begun} if begun else {})
     given |= _resolve_additions(add, store) | ({"data.texts": False} if no_texts else {})
-    config, used = configure_with_recipe(
-        data, model, {**_get_length_settings(length), **(settings or {}), **given}, recipe, store=store
-    )
+    chosen = {**_get_length_settings(length), **(settings or {}), **given}
+    config, used = configure_with_recipe(data, model, chosen, recipe, store=store)
     check_room(store.folder)
     find_teacher(config, store)
     takes = estimate_cost(config, store.list())
@@ -111,7 +110,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     try:
         return resume(record.run, store=store, on_event=on_event)
     except DataError:
-        if not store.read(record.run).data_fingerprint:  # it has never begun: its data cannot be used
+        if not store.read(record.run).data_fingerprint:  # it never started, since its data cannot be used
             store.remove(record.run)
         raise
 
@@ -175,7 +174,10 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
     texts at once. `reported` is the result of a paper for the same preset and data set, with a note where splits
     differ; else null.
     """
-    results, paper = record.results, find_counterpart(record.preset, record.config)
+    results, reported = record.results, None
+    if paper := find_counterpart(record.preset, record.config):
+        layers = [list(layer) for layer in paper.lambdas]
+        reported = {"dataset": paper.dataset, "metrics": paper.metrics, "lambda": layers, "note": paper.note}
     return {
         "run": record.run,
         "status": record.status,
@@ -192,14 +194,7 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
         **{name: results[name] for name in ("tuned", "mix", "temperature", "start", "examples") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
-        "reported": None
-        if paper is None
-        else {
-            "dataset": paper.dataset,
-            "metrics": paper.metrics,
-            "lambda": [list(layer) for layer in paper.lambdas],
-            "note": paper.note,
-        },
+        "reported": reported,
         "data_notes": list(record.data_notes),
         "data_decisions": [dataclasses.asdict(each) for each in record.data_decisions],
         "pairs": record.pairs,
@@ -232,9 +227,7 @@ def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         return found
 
     columns = SCORES[result["task"]].items()
-    return [
-        {"split": split} | {title: find_number(path, split) for title, path in columns} for split in result["metrics"]
-    ]
+    return [{"split": split} | {title: find_number(at, split) for title, at in columns} for split in result["metrics"]]
 
 
 def print_train(result: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ def _make_cache(how: CachePolicy) -> Cache:
         """Compute the result of a reader method whose key is not in Streamlit's cache."""
         return _read()
 
-    read_uncached.__qualname__ = how.name  # Streamlit tells caches apart by it
+    read_uncached.__qualname__ = how.name  # Streamlit distinguishes caches by this name
     keep = st.cache_data if how.copied else st.cache_resource
     cached: Cache = keep(max_entries=how.entries, ttl=how.seconds, show_spinner=how.spinner or False)(read_uncached)
     return cached
@@ -125,8 +125,7 @@ class PageReader(Reader):
         yield
 
 
-data = PageReader(memo=StreamlitMemo())
-"""The reader of all pages and visitors."""
+data = PageReader(memo=StreamlitMemo())  # the reader of all pages and visitors
 
 
 @st.cache_resource

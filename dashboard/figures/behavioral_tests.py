@@ -29,13 +29,10 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 class BehaviorResults:
     """Behavioural test results of several runs, with the name of the run that the page shows."""
 
-    judged: Mapping[str, SuiteResult]
-    """By run."""
+    judged: Mapping[str, SuiteResult]  # run → its results
     run: str
-    picked: str = ""
-    """The row of the table that is looked at: `capability NAME` or `test NAME`; empty: none."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """How each run is called where people read it; a run without an entry by its id."""
+    picked: str = ""  # the selected table row: `capability NAME` or `test NAME`; empty: none
+    names: Mapping[str, str] = field(default_factory=dict)  # run → its name for people; without an entry: its id
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -80,9 +77,8 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     said = f"{behaved.label_run(run)} passes {len(kinds['passes'])} of {len(asked)} capabilities"
     said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
-    behind = (
-        [f"{'Their failure rates' if len(rates) > 1 else 'Its failure rate'}: {join_names(rates)}."] if rates else []
-    )
+    its = "Their failure rates" if len(rates) > 1 else "Its failure rate"
+    behind = [f"{its}: {join_names(rates)}."] if rates else []
     if still_open := len(kinds["open"]):
         are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
         behind.append(f"{count(still_open)} {are} {whole_percent(TOLERATED)}.")
@@ -129,16 +125,13 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
         ]
     rows = []
     for each in behaved.capabilities:
-        tests = each["tests"]
-        cases = sum(test["cases"] for test in tests)
-        children = tuple(
-            IntervalRow(
-                f"test {test['test']}", _build_cells(test["test"], test["must"], test["cases"], test["rates"], tokens)
-            )
-            for test in tests
-        )
+        children = []
+        for test in each["tests"]:
+            cells = _build_cells(test["test"], test["must"], test["cases"], test["rates"], tokens)
+            children.append(IntervalRow(f"test {test['test']}", cells))
+        cases = sum(test["cases"] for test in each["tests"])
         cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
-        rows.append(IntervalRow(f"capability {each['capability']}", cells, children))
+        rows.append(IntervalRow(f"capability {each['capability']}", cells, tuple(children)))
     return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.85)
 
 
@@ -186,13 +179,12 @@ RATES = Figure(
         source.record.run,
         names={source.record.run: source.reader.label_run(source.record.run)},
     ),
-    lambda behaved, look: build_component(
-        build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
-    ),
+    lambda shown, look: build_component(build_rates_marks(shown, look.tokens), look, picked=shown.picked, picks=True),
     note=lambda behaved: (
         f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
     ),
     reading="Bar: 95 % interval. Ring: no clear difference from 0.3 (shaded).",
+    finding=lambda behaved: summarize_rates(behaved)[0],
     how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
     "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
@@ -203,7 +195,7 @@ RATES = Figure(
 
 
 WIDTHS = {"sentence": 380, "must": 95, "test": 150}
-"""Pixels: sentence, expectation and two runs fit into 1024 without scrolling; the test comes last."""
+"""Column widths: sentence, expectation and two runs fit into 1024 pixels; the test comes last."""
 RUN = 90
 TO = " → "
 
@@ -237,29 +229,19 @@ def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> Failing
 def build_failures_table(found: FailingCases) -> pd.DataFrame:
     """Return a row for each failing test case: its texts, test, expectation, and each run's prediction.
 
-    A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
-    with their probabilities. `text` is the one to look into: the last.
+    Each run's column has the probability of the expected answer, or, for tests that compare texts, all answers with
+    their probabilities. `text` is the last text, which a page can open.
     """
     rows = []
     for test, case in found.cases:
-        row: dict[str, str | float] = {
-            "sentence": TO.join(case.texts),
-            "test": test.name,
-            "must": _write_expectation(test, case),
-        }
+        must = " ".join(filter(None, (test.words.removeprefix("must "), " or ".join(case.expected))))
+        row: dict[str, str | float] = {"sentence": TO.join(case.texts), "test": test.name, "must": must}
         for run in found.behaved.runs:
             answers = [found.behaved.judged[run].answers[text] for text in case.texts]
-            row[run] = (
-                _sum_expected(answers[0], case)
-                if found.single
-                else TO.join(_write_answer(each, case) for each in answers)
-            )
+            written = TO.join(_write_answer(each, case) for each in answers)
+            row[run] = _sum_expected(answers[0], case) if found.single else written
         rows.append({**row, "text": case.texts[-1]})
     return pd.DataFrame(rows, columns=["sentence", "test", "must", *found.behaved.runs, "text"])
-
-
-def _write_expectation(test: SuiteTest, case: SuiteCase) -> str:
-    return " ".join(filter(None, (test.words.removeprefix("must "), " or ".join(case.expected))))
 
 
 def _sum_expected(answer: SuitePrediction, case: SuiteCase) -> float:

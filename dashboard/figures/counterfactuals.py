@@ -29,7 +29,7 @@ class SearchSession:
 
     def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
         self.asked = asked
-        """Run, weights, text, target and edits: what it was begun for."""
+        """Run, weights, text, target and edits of the search."""
         self.found: Search = next(states)
         self.running, self.stopped = True, False
         self._states = states
@@ -144,8 +144,7 @@ class ClassList:
     said: Mapping[str, Sequence[ExamplePrediction]]
     run: str
     total: int
-    names: Mapping[str, str] = field(default_factory=dict)
-    """How each run is called where people read it; a run without an entry by its id."""
+    names: Mapping[str, str] = field(default_factory=dict)  # run → its name for people; without an entry: its id
 
     @property
     def breaking(self) -> tuple[int, int]:
@@ -166,7 +165,7 @@ def build_examples_table(shown: ClassList) -> pd.DataFrame:
 def get_page_link(link: str) -> str:
     """Return the link typed with a counter-example if it leads to a page of the dashboard, else an empty text.
 
-    It is given relative to the pages, whatever machine it was kept on.
+    The returned link is relative, so it works on any machine.
     """
     try:
         parts = urlsplit(link.strip())
@@ -197,14 +196,10 @@ def _draw_examples(shown: ClassList, look: Look) -> DataTable:
 
 def _write_note(shown: ClassList) -> str:
     wrong, known = shown.breaking
-    kept = f"{count(shown.total)} saved" + (
-        f", the last {count(len(shown.rows))} shown" * (len(shown.rows) < shown.total)
-    )
-    return (
-        f"{kept} · {shown.names.get(shown.run, shown.run)} gets {count(wrong)} of {count(known)} wrong today"
-        if known
-        else kept
-    )
+    kept = f"{count(shown.total)} saved"
+    kept += f", the last {count(len(shown.rows))} shown" * (len(shown.rows) < shown.total)
+    name = shown.names.get(shown.run, shown.run)
+    return f"{kept} · {name} gets {count(wrong)} of {count(known)} wrong today" if known else kept
 
 
 COUNTER_EXAMPLES: Figure[ClassList] = Figure(

@@ -53,9 +53,7 @@ class FaithfulnessResults:
     def verdicts(self) -> dict[str, Verdict]:
         """Return the faithfulness verdict on each attribution method, as method → verdict."""
         answers = self.found.answers
-        return {
-            each.method: judge_method(each.method, {**each.tests, "answers": answers}) for each in self.found.methods
-        }
+        return {one.method: judge_method(one.method, {**one.tests, "answers": answers}) for one in self.found.methods}
 
 
 def read_faithfulness(source: Source) -> FaithfulnessResults:

@@ -41,11 +41,10 @@ class BoardEntry:
     """Model on a leaderboard, with its scores over seeds and folds."""
 
     model: Model
-    values: tuple[float, ...] = ()
-    """Of its finished runs that were measured, by seed and fold."""
+    values: tuple[float, ...] = ()  # score of each finished and measured run, by seed and fold
     low: float | None = None
     high: float | None = None
-    """The 95 % interval of their mean: over draws of the test texts, and over seeds where there are several."""
+    """The 95 % interval of their mean, over resampled test texts and, if there are several, over seeds."""
     yardstick: float | None = None
 
     @property
@@ -71,10 +70,8 @@ class Board:
     name: str
     task: Task
     metric: str
-    entries: tuple[BoardEntry, ...]
-    """Those that were measured, best first; then the others, newest first."""
-    whole: bool = True
-    """Whether it has all models of its data set (`shorten_board`)."""
+    entries: tuple[BoardEntry, ...]  # measured models, best first; then the others, newest first
+    whole: bool = True  # whether it has all models of its data set (`shorten_board`)
 
     @property
     def measured(self) -> tuple[BoardEntry, ...]:
@@ -110,9 +107,8 @@ def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
     for record in records:
         if record.status != "damaged":
             groups.setdefault(_get_test_settings(record.config.data), []).append(record)
-    found = [
-        _build_board(name, metric, group) for name, group in zip(_name_boards([*groups]), groups.values(), strict=True)
-    ]
+    names = _name_boards([*groups])
+    found = [_build_board(name, metric, group) for name, group in zip(names, groups.values(), strict=True)]
     return sorted(found, key=lambda board: (board.built_in, -len(board.measured)))
 
 
@@ -128,9 +124,9 @@ def _get_test_settings(data: DataConfig) -> DataConfig:
     known = replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
         return known
-    # The corpus comes in splits: without `split` or `folds` no rule cuts it.
+    # The corpus has its own splits: the split rule matters only with `split` or `folds`.
     rule, renamed = data.split_rule if data.split or data.folds else 1, ""
-    if data.rename:  # perhaps of sets that were added alone
+    if data.rename:  # may concern only added data sets
         from core.data.sources.builtin import get_class_names
 
         own = get_class_names(data.classes)
@@ -154,7 +150,9 @@ def _name_boards(several: Sequence[DataConfig]) -> list[str]:
 
 
 def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
-    task: Task = next((record.task for record in records if record.classes), "single")  # who waits does not know yet
+    task: Task = next(
+        (record.task for record in records if record.classes), "single"
+    )  # a waiting run does not know its task yet
     chosen = _choose_metric(metric, task)
     entries = [_build_entry(model, chosen) for model in group_runs(records)]
     sign = -1 if get_metric(chosen).better == "higher" else 1
@@ -170,14 +168,16 @@ def _choose_metric(metric: str, task: Task) -> str:
 
 
 def _build_entry(model: Model, metric: str) -> BoardEntry:
-    done = {run: record for run, record in model.runs.items() if record.status == "done"}  # others cannot be compared
+    done = {
+        run: record for run, record in model.runs.items() if record.status == "done"
+    }  # others have no comparable scores
     known = {run: read_metric(record, metric) for run, record in done.items()}
     found = {run: value for run, value in known.items() if value is not None}
     ranges = {run: tuple(ends) for run in found if (ends := _find_metric(done[run].results, metric, "intervals"))}
     yardstick = _as_number(_find_metric(get_nested(model.records[0].results, "yardstick"), metric, "splits"))
     if not found or len(ranges) < len(found):
         return BoardEntry(model, tuple(found.values()), yardstick=yardstick)
-    from core.evaluation.intervals import pool_intervals  # NumPy: the page shows its head before that
+    from core.evaluation.intervals import pool_intervals  # loads NumPy; the page shows its heading before that
 
     return BoardEntry(model, tuple(found.values()), *pool_intervals(found, ranges, get_metric(metric).range), yardstick)
 
@@ -202,9 +202,7 @@ def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}
-    tuned = {
-        f"{TUNED}{name}" for record in records for name in get_nested(record.results, "tuned", "metrics", TEST) or {}
-    }
+    tuned = {f"{TUNED}{name}" for each in records for name in get_nested(each.results, "tuned", "metrics", TEST) or {}}
     titles = {format_title(name): name for name in list_metrics() if name in found | tuned}
     return {first: ""} | {each: name for each, name in titles.items() if each != first}
 
@@ -217,12 +215,12 @@ def describe_order(
     if not measured:
         return ""
 
-    def name(entry: BoardEntry) -> str:
+    def label_entry(entry: BoardEntry) -> str:
         """Return how a model is called where people read it."""
         known = names.get(entry.model.name)
         return entry.model.name if known is None else known.text
 
-    best = name(measured[0])
+    best = label_entry(measured[0])
     if len(measured) == 1:
         return f"{best} is the only tested model."
     if groups is None:
@@ -231,7 +229,7 @@ def describe_order(
     if any(each.record.preset == YARDSTICK and each.id in group for each in measured):
         return "No model is clearly better than TF-IDF."
     if len(group) == len(measured) == 2:
-        return f"{best} and {name(measured[1])} show no clear difference."
+        return f"{best} and {label_entry(measured[1])} show no clear difference."
     if len(group) == len(measured):
         return f"No two of the {len(group)} {kind} show a clear difference."
     rest = f", but the first {len(group)} show no clear difference" if len(group) > 1 else ""
@@ -257,7 +255,7 @@ def compare_baseline(board: Board) -> str:
     return f"{how_many} {side}; the best by {best}."
 
 
-STATUS = {"done": "not tested"}  # in place of a number; else the status itself
+STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
 ROW_HEIGHT = 2.1
 LOPSIDED = " to "  # between the ends of an asymmetric interval
 
@@ -281,7 +279,7 @@ def build_models_table(board: Board, groups: Sequence[Sequence[str]], names: Map
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
         told, name = number(yardstick), TextCell("TF-IDF", small="baseline")
         drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
-        cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
+        cells: dict[str, Cell] = {"model": name, "value": told, "95 % interval": drawn}
         rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
     columns = _list_columns(board, shared, ties=bool(groups))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)
@@ -346,9 +344,8 @@ def describe_cost(found: Efficiency) -> str:
 
 def _format_value(entry: BoardEntry) -> Cell:
     if entry.value is None:
-        return TextCell(
-            STATUS.get(entry.record.status, entry.record.status), title=shorten_text(entry.record.reason, SHOWN)
-        )
+        status = entry.record.status
+        return TextCell(STATUS.get(status, status), title=shorten_text(entry.record.reason, SHOWN))
     return format_plus_minus(entry.value, entry.low, entry.high)
 
 

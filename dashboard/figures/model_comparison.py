@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.data.findings import plural
 from core.evaluation import intervals
 from core.evaluation.comparison import (
     METHOD,
@@ -33,10 +34,8 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     from core.runs.comparison_data import ModelPredictions
 
-Test = Mapping[str, Any]
-"""A difference of two models, as `core.runs.comparison` gives it."""
-MOST = 6
-"""Most models in one comparison, one colour each."""
+Test = Mapping[str, Any]  # test of the difference between two models, as returned by `core.runs.comparison`
+MOST = 6  # most models in one comparison, one colour each
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +44,9 @@ class Comparison:
 
     found: Mapping[str, Any]
     metric: str
-    letters: Mapping[str, str]
-    """Of the models, by name."""
-    names: Mapping[str, str]
-    """How each model is called where people read it, by name."""
-    picked: str = ""
-    """The pair in the figures below, as `PAIR` names it."""
+    letters: Mapping[str, str]  # model name → its letter in the comparison
+    names: Mapping[str, str]  # model name → its name for people
+    picked: str = ""  # the pair shown in the figures below, a value of `PAIR`
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:
@@ -124,7 +120,7 @@ def compare_models(source: Source) -> Comparison:
 
 
 def _read_comparison(source: Source) -> Comparison:
-    if len(source.sides.sides) > MOST:  # asked first: without others there is nothing to compare
+    if len(source.sides.sides) > MOST:  # checked first: `sides` raises if there is nothing to compare
         raise NotAvailable(f"at most {MOST} models can be compared at once")
     return compare_models(source)
 
@@ -261,9 +257,7 @@ PAIRS = Figure(
     lambda shape, look: build_component(
         build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
     ),
-    note=lambda shape: (
-        f"{count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired tests, p after Holm"
-    ),
+    note=lambda shape: f"{plural(len(shape.pairs), 'pair')}, paired tests, p after Holm",
     reading=lambda shape: (
         "Interval without 0: the two differ. Ring on grey: no clear difference."
         + ("" if get_metric(shape.metric).better == "higher" else " Lower is better: left of 0, the first is better.")
@@ -303,8 +297,7 @@ def _pick_column(source: Source) -> str:
     return "label" if "label" in names else next(iter(names), "")
 
 
-ENOUGH = 30
-"""Fewest rows of a value for a useful comparison."""
+ENOUGH = 30  # fewest rows of a value for a useful comparison
 BY = Option(
     "by",
     "By",
@@ -322,8 +315,7 @@ class ColumnComparison:
     column: str
     metric: str
     letters: tuple[str, str]
-    tests: Sequence[Test]
-    """As `core.runs.comparison.compare_by_column` gives them, the largest difference first."""
+    tests: Sequence[Test]  # as returned by `core.runs.comparison.compare_by_column`, largest difference first
     left_out: Sequence[str] = ()
 
 
@@ -384,9 +376,7 @@ WHERE = Figure(
     "Disagreements",
     _compare_by_column,
     lambda shape, look: build_component(build_column_table(shape).marks, look),
-    note=lambda shape: (
-        f"{shape.letters[0]} − {shape.letters[1]} by {shape.column}, {format_title(shape.metric).lower()}"
-    ),
+    note=lambda shape: f"{' − '.join(shape.letters)} by {shape.column}, {format_title(shape.metric).lower()}",
     reading=_write_reading,
     how="The same test as for the pair, on the sentences of each value alone. Holm's correction covers all values, and "
     "each interval has the level of its step.",

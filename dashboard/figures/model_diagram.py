@@ -18,10 +18,10 @@ from dashboard.figures.source import Source
 from dashboard.figures.theme import SANS, Look
 
 WIDTH = 540
-LEFT, RIGHT = 46, 526  # edges of a box; left of them run the residual connections
+LEFT, RIGHT = 46, 526  # edges of a box; residual connections are left of them
 CENTER = (LEFT + RIGHT) / 2
 GAP, PAD, TITLE, LINE = 20, 11, 20, 19
-CHARACTERS = 70  # of a line of detail: at 14 pixels it then stays inside its box
+CHARACTERS = 70  # most characters in a line that fits into a box at 14 pixels
 
 
 @dataclass
@@ -104,7 +104,7 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
     left = canvas.y
     for part in layer:
         core = part.key != "norm"
-        if pre != core:  # a branch begins at its norm, or at its core where the norm follows the sum
+        if pre != core:  # a residual branch starts before the norm, or before the sublayer if the norm follows the sum
             left = canvas.y + 5
         canvas.draw_arrow(canvas.y + GAP)
         _draw_part(canvas, part)

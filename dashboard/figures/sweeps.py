@@ -21,7 +21,7 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
-LONGEST = 44  # characters of a cell's name at its row
+LONGEST = 44  # most characters of a cell's name next to its row
 
 
 @dataclass(frozen=True)
@@ -200,14 +200,10 @@ MEMBERS = Figure[Members](
 
 def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     about = "Prediction from the mean probabilities of all seeds."
-    columns = {
-        name: TableColumn(
-            name[:1].upper() + name[1:],
-            help=about if TOGETHER in name else "",
-            alignment="left" if name == "cell" else "right",
-        )
-        for name in map(str, rows)
-    }
+    columns = {}
+    for name in map(str, rows):
+        title, help = name[:1].upper() + name[1:], about if TOGETHER in name else ""
+        columns[name] = TableColumn(title, help, alignment="left" if name == "cell" else "right")
     return DataTable(rows, columns)
 
 

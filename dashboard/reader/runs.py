@@ -36,16 +36,14 @@ if TYPE_CHECKING:
     from dashboard.figures.theme import Look
 
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
-_testing = threading.Lock()
-"""One visitor tests for ties; the others find it done."""
+_testing = threading.Lock()  # one visitor runs the tests; the others reuse the result
 
 
 @dataclass
 class ModelTies:
     """The groups of leaderboard models without a significant difference; empty until the tests have run."""
 
-    groups: list[list[int]] | None = None
-    """Places of the models that were measured; None before it has been tested."""
+    groups: list[list[int]] | None = None  # indices of measured models; None: not tested yet
     reason: str = ""
 
 
@@ -105,7 +103,7 @@ class RunReader:
     def hash_weights(self, run: str) -> str:
         """Return the hash of a model's weights, used in cache keys; empty if the run has no weights."""
         path = self.store().get_path(run) / WEIGHTS
-        # How it answers is known last, when the weights have long been read by somebody who could not wait.
+        # `answering` is recorded after the weights, which may have been read before.
         return f"{self._hash_file(path)} {self.store().read(run).answering}" if path.is_file() else ""
 
     @cache_result(256, lambda self, path: (path, get_file_version(path)), copied=True)
@@ -132,9 +130,8 @@ class RunReader:
     def read_learned_scalars(self, record: RunRecord) -> dict[str, list[NumberLine]]:
         """Return the curves of a run's learned numbers, except map weights λ, over epochs, as symbol → curves."""
         history, steps = self._read_history(record), int(record.progress.get("steps") or 0)
-        return lines.build_number_lines(
-            history, lines.compute_epoch_steps(history, record.config.training.epochs, steps)
-        )
+        per_epoch = lines.compute_epoch_steps(history, record.config.training.epochs, steps)
+        return lines.build_number_lines(history, per_epoch)
 
     @cache_result(64, _make_history_key)
     def read_head_lambdas(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
@@ -222,11 +219,8 @@ class RunReader:
 
     def _make_ties_key(self, board: Board) -> Key:
         path, models = self.store().get_path, _list_runs(board)
-        return (
-            board.metric,
-            models,
-            [make_folder_key(path(run), TEST, PREDICTIONS) for model in models for run in model],
-        )
+        files = [make_folder_key(path(run), TEST, PREDICTIONS) for model in models for run in model]
+        return board.metric, models, files
 
     @cache_result(64, _make_ties_key)
     def get_ties(self, board: Board) -> ModelTies:
@@ -262,12 +256,9 @@ def make_folder_key(folder: Path, split: str, *names: str) -> Key:
     """Return the cache key of some files in a run folder or in one of its splits: folder, split, file versions."""
     if not split:
         return str(folder), *(get_file_version(folder / name) for name in names)
-    inside = f"{EVALUATION}/{split}"
-    return (
-        str(folder),
-        split,
-        *(get_file_version(folder / inside / name) or get_file_version(folder / name) for name in names),
-    )
+    inside = folder / EVALUATION / split
+    versions = (get_file_version(inside / name) or get_file_version(folder / name) for name in names)
+    return str(folder), split, *versions
 
 
 def _list_runs(board: Board) -> list[list[str]]:

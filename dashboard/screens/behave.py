@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 MOST = 500
-"""Examples that are shown and predicted, at most; the file has all."""
-LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others have kept
+"""Most examples shown and predicted; the file has all."""
+LOOK_AGAIN = 5.0  # seconds between two checks for new counter-examples of other users
 
 
 def show_examples_link() -> None:
@@ -67,7 +67,7 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.Data
     rows = kept[:MOST]
     runs = [record.run, *beside]
     shown = ClassList(rows, _predict_examples(runs, rows), record.run, len(kept), _label_runs(runs))
-    # A name of its own for each state of the list: a chosen row is a place, where another sentence may stand now.
+    # One key for each state of the list, since a selected row number may now mean another sentence.
     name = f"{COUNTER_EXAMPLES.name}-{_describe_list(rows)}"
     key, reading = f"fig-{name}", str(COUNTER_EXAMPLES.reading)
     show_figure_heading(COUNTER_EXAMPLES, shown)
@@ -189,7 +189,7 @@ def _show_results(behaved: figures.BehaviorResults) -> dict[str, pd.DataFrame]:
         replace(behaved, picked=begun),
         default={"picked": begun},
         on_picked_change=partial(_select_picked, behaved),
-        on_unfolded_change=lambda: None,  # a component reports only what the page listens to
+        on_unfolded_change=lambda: None,  # a component reports only states with a callback
     )
     picked = found.get("picked") if found.get("picked") in rows else begun
     state.set_param(state.CAPABILITY, picked)
@@ -225,7 +225,7 @@ def _pick_polarity(name: str) -> str:
 
 KINDS = ["yaml", "yml", "csv", "tsv", "jsonl", "xlsx", "parquet"]
 BESIDE = 3
-"""Runs compared with the chosen one, at most: more columns would be unreadable."""
+"""Most runs compared with the chosen one; more columns would be unreadable."""
 BAGS = ("tfidf-logreg", "lexicon")
 """Presets that are compared by default, if they have runs on the same data."""
 _KEPT = re.compile(r"[0-9a-f]{64}/[\w.-]{1,100}")

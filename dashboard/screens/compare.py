@@ -108,7 +108,7 @@ def show_page() -> None:
 def _show_comparison(source: Source) -> None:
     try:
         tables = _show_models(source)
-    except InputError as error:  # the metric is not defined on these rows
+    except InputError as error:  # the metric is undefined on these rows
         show_problem("These runs cannot be compared by this metric", str(error))
         return
     tables |= _show_pair(source)
@@ -241,7 +241,7 @@ def _show_maps(source: Source) -> None:
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
-    shape = COST.read_data(source)  # not kept: another run, or a measurement, changes it
+    shape = COST.read_data(source)  # not cached: new runs and measurements change it
     show(COST, shape)
     lacking = [each.run for each in (source.record, *source.others) if data.read_efficiency(each).one is None]
     if lacking:

@@ -193,7 +193,7 @@ SIGNS = {
     **dict.fromkeys(("positive", "pos", "bullish", "good"), 1),
     **dict.fromkeys(("very positive", "strongly positive"), 2),
 }
-"""Names of classes that are known to be a scale."""
+"""Class names that are known to form a scale."""
 HOW = "Labels with the same class are merged."
 PLACE_HELP = "1 is the worst. The order sets the colours and, from three classes, whether a scale is measured"
 
@@ -249,7 +249,7 @@ def rename_labels(
 ) -> tuple[DataConfig, dict[str, int]]:
     """Return a data config with renamed and ordered labels, and class → number of rows in that order.
 
-    An order counts where every class has a place of its own; of merged labels the lowest is that of their class.
+    An order is used if every class has its own position; a class of merged labels has the lowest of their positions.
     """
     classes: Counter[str] = Counter()
     lowest: dict[str, int] = {}

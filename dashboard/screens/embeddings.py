@@ -55,7 +55,7 @@ def show_page() -> None:
         _show_missing(record)
         return
     head = st.empty()
-    with head:  # until it is known how many examples there are, and where they cannot be read
+    with head:  # shown until the number of examples is known, or if they cannot be read
         show_header("Embeddings", QUESTION, list_facts(record))
     source = _pick_options(record, splits)
     _, typed = overlays.show_fields(source)
@@ -74,7 +74,7 @@ def show_page() -> None:
     try:
         shown = MAP.read_data(source)
     except NotAvailable:
-        pass  # it has not been computed
+        pass  # not computed yet
     except RunDamaged as error:
         if files.config.method == "pca":
             raise
@@ -119,9 +119,9 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
         take = partial(_select_points, source, key, len(points))
         options = {"on_select": take, "selection_mode": ("points", "box", "lasso")}
     now = selection.get_split_selection(source.record, source.split)
-    if state.get_value(state.SELECTOR, "") != key:  # what was drawn around on it the browser marks itself
+    if state.get_value(state.SELECTOR, "") != key:  # the browser itself marks a selection made on the map
         state.set_value(state.MARKED, () if now is None else tuple(now.places.tolist()))
-    # Of what was drawn around on it the map stays as it is, and the sentences come before their neighbours.
+    # After a selection on the map, the map stays unchanged, and the sentences come before their neighbours.
     later = (
         now is not None and now.at is None and len(now) > 1 and not text and state.get_value(state.SELECTOR, "") == key
     )

@@ -167,7 +167,7 @@ def show_presets(frame: pd.DataFrame) -> None:
             state.set_value(state.PRESET, names[rows[0]])
 
     show_table(
-        frame.style.format(thousands=NARROW, subset=["parameters"]),  # numbers still, so that they sort by size
+        frame.style.format(thousands=NARROW, subset=["parameters"]),  # still numbers, so that they can be sorted
         "All models",
         columns,
         height=10 * get_row_height(),

@@ -57,7 +57,7 @@ def show_page() -> None:
         show_empty(*_explain_missing(record), "train")
         return
     head = st.empty()
-    with head:  # until it is known how many examples there are, and where they cannot be read
+    with head:  # shown until the number of examples is known, or if they cannot be read
         show_header("Performance", QUESTION, list_facts(record))
     split = choose_split(splits, about="Choose a model on validation, report it on test")
     source = Source(record, data, split=split, author=state.get_author())

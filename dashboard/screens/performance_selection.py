@@ -245,7 +245,7 @@ def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:
         shown, drawing = data.draw_figure(METRICS, source, get_look())
     except NotAvailable:
         return {}
-    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn when it is opened
+    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn only when it is open
     if folded.open:
         with folded:
             show(METRICS, shown, drawing=drawing)
@@ -264,11 +264,11 @@ def pick_threshold(source: Source, of: str = "") -> float:
     """Show the slider of the decision threshold and, for one class, the cost of a miss; return the initial threshold.
 
     Args:
-        source: Knows both from then on.
-        of: What the threshold depends on besides; where that or the cost has changed it begins anew.
+        source: The data source, which gets both values.
+        of: Further values that the threshold depends on; if they or the cost change, it is reset.
 
     Returns:
-        Where it begins: known more exactly than the slider's step, and kept so until the slider is moved.
+        The start value, more exact than the slider's step until the user moves the slider.
     """
     option, name = thresholding.get_slider(source), thresholding.get_class(source)
     place = st.container(width=420)

@@ -161,14 +161,14 @@ def show_imported() -> None:
 
 def offer_import() -> None:
     """Show an upload field for a run's zip file, and for local users a path field, to import the run."""
-    from dashboard import access  # pandas: the page shows its head before that
+    from dashboard import access  # loads pandas; the page shows its heading before that
 
     if text := state.pop_value(state.REFUSED):
         show_problem("The run was not imported", text)
     with st.popover("Import a run", type="tertiary", key="bring-in"):
         key = f"{state.RUN_FILE}-{state.get_value(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_import_file, args=(key,), help=ZIP_HOW)
-        if access.is_local():  # paths of this machine concern only who sits at it
+        if access.is_local():  # paths are useful only on this machine
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.text_input("Or a path", key=state.RUN_PATH, placeholder="/home/me/trained/my-run", help=FOLDER)
                 st.button("Import", on_click=_import_path, key="import")
@@ -176,7 +176,7 @@ def offer_import() -> None:
 
 def _import_file(key: str) -> None:
     if (file := state.get_value(key, None)) is not None:
-        state.set_value(state.TAKEN, state.get_value(state.TAKEN, 0) + 1)  # another key: an empty uploader
+        state.set_value(state.TAKEN, state.get_value(state.TAKEN, 0) + 1)  # a new key empties the uploader
         _import_run(lambda: import_zip(data.store(), file, file.name))
 
 
@@ -189,7 +189,7 @@ def _import_run(read: Callable[[], str]) -> None:
     with state.store_refusal(state.REFUSED):
         run = read()
         state.set_value(state.ARRIVED, run)
-        state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, which now holds another run
+        state.clear_clicks(state.ROWS)  # the selected row number now means another run
         state.choose_run(run)
 
 

@@ -141,7 +141,7 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
 
 
 def _stop_sweep(name: str) -> None:
-    with contextlib.suppress(SentiscopeError):  # it ended between the check and the click
+    with contextlib.suppress(SentiscopeError):  # it may have ended before the click
         sweep_drive.cancel(data.store(), name)
 
 
@@ -218,7 +218,7 @@ def _make_plan() -> Plan:
         folds=int(_get_choice("folds", 0)),
         recipe=get_recipe(_get_choice("recipe", False)),
     )
-    sweep.list_members(plan)  # raises where a cell is not valid
+    sweep.list_members(plan)  # raises for an invalid cell
     return plan
 
 

@@ -74,7 +74,7 @@ def show_shift(differences: Mapping[str, Any] | None) -> None:
 
 
 def _show_message(title: str, text: str, color: str) -> None:
-    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # text to type
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # text that users type
     st.html(f'<div class="s-msg" role="status" style="--c:{color}"><b>{escape(title)}</b><p>{words}</p></div>')
 
 

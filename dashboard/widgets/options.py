@@ -11,25 +11,25 @@ from dashboard import selection, state
 from dashboard.figures.source import FreeText, Option, Source, ValueRange
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
-"""What markdown would take for a mark: the labels of buttons are markdown, those of a menu are not."""
+"""Markdown markup, which button labels would apply and menu labels would not."""
 
 
 def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
     """Show a figure option as buttons (also a lone one if `single`), store the choice in the source and return it.
 
-    A `plain` one has its label for screen readers only: what is beside it says what is chosen.
+    With `plain`, only screen readers get the label, since the text next to the widget describes it.
     """
     values = _list_values(option, source)
     first = str(option.get_default(source))
     if len(values) < 2 and not single:
         return first
-    if any(map(_MARKED.search, values)):  # such as the name of a class
+    if any(map(_MARKED.search, values)):  # such as in a class name
         return pick_option(option, source)
     state.drop_stale(option.name, values)
     chosen = st.segmented_control(
         option.label,
         values,
-        default=None if state.has_followed(option.name) else first,  # what follows something has its value already
+        default=None if state.has_followed(option.name) else first,  # a dependent option already has a value
         key=option.name,
         bind="query-params",
         required=True,
@@ -44,7 +44,7 @@ def pick_option(option: Option, source: Source, *, label: str = "", width: int =
     """Show a figure option as a dropdown menu, and store the choice in the figure's source; return the choice."""
     values, first = _list_values(option, source), str(option.get_default(source))
     state.drop_stale(option.name, values)
-    if option.usual is not None:  # it depends on the run, and a copied link is to say which
+    if option.usual is not None:  # the default depends on the run, so a link must contain it
         state.set_initial(option.name, first)
     chosen = st.selectbox(
         label or option.label, values, key=option.name, bind="query-params", width=width, help=about or None

@@ -23,7 +23,7 @@ from dashboard.widgets.progress import show_job, start_analyses
 SHORT = 20
 """Characters of a name that the picker shows; a longer name also appears below it."""
 STARTER = "It comes with Sentiscope: reinstall Sentiscope, or run `git restore trained` in a checkout."
-"""What to do about a starter run that is damaged; it cannot be deleted."""
+"""Advice for a damaged starter run, which cannot be deleted."""
 WHAT = "This deletes its record, curves, weights, predictions and maps for good. Other runs do not change."
 
 
@@ -55,7 +55,7 @@ def pick_run() -> None:
         label_visibility="collapsed",
         disabled=not names,
     )
-    state.drop_keys(state.REQUESTED)  # the browser knows it now
+    state.drop_keys(state.REQUESTED)  # the browser has received it
     if run := state.get_run():
         state.drop_keys(state.MISSING)
         if len(names[run].full) > SHORT:
@@ -78,7 +78,7 @@ def get_chosen_run() -> RunRecord | None:
 def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """Return the record of the chosen run; if there is none to show, explain that on the page and return None.
 
-    `purpose` says what the page would show with a run, such as "Errors appear here".
+    `purpose`: what the page shows for a run, such as "Errors appear here".
     """
     records = {record.run: record for record in data.list_runs()}
     record = records.get(state.get_run())
@@ -156,7 +156,7 @@ def _remove_run(run: str) -> None:
     except SentiscopeError as error:
         state.set_value(state.REMOVED, ("The run was not deleted", str(error)))
         return
-    state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, which now holds another run
+    state.clear_clicks(state.ROWS)  # the selected row number now means another run
     if state.get_run() == run and (first := choose_default_run(data.list_runs())):
         state.choose_run(first.run)
     state.set_value(state.REMOVED, (f"“{run}” is deleted", "All its files are gone."))

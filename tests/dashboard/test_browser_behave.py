@@ -1,4 +1,4 @@
-"""Behaviour tests in a browser: a capability is picked by the keyboard, a failing sentence leads to Sentence, axe is content."""
+"""Behaviour tests in a browser: a capability is picked by keyboard, a failing sentence leads to Sentence, axe."""
 
 from urllib.parse import parse_qs, urlsplit
 

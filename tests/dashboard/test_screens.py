@@ -135,13 +135,6 @@ def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkey
     assert store.read("live").status == "cancelled" and "it did not answer and was ended" in text_of(app)
 
 
-def test_projector_mode_hides_the_export_bar(app, runs):
-    opened(app, "performance", run="finished")
-    assert app.get("download_button")
-    app.toggle(key=state.PROJECTOR).set_value(True).run()
-    assert not app.get("download_button")
-
-
 def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
     opened(app, "performance", run="finished")
     shutil.rmtree(runs / "finished")

@@ -21,8 +21,6 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--process-per-site"]
 MISSING = "Chromium is missing: install it, or name the program in the environment variable CHROMIUM"
 HEALTH = "/_stcore/health"
-PROBES = ("/_stcore/host-config", HEALTH)
-"""Streamlit asks for these below a page's own path first; the answer 404 is expected."""
 PATIENCE = 90_000.0
 """Milliseconds until what a test waits for is given up: on two cores with five at work, a button takes thirty seconds.
 
@@ -122,7 +120,7 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
     complaints: list[str] = []
 
     def heard(message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.location["url"].endswith(PROBES):
+        if message.type == "error":
             complaints.append(message.text)
 
     free = (each for each in browser.contexts if all(page.url.endswith(HEALTH) for page in each.pages))
