@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MOST_BYTES = 1_000_000_000
-"""Of the files of one kind: what was not read for longest leaves."""
+"""Total size of the files of one kind, at most; the least recently used ones are deleted."""
 log = logging.getLogger(__name__)
 
 
@@ -31,9 +31,9 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
     """Write files to the cache, and delete the oldest of the same kind beyond a total size; a failure is only logged.
 
     Args:
-        files: paths in one folder and contents. The last one is written last, so that it stands for all of them.
-        kind: what the names of such files begin with.
-        most_bytes: of all files of this kind. The new ones stay in any case.
+        files: Paths in one folder and contents. They are written in order, so the last one shows that all are there.
+        kind: Prefix of the names of such files.
+        most_bytes: Total size of the files of this kind, at most. The new ones are never deleted.
     """
     try:
         for path, content in files:

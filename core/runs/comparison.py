@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import TEST
-from core.evaluation.comparison import Tested, apply_holm, count_discordant, join_names, pick_better, run_test
+from core.evaluation.comparison import Tested, apply_holm, count_discordant, pick_better, run_test
 from core.evaluation.group_metrics import FEWEST
 from core.evaluation.intervals import compute_closed_form, compute_percentiles, pool_intervals
 from core.evaluation.metrics import explain_left_out, list_defined
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Draws, Run, ScorePair
 from core.exceptions import InputError, SentiscopeError
-from core.formatting import count
+from core.formatting import count, join_names
 from core.metrics import USUAL, format_title, get_metric, refuse_unknown
 from core.runs.comparison_data import (
     MOST_VALUES,

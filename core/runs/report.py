@@ -14,14 +14,13 @@ from core.data.findings import plural
 from core.data.lineage import find_learned
 from core.evaluation import ensemble, metrics, scores
 from core.evaluation.baseline import YARDSTICKS, predict_new_texts, read_baseline
-from core.evaluation.comparison import join_names
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
 from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals, list_class_intervals
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import count, whole_percent
+from core.formatting import count, join_names, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
 from core.runs import train_overlap

@@ -33,7 +33,6 @@ from dashboard.figures.embedding_map import (
     color_groups,
     color_points,
     draw_map,
-    list_colorings,
 )
 from dashboard.figures.figure import Figure
 from dashboard.figures.results import Stat
@@ -136,7 +135,7 @@ SENTENCES = Option(
 COLOR = Option(
     "colour",
     "Colour",
-    lambda source: list_colorings(source.reader.read_points(source.record, source.split)),
+    lambda source: source.reader.list_colorings(source.record, source.split),
     words=lambda source, color: "",
 )
 """The note of a map has its colouring and n, so `words` is empty."""

@@ -40,7 +40,7 @@ class Track:
     sibling: bool = False  # differs from the main run only in the seed
     heads: Mapping[Place, tuple[Line, ...]] = field(default_factory=dict)
     """A line for each head if each head has its own λ; `curves` then has their mean."""
-    label: str = ""  # the run's name for people; empty: its id
+    label: str = ""  # the displayed name of the run; empty: its id
 
     @property
     def name(self) -> str:

@@ -45,7 +45,7 @@ class Comparison:
     found: Mapping[str, Any]
     metric: str
     letters: Mapping[str, str]  # model name → its letter in the comparison
-    names: Mapping[str, str]  # model name → its name for people
+    names: Mapping[str, str]  # model name → its displayed name
     picked: str = ""  # the pair shown in the figures below, a value of `PAIR`
 
     @property

@@ -152,6 +152,13 @@ class RunReader:
         """Return a table with a row for each text of a split, with its predictions."""
         return decisions.build_points_table(self.read_predictions(record, split), record.classes)
 
+    @cache_result(64, make_split_key)
+    def list_colorings(self, record: RunRecord, split: str) -> tuple[str, ...]:
+        """Return what the points of a split's embedding map can be coloured by; a page asks for it many times."""
+        from dashboard.figures.embedding_map import list_colorings
+
+        return tuple(list_colorings(self.read_points(record, split)))
+
     @cache_result(8, lambda self, record, split: self.make_key(record.run, split, TAGS))
     def read_tags(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Read the predicted word tags of a split (`core.runs.word_tagging`); NotAvailable if there are none."""

@@ -134,8 +134,10 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
     if how:
         show_caption(how)
+    place = st.empty()  # always there, so that what is below stays as it is drawn
     if now is not None and state.get_value(state.SELECTOR, "") != f"fig-{MAP_GROUPS.name}":
-        show_selected(source.record, now, (key,))
+        with place.container():
+            show_selected(source.record, now, (key,))
     near = overlays.find_neighbors(source, now, text) if later else near
     tables = overlays.show_neighbors(source, near) | overlays.show_near_training(source, now)
     show_stats(embeddings.compute_map_stats(shown.made, config, shown.width))

@@ -42,6 +42,7 @@ def show_selection_bar(record: RunRecord) -> None:
     """Show the bar with the selected sentences and what can be done with them; without any, the saved slices."""
     if why := state.pop_value(state.SELECTION_PROBLEM):
         show_problem("Nothing was selected", str(why))
+    place = st.empty()  # always there, so that the page below stays as it is drawn when something is selected
     now = selection.get_selection(record)
     state.set_value(state.FOLLOWS, now is not None and len(now) > 0)
     here = str(state.get_value(state.HERE, ""))
@@ -49,7 +50,7 @@ def show_selection_bar(record: RunRecord) -> None:
     if now is None and (not PAGES[here].of_run or not kept):
         return
     add_style("selected.css")
-    with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+    with place.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
         if now is None:
             st.html('<div class="s-now"><span>Nothing is selected</span></div>', width="stretch")
             _show_slices(record, kept, now)

@@ -39,7 +39,18 @@ WATCH = """([event, seen, name]) => {
 """From an event to the first frame in which something is on the page; looking again and again costs no frames."""
 CURVE = "document.querySelector('.st-key-fig-learning .scatterlayer .trace path')"
 METRICS = "[...document.querySelectorAll('.s-cap')].some((line) => line.textContent.includes('Test accuracy'))"
-CHOSEN = "/[0-9].* of 25/.test(document.querySelector('.st-key-selection')?.innerText ?? '')"
+COUNT_SENT = """const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) {
+    window.messages = (window.messages ?? 0) + 1;
+    return send.call(this, data);
+};"""
+OF_ALL = "/[0-9].* of 25/.test(document.querySelector('%s')?.innerText ?? '')"
+LASSO_PARTS = {
+    "sent": ("lasso: the browser asks, having marked the points", "window.messages"),
+    "bar": ("lasso: the bar says how many", OF_ALL % ".st-key-selected-now .s-now"),
+    "answer": ("lasso answered", OF_ALL % ".st-key-selection"),
+}
+"""What follows a lasso, by the name of its watch: its words, and how it is seen."""
 
 
 def report(name: str, seconds: list[float], goal: float) -> None:
@@ -130,8 +141,10 @@ def large_run(runs: Path, source: str, name: str) -> None:
 def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
     """Letting go of a lasso around about 3,000 of 25,000 points to their sentences; PCA places all of them."""
     page, _ = visit(browser, address)
+    page.add_init_script(COUNT_SENT)
     plot = page.locator(f".st-key-fig-map-{run}-test-pca-2 .nsewdrag")
-    times, said = [], ""
+    times: dict[str, list[float]] = {name: [] for name in LASSO_PARTS}
+    said = ""
     for _ in range(repeats):
         page.goto(f"{address}/embeddings?run={run}&split=test")  # anew: no outline of the last one is in the way
         plot.wait_for(timeout=120_000)
@@ -145,12 +158,16 @@ def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
         page.mouse.down()
         for right, down in ((half, -half), (half, half), (-half, half), (-half, -half)):
             page.mouse.move(x + right, y + down, steps=6)
-        watch(page, "mouseup", CHOSEN)
+        page.evaluate("window.messages = 0")
+        for name, (_, seen) in LASSO_PARTS.items():
+            watch(page, "mouseup", seen, name)
         page.mouse.up()
-        times.append(answered(page))
+        for name in LASSO_PARTS:
+            times[name].append(answered(page, name))
         said = page.locator(".st-key-selection").inner_text().split(" sentences")[0]
     page.context.close()
-    report(f"lasso answered ({said})", times, 0.5)
+    for name, (words, _) in LASSO_PARTS.items():
+        report(f"{words} ({said})", times[name], 0.5)
 
 
 def first_map(browser: Browser, address: str, run: str) -> float:

@@ -1,6 +1,7 @@
 """What leads from one page to another in a real browser, and a selection that can be cleared."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from browsing import is_in_window, settle, visit
@@ -12,6 +13,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
 """Around everything, in shares of the plot."""
+HALF = ((-0.49, -0.49), (0, -0.49), (0, 0.49), (-0.49, 0.49), (-0.49, -0.45))
+MARKED = """() => document.querySelector("[class*=st-key-fig-map] .js-plotly-plot").data
+  .flatMap((each) => [...(each.selectedpoints ?? [])].map((place) => each.customdata[place])).sort((a, b) => a - b)"""
+"""The rows that the map shows as selected."""
+KEPT = ".js-plotly-plot", ".s-head", ".st-key-method", ".st-key-colour", ".st-key-map-fields input"
+"""Parts of the page Embeddings that a lasso changes nothing about."""
 
 
 def first_row(page: Page, name: str, rows: int = 0) -> None:
@@ -23,7 +30,7 @@ def first_row(page: Page, name: str, rows: int = 0) -> None:
     page.mouse.click(box["x"] + 16, box["y"] + 38 * (rows + 1) + 19)
 
 
-def draw(page: Page) -> None:
+def draw(page: Page, around: Sequence[tuple[float, float]] = LASSO) -> None:
     """A lasso on the map."""
     plot = page.locator("[class*=st-key-fig-map] .nsewdrag")
     plot.evaluate("plot => plot.scrollIntoView({block: 'center'})")
@@ -32,7 +39,7 @@ def draw(page: Page) -> None:
     assert box is not None
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    for number, (right, down) in enumerate(LASSO):
+    for number, (right, down) in enumerate(around):
         page.mouse.move(x + right * box["width"], y + down * box["height"], steps=6)
         if number == 0:
             page.mouse.down()
@@ -83,6 +90,35 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
     first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
     page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_a_lasso_leaves_the_page_as_it_is_drawn_and_its_link_marks_the_same_points(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/embeddings?run=finished&split=test")
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    settle(page)
+    before = [page.locator(each).first.element_handle() for each in KEPT]
+    assert page.evaluate(MARKED) == []
+    draw(page, HALF)
+    bar = page.locator(".st-key-selected-now .s-now")
+    expect(bar).to_contain_text("selected on the map")
+    settle(page)
+    rows = page.evaluate(MARKED)
+    assert 0 < len(rows) < 16 and bar.inner_text().startswith(f"{len(rows)} of 16")
+    assert [name for name, each in zip(KEPT, before, strict=True) if not each.evaluate("it => it.isConnected")] == []
+    page.goto(f"{server}/performance?{page.url.partition('?')[2]}")
+    expect(bar).to_contain_text(f"{len(rows)} of 16")
+    settle(page)
+    page.locator(".st-key-selected-to-embeddings button").first.click()
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    settle(page)
+    assert page.evaluate(MARKED) == rows
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    settle(page)
+    assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
     assert complaints == []
 
 

@@ -11,6 +11,8 @@ from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.runs import background_jobs
 from core.runs.projections import MapFiles
 from core.runs.store import RunStore, get_own_process
+from dashboard.figures import embedding_map
+from dashboard.figures.embedding_map import list_colorings
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +38,19 @@ def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
         assert said in shown
     assert "of 16 sentences there are no groups to look for" in shown
     assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
+
+
+def test_what_can_color_the_map_is_looked_for_once(app, runs, monkeypatch):
+    asked = []
+
+    def note_and_list(points):
+        asked.append(len(points))
+        return list_colorings(points)
+
+    monkeypatch.setattr(embedding_map, "list_colorings", note_and_list)
+    assert "colour: correctness" in words(opened(app, colour="correctness"))
+    app.run()
+    assert asked == [16]
 
 
 def test_embeddings_that_cannot_be_read_or_are_not_there_are_told(app, runs):

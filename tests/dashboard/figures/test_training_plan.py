@@ -5,7 +5,7 @@ import shlex
 import pytest
 from structures import STRUCTURES
 
-from core.config import SETTINGS, compose, flatten_config, list_setting_names
+from core.config import SETTINGS, compose, flatten_config
 from core.models.config import READS
 from core.runs.cost_estimate import Estimate, Size
 from core.settings import GROUPS
@@ -25,11 +25,11 @@ def test_every_setting_is_offered_once_under_its_group():
     offered = [name for names in list_shown_settings({}, None).values() for name in names]
     assert set(offered) == OFFERED
     assert len(offered) == len(set(offered))
-    model = {name for name in list_setting_names() if name.startswith("model.")}
+    model = {name for name in SETTINGS if name.startswith("model.")}
     assert model <= OFFERED
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
     assert OFFERED - model == further
-    assert set(list_setting_names()) >= OFFERED
+    assert set(SETTINGS) >= OFFERED
     everything = list_shown_settings({}, None)
     assert tuple(everything) == GROUPS
     assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
