@@ -22,6 +22,12 @@ _REASONS = {
 }
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, unless it exists; StorageError: it cannot be created."""
+    with convert_os_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
 @contextlib.contextmanager
 def convert_os_errors(path: Path) -> Iterator[None]:
     """Convert the errors of a full disk or a read-only folder to a StorageError that names the path and the remedy."""

@@ -57,14 +57,22 @@ def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray
         pass
     except (OSError, ValueError, EOFError) as error:
         log.warning("%s cannot be read (%s); making it again", path, error)
-    made, content = make(), io.BytesIO()
-    np.save(content, made, allow_pickle=False)
+    made = make()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, content.getvalue())
+        write_bytes(path, pack_array(made))
     except (OSError, StorageError) as error:
         log.warning("%s is not kept: %s", path, error)
     return made
+
+
+def pack_array(array: np.ndarray) -> bytes:
+    """Return the content of the `.npy` file of an array; no objects are pickled."""
+    import numpy as np
+
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    return content.getvalue()
 
 
 def mark_used(path: Path) -> None:

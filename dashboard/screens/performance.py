@@ -18,7 +18,7 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import thresholding
 from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES
-from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION, describe_errors
+from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION, build_confusion_table, describe_errors
 from dashboard.figures.decisions import FEW, Decision, SplitPredictions
 from dashboard.figures.figure import Figure
 from dashboard.figures.learned_scalars import NUMBERS_OF
@@ -32,7 +32,7 @@ from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_external import show_other_data
 from dashboard.widgets.bars import show_stat_line
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import show_bare, show_figures, show_others
+from dashboard.widgets.figure import show_bare, show_figures, show_others, show_table
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift, show_summary
 from dashboard.widgets.options import choose_option, choose_split, read_option
 from dashboard.widgets.report import offer_report
@@ -100,6 +100,7 @@ def _show_warnings(source: Source, report: SplitPredictions, decision: Decision)
 def _list_sections(source: Source, decision: Decision) -> dict[str, Callable[[], Tables]]:
     """Return the page's folded sections: name → the function that draws it and returns its tables."""
     sections: dict[str, Callable[[], Tables]] = {
+        "Counts as a table": partial(_show_counts, source, decision),
         "Confidence": partial(_show_confidence, source, decision),
         "Per class": partial(_show_figures, source, CLASSES),
         "ROC and PR curves": partial(_show_curves, source),
@@ -142,7 +143,7 @@ def _show_confusion(source: Source, decision: Decision) -> Tables:
             parts.offer_outcomes(source, decision)
     with right:
         if now is not None and state.get_value(state.SELECTOR, "") not in parts.ELSEWHERE:
-            show_selected(source.record, now, (state.CELL,))
+            show_selected(source.record, now, (state.CELL, state.CELLS))
         else:
             parts.show_surest_errors(source, decision)
     return CONFUSION.build_tables(shape)
@@ -163,6 +164,14 @@ def _show_figures(source: Source, *figures: Figure[Any]) -> Tables:
         with contextlib.suppress(NotAvailable):
             tables |= show_figures(source, figure)
     return tables
+
+
+def _show_counts(source: Source, decision: Decision) -> Tables:
+    """Show the confusion matrix as a table, whose cells can be selected with the keyboard."""
+    table = build_confusion_table(decision.classes, decision.counts)
+    key, take = state.get_widget_key(state.CELLS), partial(parts.select_cell, source, decision, state.CELLS)
+    show_table(table, "Confusion matrix, counts", key=key, on_select=take, selection_mode="single-cell")
+    return {}
 
 
 def _show_confidence(source: Source, decision: Decision) -> Tables:
