@@ -107,6 +107,7 @@ CELL = "fig-confusion"
 CELLS = "confusion-table"
 MATRIX = "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
+MAP_FACTS = "map-facts"  # the run of the last map, and what the heading of the page says about it
 SELECTOR = "selected-by"  # the figure or table that set the selection
 MARKED = "map-marked"  # rows that the map was drawn with as marked
 SELECTION_PROBLEM = "selection-problem"

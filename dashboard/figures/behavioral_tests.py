@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,7 @@ class BehaviorResults:
     judged: Mapping[str, SuiteResult]  # run → its results
     run: str
     picked: str = ""  # the selected table row: `capability NAME` or `test NAME`; empty: none
-    names: Mapping[str, str] = field(default_factory=dict)  # run → its name for people; without an entry: its id
+    names: Mapping[str, str] = field(default_factory=dict)  # run → displayed name; without an entry its id
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -179,7 +179,9 @@ RATES = Figure(
         source.record.run,
         names={source.record.run: source.reader.label_run(source.record.run)},
     ),
-    lambda shown, look: build_component(build_rates_marks(shown, look.tokens), look, picked=shown.picked, picks=True),
+    lambda behaved, look: build_component(
+        build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
+    ),
     note=lambda behaved: (
         f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
     ),
@@ -260,8 +262,8 @@ def _draw_failures(found: FailingCases, look: Look) -> DataTable:
     several = len({test.name for test, _ in found.cases}) > 1
     shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
     columns = {name: TableColumn(name.capitalize(), width=width) for name, width in WIDTHS.items()}
-    own = TableColumn(decimals=2, width=RUN) if found.single else TableColumn()
-    columns |= {run: replace(own, label=found.behaved.label_run(run)) for run in found.behaved.runs}
+    own: dict[str, Any] = {"decimals": 2, "width": RUN} if found.single else {}
+    columns |= {run: TableColumn(found.behaved.label_run(run), **own) for run in found.behaved.runs}
     return DataTable(build_failures_table(found)[shown], columns)
 
 

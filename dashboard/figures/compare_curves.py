@@ -279,8 +279,8 @@ def _read_costs(source: Source) -> CostComparison:
         value = read_metric(record, shape.metric, source.split)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
-            name, known = source.reader.label_run(record.run), source.reader.read_efficiency(record)
-            points.append(Point(name, value, None, None, _get_costs(known), None))
+            known_costs = _get_costs(source.reader.read_efficiency(record))
+            points.append(Point(source.reader.label_run(record.run), value, None, None, known_costs, None))
     return CostComparison(points, shape.metric)
 
 

@@ -146,6 +146,7 @@ def test_baseline_has_a_row_or_a_ring_but_not_both():
     table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
     assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
+    assert table.rows[1].cells["95 % interval"].value == 0.7
     other = run("b", 0.8, data__limit=100)
     other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
     table = made([run("a", 0.9), other])
