@@ -155,8 +155,11 @@ def read_matrix(source: Source) -> AgreementMatrix:
     places = [np.where(each, 0, 1) if by_right else score.answers for each, score in zip(right, scores, strict=True)]
     several = any(len(side.answers) > 1 for side in sides)
     numbers = [source.sides.sides.index(side) for side in sides]
-    names = source.reader.label_run(sides[0].name), source.reader.label_run(sides[1].name)
-    letters = (get_letter(source, sides[0]), get_letter(source, sides[1]))
+    label = source.reader.label_run
+    names, letters = (
+        (label(sides[0].name), label(sides[1].name)),
+        (get_letter(source, sides[0]), get_letter(source, sides[1])),
+    )
     seed = f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else ""
     return AgreementMatrix(names, letters, (numbers[0], numbers[1]), kinds, places[0], places[1], right, answers, seed)
 

@@ -65,6 +65,8 @@ EVERY = pytest.mark.parametrize("page", SAID)
 @EVERY
 def test_pages_without_a_run_explain_what_to_do(app, page, brief):
     assert SAID[page][0] in text_of(opened(app, page, **brief))
+    if page not in ("start", "lesson"):
+        assert f"<h1>{PAGES[page].title}</h1>" in text_of(app), "the menu and the page have one name"
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
     own |= dict.fromkeys(("start", "lessons", "lesson"), "")
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)
