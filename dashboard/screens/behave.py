@@ -190,24 +190,24 @@ def _show_results(behaved: figures.BehaviorResults) -> figures.BehaviorResults:
     show_summary(*figures.summarize_rates(behaved))
     rows = figures.build_rates_marks(behaved, get_look().tokens).ids
     asked = state.get_param(state.CAPABILITY)
-    begun = replace(behaved, picked=asked if asked in rows else "")
+    shown = replace(behaved, picked=asked if asked in rows else "")
     words = figures.RATES.resolve_text(figures.RATES.note, behaved), str(figures.RATES.reading)
-    found = show_drawing(
-        figures.RATES.draw(begun, get_look()),
+    show_drawing(
+        figures.RATES.draw(shown, get_look()),
         figures.RATES.name,
-        figures.RATES.write_alt_text(begun, *words),
-        default={"picked": begun.picked},
+        figures.RATES.write_alt_text(shown, *words),
+        default={"picked": shown.picked},
         on_picked_change=partial(_select_picked, behaved),
         on_unfolded_change=lambda: None,  # a component reports only states with a callback
     )
-    picked = found.get("picked", begun.picked)
-    state.set_param(state.CAPABILITY, picked)
     show_caption(f"{words[1]} {figures.count_contrast_sets(behaved)}".rstrip())
-    return replace(behaved, picked=picked)
+    return shown
 
 
 def _select_picked(behaved: figures.BehaviorResults) -> None:
-    if picked := state.get_picked(figures.RATES.name):
+    picked = state.get_picked(figures.RATES.name)
+    state.set_param(state.CAPABILITY, picked)
+    if picked:
         select_failing(figures.collect_failures(behaved, picked, _get_failing_run(behaved)))
 
 

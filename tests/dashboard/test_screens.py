@@ -157,7 +157,7 @@ def test_threshold_changes_all_counts(app, runs):
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
     expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
-    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 wrong" in text_of(app)
+    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 are wrong" in text_of(app)
 
 
 def test_cost_ratio_sets_the_threshold_until_it_is_moved_or_reset(app, runs):

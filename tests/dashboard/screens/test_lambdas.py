@@ -50,7 +50,7 @@ def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, ru
 
 
 def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
-    shown = text_of(opened(app, run="finished"))
+    shown = text_of(opened(app, run="finished", more="all"))
     assert "<b>2</b> seeds with these settings" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
     app.multiselect(key=state.COMPARED).set_value([]).run()
