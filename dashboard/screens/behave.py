@@ -32,7 +32,7 @@ from dashboard.widgets.figure import make_anchor, show_caption, show_drawing, sh
 from dashboard.widgets.messages import show_header, show_problem, show_summary
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.runs import get_chosen_run, list_facts, require_run
-from dashboard.widgets.selection_bar import bring_into_view, show_inside_button
+from dashboard.widgets.selection_bar import show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.
         return {}
     run = _get_failing_run(behaved)
     found = figures.collect_failures(behaved, picked, run)
-    bring_into_view(picked)
+    show_in_sight(picked)
     show_figure_heading(figures.FAILING, found, about=False)
     if len(behaved.runs) > 1:
         state.set_initial(state.FAILS, behaved.run)

@@ -71,7 +71,7 @@ from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import get_chosen_run, offer_speed
 from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
-from dashboard.widgets.selection_bar import bring_into_view, mark_cell, show_inside_button
+from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look, get_row_height
 
 TITLE, QUESTION = "Compare", "Which model is better, and where?"
@@ -288,7 +288,7 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
         return
     mark_cell(state.MATRIX, find_cell(shape.first, shape.second, rows), len(shape.kinds))
     if state.get_value(state.SELECTOR, "") == state.MATRIX:
-        bring_into_view(str(now.selection))
+        show_in_sight(str(now.selection))
     with st.container(key="selection"):
         show_selection(plural(len(rows), "sentence"), now.words)
     shown = rows[:MOST_ROWS]
