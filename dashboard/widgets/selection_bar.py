@@ -202,7 +202,7 @@ def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str])
 
 
 def show_in_sight(what: str) -> None:
-    """Scroll to this place of the page when `what` changes, such as the clicked row that is shown here."""
+    """Move the window to this place of the page when `what` changes, such as the clicked row that is shown here."""
     _in_sight(key="in-sight", data={"what": what, "room": ROOM})
 
 
