@@ -162,10 +162,12 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
     return IntervalTable(
         "Models",
         (
-            columns.name("model", "Model", write_model, "42%", model="name"),
+            columns.name("model", "Model", write_model, "34%", model="name"),
             columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
             columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
-            columns.text("value", format_title(shape.metric), write_mean, "7.6rem", mean="mean", deviation="deviation"),
+            columns.text(
+                "value", format_title(shape.metric), write_mean, "10.8rem", mean="mean", deviation="deviation"
+            ),
             columns.interval(
                 "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
             ),

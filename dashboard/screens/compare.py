@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -123,9 +123,9 @@ def show_page() -> None:
     offer_report([each.run for each in records], split)
 
 
-def _list_sections(source: Source) -> dict[str, Callable[[], dict[str, Table]]]:
+def _list_sections(source: Source) -> dict[str, Callable[[], Mapping[str, Table]]]:
     """Return the page's folded sections: name → the function that draws it and returns its tables."""
-    sections: dict[str, Callable[[], dict[str, Table]]] = {
+    sections: dict[str, Callable[[], Mapping[str, Table]]] = {
         "Where they differ": partial(_show_columns, source),
         "ROC and calibration": partial(_show_curves, source),
     }

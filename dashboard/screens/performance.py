@@ -110,7 +110,7 @@ def _list_sections(source: Source, decision: Decision) -> dict[str, Callable[[],
     }
     if PHENOMENA.is_available(source):
         sections["By kind of sentence"] = partial(_show_phenomena, source)
-    sections["Slices"] = partial(parts.show_slices, source)
+    sections["Saved slices"] = partial(parts.show_slices, source)
     sections["All metrics"] = partial(_show_metrics, source)
     if NUMBERS_OF.is_available(source):
         sections["Learned weights"] = partial(_show_figures, source, NUMBERS_OF)

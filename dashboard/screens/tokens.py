@@ -72,8 +72,8 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
             state.set_option(SPLIT, splits, source.split)
             st.selectbox("Split", splits, key=SPLIT, bind="query-params")
             pick_option(token_tags.TYPE, source)
-            search = {"key": token_tags.SEARCH.name, "placeholder": "Search the sentences"}
-            source.choices[token_tags.SEARCH.name] = st.text_input("Word", bind="query-params", **search)
+            key, hint = token_tags.SEARCH.name, "Search the sentences"
+            source.choices[key] = st.text_input("Word", key=key, bind="query-params", placeholder=hint)
     tables = show_figures(source, token_tags.TAG_SENTENCES)
     show_shift(data.compare_split(record, source.split))
     sections: dict[str, Callable[[], dict[str, pd.DataFrame]]] = {

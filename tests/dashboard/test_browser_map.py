@@ -60,7 +60,7 @@ def test_picked_cluster_becomes_the_selection(browser, server):
 
 def test_neighbors_follow_the_current_sentence(browser, server):
     page, complaints = opened(browser, server, "select=text~boring&split=test")
-    nearest = page.get_by_role("heading", name="Nearest neighbours")
+    nearest = page.get_by_role("heading", name="Nearest neighbours", exact=True)
     said = page.locator(".st-key-head-map-neighbours .s-fig span")
     expect(nearest).to_be_visible()
     expect(said).to_contain_text("selected")
