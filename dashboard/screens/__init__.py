@@ -18,6 +18,8 @@ class Screen(NamedTuple):
 
 PAGES = {
     "overview": Screen("Overview", "grid_view", of_run=False),
+    "lessons": Screen("Lessons", "school", of_run=False),
+    "lesson": Screen("Lesson", "school", of_run=False),
     "data": Screen("Data", "table_rows"),
     "models": Screen("Models", "account_tree", of_run=False),
     "train": Screen("Train", "play_circle", of_run=False),
