@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from core.exceptions import InputError
 from core.lessons.accuracy import ACCURACY
+from core.lessons.heads import HEADS
 from core.lessons.lesson import Lesson
 
 LESSONS: dict[str, Lesson] = {
+    "heads": HEADS,
     "accuracy": ACCURACY,
 }
 """By the name in links, in the order of the page Lessons."""
