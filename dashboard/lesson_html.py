@@ -82,18 +82,21 @@ def build_component(
     return Component(f"lesson_{name}", data, Look(), frame="lesson")
 
 
-def write(name: str, content: Mapping[str, Any], file: Path | str) -> None:
-    """Write a lesson as one HTML file with all stages; InputError: it cannot be written."""
+def build_document(name: str, content: Mapping[str, Any]) -> str:
+    """Return a lesson with all stages as one HTML document that loads nothing."""
     colors = {color: (getattr(LIGHT, color), getattr(DARK, color)) for color in COLORS} | {
         "rule": (LIGHT.grid, DARK.grid)
     }
     style = "".join(f"--{color}:light-dark({light},{dark});" for color, (light, dark) in colors.items())
-    write_named(
-        "--html",
-        file,
+    return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(find_lesson(name).title)}</title>"
         f"<style>:root{{color-scheme:light dark;{style}}}body{{margin:0;background:var(--paper)}}</style>"
-        f"</head><body><main>{build_component(name, content).to_html('lesson')}</main></body></html>",
+        f"</head><body><main>{build_component(name, content).to_html('lesson')}</main></body></html>"
     )
+
+
+def write(name: str, content: Mapping[str, Any], file: Path | str) -> None:
+    """Write a lesson as one HTML file; InputError: it cannot be written."""
+    write_named("--html", file, build_document(name, content))

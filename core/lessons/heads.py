@@ -119,7 +119,7 @@ def build_content(store: RunStore) -> LessonContent:
                 f"Without {name} the answer flips.",
                 f"Bars and numbers: probability of {classes[1]} without each head.",
                 "Now you switch",
-                reason=f"{_capitalize(heads.name(darkest))} has the darkest map. Without it the answer stays.",
+                reason=f"{_write_capitalized(heads.name(darkest))} has the darkest map. Without it the answer stays.",
             ),
             LessonStage(
                 f"Flip the answer without {name}.",
@@ -134,7 +134,7 @@ def build_content(store: RunStore) -> LessonContent:
             ),
         ),
         fact=f"On {of_negated} sentences with a negation {name} flips {negated}; on {of_plain} plain ones {plain}. "
-        f"{_capitalize(heads.name(darkest))} flips {counts[1][0][0]} and {counts[1][1][0]}.",
+        f"{_write_capitalized(heads.name(darkest))} flips {counts[1][0][0]} and {counts[1][1][0]}.",
         figure={
             "classes": classes,
             "layers": heads.layers,
@@ -153,12 +153,12 @@ def build_content(store: RunStore) -> LessonContent:
             f"“{second.text}” The model says {second.predicted}. Which head do you switch off? What happens?",
         ),
         answers=(
-            f"{_capitalize(name)}. The darkest map, {heads.name(darkest)}, does not flip it.",
-            f"{flipped}. With all heads: {_write_answer(classes, first.positive)}.",
+            f"{_write_capitalized(name)}. The darkest map, {heads.name(darkest)}, does not flip it.",
+            f"The model says {flipped}. With all heads it says {_write_answer(classes, first.positive)}.",
             "No other set of heads flips it."
             if other_way is None
             else f"For example {' and '.join(heads.name(place) for place in other_way)}.",
-            f"{_capitalize(name)}. Without it: {fixed}.",
+            f"{_write_capitalized(name)}. Without it: {fixed}.",
         ),
         ways=(
             WayOn("Look inside this sentence", "sentence", {"run": RUN, "text": first.text}),
@@ -267,7 +267,7 @@ def _write_choices(heads: _Heads, sentence: _Sentence, dark: Sequence[int], righ
             "You chose the first layer. Later layers can replace what it does.",
             f"Without your head the answer moves by only {number(moved[place], 2)}.",
         )[option]
-        choices.append(LessonChoice(_capitalize(heads.name(place)), option, feedback))
+        choices.append(LessonChoice(_write_capitalized(heads.name(place)), option, feedback))
     return choices
 
 
@@ -278,7 +278,9 @@ def _write_second_choices(
     for place in range(len(heads.places)):
         left = _write_answer(classes, sentence.alone[place])
         feedback = "You found it again." if place == right else f"Without your head: {left}. Still wrong."
-        choices.append(LessonChoice(_capitalize(heads.name(place)), _group_head(heads, place, dark, right), feedback))
+        choices.append(
+            LessonChoice(_write_capitalized(heads.name(place)), _group_head(heads, place, dark, right), feedback)
+        )
     return choices
 
 
@@ -286,7 +288,7 @@ def _write_answer(classes: Sequence[str], positive: float) -> str:
     return f"{classes[int(positive >= 0.5)]} {number(float(max(positive, 1 - positive)), 2)}"
 
 
-def _capitalize(text: str) -> str:
+def _write_capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

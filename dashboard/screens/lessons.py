@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from html import escape
+from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from core.lessons.catalog import LESSONS
-from core.lessons.lesson import Lesson, SmallShape
+from dashboard import state
+from dashboard.data import data
+from dashboard.figures.drawing import Component
+from dashboard.figures.theme import Look
+from dashboard.lesson_html import build_document
+from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import show_header
-from dashboard.widgets.style import add_style
 
 QUESTION = "Predict first. Then look."
 
@@ -17,25 +22,30 @@ QUESTION = "Predict first. Then look."
 def show_page() -> None:
     """Draw the list of lessons."""
     show_header("Lessons", QUESTION, [(str(len(LESSONS)), "lessons")], low=True)
-    add_style("lessons.css")
-    rows = "".join(_write_row(place, lesson) for place, lesson in enumerate(LESSONS.values(), 1))
-    st.html(f'<ul class="s-lessons">{rows}</ul>')
+    rows = [
+        {
+            "href": f"lesson?{urlencode({state.LESSON: name})}",
+            **{field: getattr(lesson, field) for field in ("title", "line", "minutes", "note", "small")},
+        }
+        for name, lesson in LESSONS.items()
+    ]
+    show_drawing(Component("lessons", {"lessons": rows}, Look()), "lessons", "")
+    with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
+        st.html("Save as one HTML file", width="content")
+        for name, lesson in LESSONS.items():
+            st.download_button(
+                lesson.title,
+                partial(_write_file, name),
+                f"sentiscope-lesson-{name}.html",
+                "text/html",
+                key=f"export-{name}",
+                type="tertiary",
+                on_click="ignore",
+            )
 
 
-def _write_row(place: int, lesson: Lesson) -> str:
-    note = f"<br><small>{escape(lesson.note)}</small>" if lesson.note else ""
-    return (
-        f'<li><a href="lesson?lesson={lesson.name}"><svg viewBox="0 0 138 70" aria-hidden="true">'
-        f'{"".join(map(_write_shape, lesson.small))}</svg><span class="n">{place}</span>'
-        f"<span><b>{escape(lesson.title)}</b><br>{escape(lesson.line)}</span>"
-        f'<span class="m">{lesson.minutes} min{note}</span></a></li>'
-    )
-
-
-def _write_shape(shape: SmallShape) -> str:
-    color = f"var(--{shape.color})"
-    paint = f'fill="none" stroke="{color}" stroke-width="{shape.stroke:g}"' if shape.stroke else f'fill="{color}"'
-    return f'<path d="{shape.path}" {paint} opacity="{shape.opacity:g}"/>'
+def _write_file(name: str) -> str:
+    return build_document(name, data.read_lesson(name))
 
 
 show_page()
