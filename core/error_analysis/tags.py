@@ -96,7 +96,7 @@ _GROUPS = {
     "_words": (*linguistic_tags.NAMED, "lexicon disagrees"),
     "_read": ("unknown words", "truncated"),
     "_duplicates": ("near duplicate",),
-    "_neighbours": ("neighbours conflict",),
+    "_neighbors": ("neighbours conflict",),
     "_sure": ("low margin", "sure and wrong"),
     "_dropout": ("unsure under dropout",),
     "_seeds": ("seeds disagree",),

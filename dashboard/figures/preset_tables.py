@@ -33,7 +33,7 @@ def describe_baseline(family: Family, lacks: str) -> str:
 
 
 ALL = "All"
-LINKED = 6  # runs of a preset that are named; the others are on Overview
+LINKED = 6  # runs of a preset that are named; the others are on Runs
 
 
 class Sizes(NamedTuple):

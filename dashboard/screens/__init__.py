@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+HIDDEN = "hidden"
+
 
 class Screen(NamedTuple):
-    """The title, icon and requirements of a page in the dashboard's navigation."""
+    """The title, icon, group and requirements of a page in the dashboard's navigation."""
 
     title: str
     icon: str
+    group: str
+    """The heading in the menu; empty: above all groups, `HIDDEN`: no entry, the address works."""
     of_run: bool = True
     """Whether it shows a run or its data, so that a slice can be picked without a selection."""
     of_texts: str = ""
@@ -17,21 +21,36 @@ class Screen(NamedTuple):
 
 
 PAGES = {
-    "overview": Screen("Overview", "grid_view", of_run=False),
-    "lessons": Screen("Lessons", "school", of_run=False),
-    "lesson": Screen("Lesson", "school", of_run=False),
-    "data": Screen("Data", "table_rows"),
-    "models": Screen("Models", "account_tree", of_run=False),
-    "train": Screen("Train", "play_circle", of_run=False),
-    "sweeps": Screen("Sweeps", "grid_on", of_run=False),
-    "performance": Screen("Performance", "target", of_texts="Confusion, ROC and calibration need one label per text."),
-    "errors": Screen("Errors", "rule", of_texts="It lists texts with one label each."),
-    "compare": Screen("Compare", "compare_arrows", of_texts="Paired tests need one label per text."),
-    "behave": Screen("Behave", "checklist", of_texts="The tests ask for the polarity of a whole text."),
-    "embeddings": Screen("Embeddings", "scatter_plot", of_texts="Each point is a text with its label."),
-    "sentence": Screen("Sentence", "notes", of_texts="It explains the prediction for a whole text."),
-    "steps": Screen("Steps", "footprint", of_texts="Its last step is the prediction for a whole text."),
-    "tokens": Screen("Tokens", "label", of_run=False),
-    "lambdas": Screen("Lambdas", "timeline", of_texts="Its curves need a model that labels whole texts."),
+    "start": Screen("Start", "home", "", of_run=False),
+    "lessons": Screen("Lessons", "school", "Learn", of_run=False),
+    "sentence": Screen("Sentence", "notes", "Learn", of_texts="It explains the prediction for a whole text."),
+    "steps": Screen("Steps", "footprint", "Learn", of_texts="Its last step is the prediction for a whole text."),
+    "lambdas": Screen("Lambdas", "timeline", "Learn", of_texts="Its curves need a model that labels whole texts."),
+    "runs": Screen("Runs", "grid_view", "Evaluate", of_run=False),
+    "performance": Screen(
+        "Performance", "target", "Evaluate", of_texts="Confusion, ROC and calibration need one label per text."
+    ),
+    "errors": Screen("Errors", "rule", "Evaluate", of_texts="It lists texts with one label each."),
+    "compare": Screen("Compare", "compare_arrows", "Evaluate", of_texts="Paired tests need one label per text."),
+    "behave": Screen(
+        "Behaviour tests", "checklist", "Evaluate", of_texts="The tests ask for the polarity of a whole text."
+    ),
+    "embeddings": Screen("Embeddings", "scatter_plot", "Evaluate", of_texts="Each point is a text with its label."),
+    "tokens": Screen("Tagging", "label", "Evaluate", of_run=False),
+    "data": Screen("Data", "table_rows", "Build"),
+    "models": Screen("Models", "account_tree", "Build", of_run=False),
+    "train": Screen("Train", "play_circle", "Build", of_run=False),
+    "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
+    "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
 }
 """By the file in this folder, which is the path of its link, in the order of the navigation."""
+
+ALIASES = {"overview": "runs"}
+"""Addresses of former versions, and the page that each opens."""
+TAGGING = "tokens"
+"""The page that has an entry in the menu only while there is a run that tags words."""
+
+
+def list_entries(*, tagging: bool) -> dict[str, Screen]:
+    """Return the pages with an entry in the menu, in its order."""
+    return {name: each for name, each in PAGES.items() if each.group != HIDDEN and (tagging or name != TAGGING)}

@@ -1,4 +1,4 @@
-"""Page Behave: behavioural tests of a model by capability, and the sentences on which the model fails."""
+"""Page Behaviour tests: behavioural tests of a model by capability, and the sentences on which the model fails."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 
 
 def show_page() -> None:
-    """Draw the Behave page: predictions of the chosen run, and of other runs, on one behavioural test suite."""
+    """Draw the page Behaviour tests: predictions of the chosen run, and of others, on one test suite."""
     record = require_run(TITLE, QUESTION, purpose="Test results appear here")
     if record is None:
         return

@@ -129,7 +129,7 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
         key=state.COMPARE,
         bind="query-params",
         placeholder="Choose two runs or more",
-        help="Runs that differ only in seed or fold count as one model. You can also select models on Overview.",
+        help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
     )
     return [done[name] for name in names if name in done]
 

@@ -121,7 +121,7 @@ def _show_examples_switch() -> None:
         persist_state="session",
         disabled=not n,
         help="They join only the training split; no metric includes them (data.examples). "
-        + ("Behave lists them" if n else "None is saved yet: press Save on Sentence"),
+        + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
     )
 
 

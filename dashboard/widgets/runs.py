@@ -166,8 +166,8 @@ def is_refused(record: RunRecord | None, page: str) -> bool:
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     show_header(PAGES[page].title, "", list_facts(record))
-    what = "See Tokens for its sentences, errors and types, and to tag your own sentence."
+    what = "See Tagging for its sentences, errors and types, and to tag your own sentence."
     show_finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
-    if st.button("Open Tokens", type="primary", key="to-tokens"):
+    if st.button("Open Tagging", type="primary", key="to-tokens"):
         state.open_page("tokens")
     return True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from dashboard import state
 from dashboard.figures.drawing import read_asset
 from dashboard.figures.theme import DARK, LIGHT, Look
+from dashboard.screens import Screen
 
 NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
 
@@ -33,6 +36,20 @@ def send_style() -> None:
     # What opens above the page hangs outside of it, where the browser knows of no theme.
     above = f"[data-testid=stPopoverBody]{{color-scheme:{'dark' if get_look().dark else 'light'}}}"
     st.html(f"<style>:root{{{colors}}}{root}{above}{read_asset('page.css')}</style>")
+
+
+def send_menu_style(entries: Mapping[str, Screen], current: str) -> None:
+    """Send the names of the menu's groups, which stand before the first page of each, to the browser.
+
+    Streamlit's own sections put a heading between list items, which screen readers cannot follow (axe: `list`).
+    `current`: the page to mark in the menu, if its address in the link is another one than the menu's.
+    """
+    first = {each.group: name for name, each in list(entries.items())[::-1] if each.group}
+    menu = "[data-testid=stSidebarNavItems]"
+    rules = [f'{menu} li:has([href$="/{name}"])::before{{content:"{group}"}}' for group, name in first.items()]
+    if current:
+        rules.append(f'{menu} [href$="/{current}"]{{background:var(--rule)}}')
+    st.html(f"<style>{''.join(rules)}</style>")
 
 
 def add_style(name: str) -> None:

@@ -164,7 +164,7 @@ WITHOUT = {
     "lists of data sets": ("import core.data.sources", SCIENCE),
     "lists of models": ("import core.preset_catalog as p; p.describe_preset('vanilla'); p.list_presets()", {"torch"}),
     "the head of the first page": (
-        "import dashboard.widgets.runs, dashboard.screens.overview_table\n"
+        "import dashboard.widgets.runs, dashboard.screens.runs_table\n"
         "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),

@@ -18,7 +18,7 @@ ENDS = """() => {
 
 def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     page, complaints = visit(browser, empty_server)
-    page.goto(empty_server)
+    page.goto(f"{empty_server}/runs")
     page.get_by_role("button", name="Train a first model").click()
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(str(table))

@@ -56,7 +56,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     return text
 
 
-def test_a_row_of_the_overview_leads_to_its_run(browser, server, library):
+def test_a_row_of_the_table_of_runs_leads_to_its_run(browser, server, library):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")

@@ -43,7 +43,7 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
     run = RunStore().create(
         from_dict({"data": {"name": list_choices(access.get_library_folder())[0].config.name}}), "vanilla"
     )
-    for page in ("train", "sweeps", "models", "overview"):
+    for page in ("train", "sweeps", "models", "runs"):
         app.switch_page(f"screens/{page}.py").run()
         assert app.session_state[state.DATA] == choice
         shown = text_of(app) + "".join(code.value for code in app.get("code"))

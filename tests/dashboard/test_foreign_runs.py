@@ -43,10 +43,10 @@ def poisoned(runs):
     return runs
 
 
-@pytest.mark.parametrize("page", ["overview", "train", "lambdas"])
+@pytest.mark.parametrize("page", ["runs", "train", "lambdas"])
 def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
     shown = text_of(opened(app, page, run="finished"))
-    if page == "overview":
+    if page == "runs":
         for name in POISON:
             assert f"Run “{name}” is damaged" in shown
         assert "results.intervals.test.accuracy is [0.5]: a list of length at least 2" in shown
@@ -79,7 +79,7 @@ def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
 def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):
     for number in range(12):
         shutil.copytree(runs / "finished", runs / f"copy-{number}", copy_function=os.link)
-    opened(app, "overview", run="finished")
+    opened(app, "runs", run="finished")
     read, seen = json_store.read_tree, []
     monkeypatch.setattr(json_store, "read_tree", lambda path, **more: seen.append(path) or read(path, **more))
     app.run()

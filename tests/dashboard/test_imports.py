@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 def opened(page, **parameters):
     app = AppTest.from_file(%r, default_timeout=60)
     app.query_params.update(parameters)
-    if page != "overview":
-        app.switch_page(f"screens/{page}.py")
+    app.switch_page(f"screens/{page}.py")
     app.run()
     assert not app.exception, app.exception
     return app
@@ -28,7 +27,7 @@ MAP = """
 app = opened("embeddings", run="finished")
 assert any("PCA, 2-D" in each.proto.body for each in app.get("html"))
 """
-PAGES = ("overview", "train", "performance", "data", "embeddings")
+PAGES = ("runs", "train", "performance", "data", "embeddings")
 
 
 @pytest.fixture(scope="module")

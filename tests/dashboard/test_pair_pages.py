@@ -11,7 +11,7 @@ from core.text.text_pairs import SIGN
 from dashboard import access
 
 pytestmark = pytest.mark.slow
-PAGES = ("overview", "data", "train", "performance", "errors", "behave", "compare", "embeddings", "sentence", "steps")
+PAGES = ("runs", "data", "train", "performance", "errors", "behave", "compare", "embeddings", "sentence", "steps")
 FIRST = "the film was good"
 
 

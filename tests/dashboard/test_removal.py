@@ -15,12 +15,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def chosen(app, runs):
-    """chosen(run): Overview with the row of this run chosen."""
+    """chosen(run): Runs with the row of this run chosen."""
 
     def choose(run: str):
         data = Path(RunStore(runs).read(run).config.data.name).name
         app.session_state[state.get_figure_key(f"{state.ROWS}-{data}")] = {"picked": run}
-        return opened(app, "overview", run=run)
+        return opened(app, "runs", run=run)
 
     return choose
 

@@ -25,7 +25,10 @@ pytestmark = pytest.mark.slow
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
 SAID = {
-    "overview": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
+    "start": ("Is the writer positive or negative?",) * 4,
+    "lessons": ("Predict first. Then look.",) * 4,
+    "lesson": ("Predict first. Then look.",) * 4,
+    "runs": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
     "data": ("reviews.csv",) * 4,
     "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
     "train": ("Train which model", "finished after", DAMAGED, "fitted at once"),
@@ -41,7 +44,7 @@ SAID = {
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
-WITHOUT_RUN = ("data", "models", "sweeps", "compare")
+WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare")
 """Pages that do not speak of one run."""
 
 
@@ -63,6 +66,7 @@ EVERY = pytest.mark.parametrize("page", SAID)
 def test_without_a_run_every_page_teaches_what_to_do(app, page, brief):
     assert SAID[page][0] in text_of(opened(app, page, **brief))
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
+    own |= dict.fromkeys(("start", "lessons", "lesson"), "")
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)
 
 
@@ -215,7 +219,7 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
 
 def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
-    opened(app, "overview")
+    opened(app, "runs")
     app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
     app.run()
     assert "Export · zip" in [button.label for button in app.get("download_button")]
@@ -229,6 +233,6 @@ def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_cho
 
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("dashboard.access.is_local", lambda: True)
-    opened(app, "overview")
+    opened(app, "runs")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
     assert "The run was not imported" in text_of(press(app, "import")) and "cannot be read" in text_of(app)

@@ -76,7 +76,7 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
     assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
 
 
-@pytest.mark.parametrize("page", ["overview", "data", "train", "compare", "steps"])
+@pytest.mark.parametrize("page", ["runs", "data", "train", "compare", "steps"])
 def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
     shown = words(opened(app, page, run="finished", select="true=negative", data=str(table)))

@@ -35,7 +35,7 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", **parameters})
 
 
-PAGES = {"overview": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "Darker = larger"}
+PAGES = {"runs": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "Darker = larger"}
 
 
 @pytest.mark.parametrize(("page", "said"), PAGES.items())

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
 SAID = {
-    "overview": "Try to fool",
+    "runs": "Try to fool",
     "data": "Scores of models",
     "train": "finished after",
     "performance": "test sentences",
@@ -99,7 +99,7 @@ VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence"
 @pytest.mark.parametrize(("page", "run"), VISITS)
 def test_every_page_shows_every_starter_run(app, page, run):
     words = opened(app, page, run=run)
-    assert SAID[page] in words and (run in words or page in ("overview", "data"))
+    assert SAID[page] in words and (run in words or page in ("runs", "data"))
 
 
 @pytest.mark.parametrize("method", ["t-SNE", "UMAP"])

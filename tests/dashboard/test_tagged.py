@@ -33,7 +33,7 @@ def test_pages_about_labels_of_texts_say_what_there_is_instead(runs, app, page):
     assert PAGES[page].of_texts in words(opened(app, page, run="names"))
 
 
-@pytest.mark.parametrize("page", ["overview", "data", "train"])
+@pytest.mark.parametrize("page", ["runs", "data", "train"])
 def test_pages_that_are_not_about_answers_show_the_run(runs, app, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
     assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table)))

@@ -1,6 +1,6 @@
 """Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as .ci/run does.
 
-It must list the runs, ask no other host for anything, and leave nothing but its address at the terminal.
+Its page of runs must list them, ask no other host for anything, and leave nothing but its address at the terminal.
 """
 
 import socket
@@ -25,7 +25,7 @@ def main(command: str, runs: list[str]) -> None:
             wait_for(address, server, log)
             with opened_browser(program) as browser:
                 page, complaints = visit(browser, address)
-                page.goto(address)
+                page.goto(f"{address}/runs")
                 page.get_by_role("heading", name="Runs", exact=True).wait_for(timeout=60_000)
                 settle(page)
                 picker = page.get_by_role("combobox").first  # the table of runs is painted and has no text

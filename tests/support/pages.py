@@ -18,7 +18,7 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     """The page as a link with these parameters shows it."""
     for name, value in parameters.items():
         app.query_params[name] = value
-    if page != "overview":
+    if page:  # else the address without a path
         app.switch_page(f"screens/{page}.py")  # each page's path is its file's name, so nothing need run before
     app.run()
     return app

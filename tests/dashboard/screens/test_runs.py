@@ -1,4 +1,4 @@
-"""Overview: every state of its tables, the order in the link, the way to Compare."""
+"""Runs: every state of its tables, the order in the link, the way to Compare."""
 
 import json
 
@@ -24,7 +24,7 @@ def tables(app) -> dict[str, list[str]]:
 def test_models_of_a_data_set_stand_together_best_first(app, runs):
     copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
     copied(runs, "elsewhere", config__data__name="my__reviews.csv")
-    shown = tables(opened(app, "overview"))
+    shown = tables(opened(app, "runs"))
     assert set(shown["Models on reviews.csv, best first"]) == {"finished", "baseline", "worse"}
     assert shown["Models on reviews.csv, best first"][-1] == "worse"
     assert shown["Models on my__reviews.csv, best first"] == ["elsewhere"]
@@ -34,20 +34,20 @@ def test_models_of_a_data_set_stand_together_best_first(app, runs):
 def test_the_order_is_in_the_link(app, runs):
     reached = {"results__metrics__test__accuracy": 0.1, "results__metrics__test__loss": 0.0}
     copied(runs, "surer", config__training__lr=1e-3, **reached)
-    opened(app, "overview", metric="Loss")
+    opened(app, "runs", metric="Loss")
     (rows,) = tables(app).values()
     assert rows[0] == "surer" and app.selectbox(key=state.METRIC).value == "Loss"
 
 
 def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     copied(runs, "broken", status="failed", reason="out of memory", results={})
-    opened(app, "overview")
+    opened(app, "runs")
     drawn = next(each.proto.json for each in app.get("bidi_component") if "out of memory" in each.proto.json)
     assert "failed" in drawn and '"aria-label": "compare finished"' in drawn and "compare broken" not in drawn
 
 
 def test_two_ticked_models_can_be_compared(app, runs):
-    opened(app, "overview")
+    opened(app, "runs")
     assert app.button(key="compare-reviews.csv").disabled
     app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
     app.run()
@@ -58,4 +58,4 @@ def test_two_ticked_models_can_be_compared(app, runs):
 @pytest.mark.parametrize("lost", ["evaluation/test/predictions.parquet", "evaluation/test/metrics.json"])
 def test_a_lost_file_takes_the_lines_away_and_not_the_page(app, runs, lost):
     (runs / "finished" / lost).unlink()
-    assert ("could not be tested" in words(opened(app, "overview"))) == lost.endswith("parquet")
+    assert ("could not be tested" in words(opened(app, "runs"))) == lost.endswith("parquet")

@@ -1,4 +1,4 @@
-"""Leaderboard tables of the Overview page, and import and export of runs as zip files."""
+"""Leaderboard tables of the Runs page, and import and export of runs as zip files."""
 
 from __future__ import annotations
 

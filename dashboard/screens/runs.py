@@ -1,4 +1,4 @@
-"""Page Overview: a table of all runs, and one suggested next step."""
+"""Page Runs: a table of all runs, and one suggested next step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, list_board_metrics
 from dashboard.figures.results import build_run_frame, choose_default_run, read_headline
-from dashboard.screens.overview_table import offer_import, show_board, show_imported
+from dashboard.screens.runs_table import offer_import, show_board, show_imported
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_empty, show_header, show_next_step
@@ -31,7 +31,7 @@ LIVE = (
 
 
 def show_page() -> None:
-    """Draw the Overview page: the suggested next step, and tables of all runs."""
+    """Draw the Runs page: the suggested next step, and tables of all runs."""
     records = data.list_runs()
     st.fragment(_rerun_on_change, run_every=POLL_SECONDS)(_list_states(records))
     names = list_board_metrics(records)
@@ -60,7 +60,7 @@ def show_page() -> None:
     for record in (one for one in records if one.status == "damaged"):
         show_damaged(record)
     offer_import()
-    show_export_bar("overview", {"Runs": partial(build_run_frame, records)}, figures=False)
+    show_export_bar("runs", {"Runs": partial(build_run_frame, records)}, figures=False)
     _test_ties(shown)
 
 
@@ -91,7 +91,7 @@ def _list_states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:
 
 
 def _rerun_on_change(shown: list[tuple[str, str]]) -> None:
-    """Rerun the Overview page if another tab or a terminal has changed the list of runs."""
+    """Rerun the Runs page if another tab or a terminal has changed the list of runs."""
     if _list_states(data.list_runs()) != shown:
         st.rerun()
 
