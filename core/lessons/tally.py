@@ -97,10 +97,10 @@ class TallyStore:
         """Store how many hands were raised for each option, at the first and at the second question."""
         with self._open_connection() as connection:
             found = _require_owner(connection, code, secret)
-            rows = [(code, turn, option, int(n)) for option, both in enumerate(hands) for turn, n in enumerate(both)]
+            rows = [(code, turn, option, n) for option, both in enumerate(hands) for turn, n in enumerate(both)]
             for _, turn, option, raised in rows:
                 _check_option(found, turn, option)
-                if not 0 <= raised <= MOST_HANDS:
+                if not isinstance(raised, int) or not 0 <= raised <= MOST_HANDS:
                     raise InputError(f"{raised} hands: choose a number from 0 to {MOST_HANDS}")
             connection.executemany("INSERT OR REPLACE INTO hands VALUES (?, ?, ?, ?)", rows)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from core.api.dashboard_server import list_links
-from core.exceptions import SentiscopeError
+from core.exceptions import InputError, SentiscopeError
 from core.lessons.catalog import LESSONS, find_lesson
 from core.lessons.tally import SchoolClass, TallyStore, is_owner
 from dashboard import state
@@ -23,38 +23,45 @@ from dashboard.widgets.messages import as_sentence, show_header, show_problem
 from dashboard.widgets.style import add_style
 
 POLL_SECONDS = 2.0
+NO_CLASS = "there is no class {!r:.20}; ask for a new link"
 ALONE = "Only this computer can open it. Start the server with --address 0.0.0.0 for a class."
 
 
 def show_page() -> None:
     """Draw the lesson of the link; a mistyped link or a missing starter run is explained."""
-    tally = TallyStore(data.store().folder)
-    code = state.read_link(state.JOIN).lower()
-    found = tally.find_class(code)
-    name = state.read_link(state.LESSON) or (found.lesson if found else next(iter(LESSONS)))
+    tally, code = TallyStore(data.store().folder), state.read_link(state.JOIN).lower()
     try:
+        found = tally.find_class(code)
+        name = state.read_link(state.LESSON) or _choose_lesson(code, found)
         lesson, content = find_lesson(name), data.read_lesson(name)
     except SentiscopeError as error:
-        show_header("Lesson", "This lesson cannot be shown.")
+        show_header("Lesson", "Predict first. Then look.", low=True)
         show_problem("This lesson cannot be shown", as_sentence(error))
         st.page_link("screens/lessons.py", label="All lessons")
         return
     if found is not None and found.lesson != name:
         found = None
+    problem = state.pop_value(state.LESSON_PROBLEM) or (NO_CLASS.format(code) if code and found is None else "")
     add_style("lesson_page.css")
     known = read_state(
         {key: state.read_link(key) for key in ("step", "pick", "again", "set", "notes", "sheet")}, content["questions"]
     )
     notes = f"lesson?{urlencode({state.LESSON: name, 'step': known['step'], 'notes': 1})}"
     server = {"visitor": state.get_secret(), "notes": notes, "room": _describe_class(found)}
+    server["problem"] = problem and as_sentence(problem)
     drawn = build_component(name, content, known, server)
     key = state.get_figure_key(f"lesson-{name}")
     receive = partial(_receive, key, name, content, tally)
     show_drawing(drawn, f"lesson-{name}", lesson.title, on_changes_change=receive)
-    if problem := state.pop_value(state.LESSON_PROBLEM):
-        show_problem("This was not stored", as_sentence(problem))
     if found is not None:
         st.fragment(_show_tally, run_every=POLL_SECONDS)(tally, found.code)
+
+
+def _choose_lesson(code: str, found: SchoolClass | None) -> str:
+    """Return the lesson of a class, or the first one where the link names no class; InputError: there is none."""
+    if code and found is None:
+        raise InputError(NO_CLASS.format(code))
+    return found.lesson if found else next(iter(LESSONS))
 
 
 def _show_tally(tally: TallyStore, code: str) -> None:

@@ -44,7 +44,8 @@ def test_every_harder_sentence_is_a_square_with_its_prediction(content, starters
 
 
 def test_the_right_choice_is_the_nearest_and_the_headline_has_its_number(content):
-    for question, hard in zip(content.questions, (content.figure["hard"], content.figure["other"]["hard"]), strict=True):
+    scores = content.figure["hard"], content.figure["other"]["hard"]
+    for question, hard in zip(content.questions, scores, strict=True):
         distances = [abs(value - hard["value"]) for value in content.figure["values"]]
         assert question.right == distances.index(min(distances))
         assert "Your answer is right." in question.choices[question.right].feedback
