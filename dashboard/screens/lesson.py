@@ -101,7 +101,7 @@ def _find_address(code: str) -> tuple[str, str]:
 def _receive(key: str, name: str, content: dict[str, Any], tally: TallyStore) -> None:
     """Apply changes from the browser: to the link, the visitor's answers, and what the teacher does with a class."""
     with state.store_refusal(state.LESSON_PROBLEM):
-        for change in state.receive_changes(key):
+        for change in state.receive_changes(key, state.get_confirmed(key)):
             code, secret = state.read_link(state.JOIN).lower(), state.get_secret()
             if "state" in change:
                 known = read_state(
