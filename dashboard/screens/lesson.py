@@ -35,7 +35,7 @@ def show_page() -> None:
         name = state.read_link(state.LESSON) or _choose_lesson(code, found)
         lesson, content = find_lesson(name), data.read_lesson(name)
     except SentiscopeError as error:
-        show_header("Lesson", "Predict first. Then look.", low=True)
+        show_header("Lesson", "Predict first. Then look.")
         show_problem("This lesson cannot be shown", as_sentence(error))
         st.page_link("screens/lessons.py", label="All lessons")
         return
