@@ -64,6 +64,7 @@ AT = "at"  # the key of the current sentence of the selection
 LAG = 100  # most remembered values of `AT`
 ORDER = "order"
 BACK = "back"  # the page where the selection was made
+QUESTION = "sentence"  # the number of the sentence that Start shows, from 1
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
 EDIT = "edit"  # edits of the model (`core.interpret.model_edits`)
 
@@ -117,6 +118,8 @@ KEPT = "kept"
 SLICE_NAME = "slice-name"
 SLICE_CHANGED = "slice-changed"
 SLICE_SAID = "slice-said"
+START_TYPED = "start-typed"
+START_OPENS = "start-opens"  # the page that a button of Start opens
 RUN_FILE = "run-file"
 RUN_PATH = "run-path"
 TAKEN = "runs-taken"
