@@ -35,7 +35,7 @@ VERBS: dict[str, str] = {
     "believe": "faithfulness:believe",
     "flip": "counterfactual:flip",
     "distance": "counterfactual:distance",
-    "quiz": "quiz:quiz",
+    "quiz": "quiz_questions:quiz",
     "project": "embeddings:project",
     "groups": "embeddings:groups",
     "layers": "embeddings:layers",

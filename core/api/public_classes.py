@@ -26,7 +26,7 @@ from core.api import (
     inspection,
     notebook,
     prediction,
-    quiz,
+    quiz_questions,
     training,
 )
 from core.api import runs as runs_api
@@ -129,7 +129,7 @@ class Run(NamedRun):
     steps = bind_verb(inspection.steps)
     flip = bind_verb(counterfactual.flip)
     distance = bind_verb(counterfactual.distance)
-    quiz = bind_verb(quiz.quiz)
+    quiz = bind_verb(quiz_questions.quiz)
     agreement = bind_verb(faithfulness.agreement)
     believe = bind_verb(faithfulness.believe)
     project = bind_verb(embeddings.project)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from core import error_analysis
+from core import error_analysis, interpret
 from core.api.options import RunName, Store
 from core.api.printing import say, tabulate
-from core.interpret.word_subsets import compute_probabilities
 from core.runs.store import RunStore
 
 
@@ -32,13 +31,14 @@ def quiz(run: RunName, *, right: int = 2, wrong: int = 3, store: Store = None) -
     """
     store = store or RunStore()
     found, classes = error_analysis.quiz.make_quiz(store, run, right, wrong), store.read(run).classes
+    compute = interpret.word_subsets.compute_probabilities
     return {
         "run": run,
         "classes": list(classes),
         "questions": [
             {
                 **dataclasses.asdict(each),
-                "probabilities": dict(zip(classes, compute_probabilities(each.scores), strict=True)),
+                "probabilities": dict(zip(classes, compute(each.scores), strict=True)),
             }
             for each in found.questions
         ],
