@@ -67,6 +67,8 @@ BACK = "back"  # the page where the selection was made
 QUESTION = "sentence"  # the number of the sentence that Start shows, from 1
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
 EDIT = "edit"  # edits of the model (`core.interpret.model_edits`)
+LESSON = "lesson"
+JOIN = "join"  # the code of a class that answers a lesson together (`core.lessons.tally`)
 
 # Session keys of annotation codes.
 AUTHOR = "author"  # the annotator; not in the link, which may be shared
@@ -115,6 +117,7 @@ EXAMPLE_PROBLEM = "counter-example-problem"
 ALONG = "train-along"
 KEEP_NOTE = "keep-note"
 KEPT = "kept"
+LESSON_PROBLEM = "lesson-problem"
 SLICE_NAME = "slice-name"
 SLICE_CHANGED = "slice-changed"
 SLICE_SAID = "slice-said"
@@ -256,6 +259,15 @@ def restore_text(key: str, first: str) -> None:
 def read_link(key: str) -> str:
     """Return a URL parameter unchecked, even if its value names nothing that exists; empty if it is missing."""
     return str(st.query_params.get(key, ""))
+
+
+def write_link(values: Mapping[str, str]) -> None:
+    """Set parameters of the URL alone, without a session copy; an empty value removes one."""
+    for key, value in values.items():
+        if value:
+            st.query_params[key] = value
+        else:
+            st.query_params.pop(key, None)
 
 
 def get_param(key: str) -> str:
