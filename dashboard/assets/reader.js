@@ -179,6 +179,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
   if (before) before.onblur = null;
   const former = root.querySelector(".list"), focused = former && former === former.getRootNode().activeElement;
+  let naming = Boolean(kept.adding?.isConnected) && kept.adding === kept.adding.getRootNode().activeElement;
   const top = former ? former.scrollTop + shift * (former.scrollHeight / former.children.length) : 0;
   root.replaceChildren(make("div", { class: "left" }, head, list), pane, foot, help);
   list.scrollTop = top; // the scroll position stays, although rows were added above
@@ -276,6 +277,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     act({ key: rows[place].key, name });
     show();
   };
+  // One field for all sentences, so that a redraw keeps what is typed.
+  const adding = (kept.adding ??= make("input", { "aria-label": "New code", placeholder: "New code", title: "Enter adds it and gives it to this sentence", maxlength: 60 }));
+  adding.dataset.code = "";
+  adding.onkeydown = (event) => {
+    if (event.key === "Escape") { adding.blur(); list.focus(); }
+    if (event.key !== "Enter" || !adding.value.trim()) return;
+    setStateValue("added", { name: adding.value.trim(), key: rows[place].key, session: coding.session, time: Date.now() });
+    adding.value = "";
+  };
   const codes = (row) => {
     if (!coding) return "";
     const given = own(row.key);
@@ -293,13 +303,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     };
     note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
     const others = (kept.coded.get(row.key)?.others ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
-    return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
-      coding.book.length ? null : make("p", { class: "soft" }, "No codes yet: read, write notes, and turn them into codes below."),
+    return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons, adding),
       note, others.length ? make("ul", { class: "others", "aria-label": "codes of others" }, ...others) : null);
   };
   const show = (follow = true) => {
     const row = rows[place], detail = kept.details.get(row.key);
-    const pressed = pane.contains(pane.getRootNode().activeElement) ? pane.getRootNode().activeElement.dataset.code : undefined;
+    const pressed = pane.contains(pane.getRootNode().activeElement) ? pane.getRootNode().activeElement.dataset.code : naming ? "" : undefined;
+    naming = false;
     items.forEach((item, i) => { if ((item.getAttribute("aria-selected") === "true") !== (i === place)) item.setAttribute("aria-selected", String(i === place)); });
     list.setAttribute("aria-activedescendant", `row-${place}`);
     const own = make("span", { class: "own", title: row.own }, row.own);
@@ -309,7 +319,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       make("ul", { class: "tags", "aria-label": "tags" }, ...row.tags.map((tag) => make("li", {}, tag))),
       nearest(detail) ?? "",
     );
-    if (pressed !== undefined) pane.querySelector(`[data-code="${CSS.escape(pressed)}"]`)?.focus({ preventScroll: true });
+    if (pressed === "") adding.focus({ preventScroll: true });
+    else if (pressed !== undefined) pane.querySelector(`[data-code="${CSS.escape(pressed)}"]`)?.focus({ preventScroll: true });
     const top = items[place].offsetTop - list.offsetTop;
     if (follow && (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight)) list.scrollTop = top - list.clientHeight / 2;
   };

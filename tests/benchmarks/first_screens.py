@@ -21,7 +21,8 @@ COUNT = """() => {
   const found = { words: 0, controls: 0, figure: null };
   const control = "button, a[href], input, select, textarea, summary, [role=slider], [role=tab], [role=combobox]";
   const seen = (box) => box.width > 1 && box.height > 1 && box.bottom > 0 && box.top < innerHeight;
-  const shown = (node) => node.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  const shown = (node) => getComputedStyle(node).display === "contents" || // it has no box, its children have
+    node.checkVisibility({ visibilityProperty: true, opacityProperty: true });
   const walk = (node, inside) => {
     if (node.nodeType === Node.TEXT_NODE) {
       const range = document.createRange();
