@@ -107,6 +107,7 @@ CELLS = "confusion-table"
 MATRIX = "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
 SELECTOR = "selected-by"  # the figure or table that set the selection
+SELECTED = "selected-before"  # the last selection, and how many a button has made
 MARKED = "map-marked"  # rows that the map was drawn with as marked
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"

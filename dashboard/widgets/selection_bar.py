@@ -35,6 +35,7 @@ LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 NOW = "selected-now"
 """The part of the bar with the current sentence."""
 
+_focus_bar = st.components.v2.component("sentiscope_focus_bar", html="<div></div>", js=read_asset("focus_bar.js"))
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=read_asset("in_sight.js"))
 
 
@@ -45,6 +46,7 @@ def show_selection_bar(record: RunRecord) -> None:
     place = st.empty()  # always there, so that the page below stays as it is drawn when something is selected
     now = selection.get_selection(record)
     state.set_value(state.FOLLOWS, now is not None and len(now) > 0)
+    _move_focus(now)
     here = str(state.get_value(state.HERE, ""))
     kept = data.list_slices(record) if data.list_splits(record.run) else []
     if now is None and (not PAGES[here].of_run or not kept):
@@ -71,6 +73,16 @@ def show_selection_bar(record: RunRecord) -> None:
             _show_slices(record, kept, now)
         clear = partial(selection.clear, record)
         st.button("Clear", "selected-clear", "Select nothing", clear, icon=":material/close:", type="tertiary")
+
+
+def _move_focus(now: SelectedTexts | None) -> None:
+    """Move the keyboard focus to the bar after a button, such as *Show the errors*, has changed the selection."""
+    what, (before, changes) = str(now.selection) if now else "", state.get_value(state.SELECTED, (None, 0))
+    if what and before is not None and what != before and not state.get_value(state.SELECTOR, ""):
+        changes += 1
+    state.set_value(state.SELECTED, (what, changes))
+    if what:
+        _focus_bar(key="focus-bar", data={"count": changes})
 
 
 def list_moving_parts() -> list[str]:
