@@ -57,6 +57,20 @@ def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_sa
     assert complaints == []
 
 
+def test_the_keyboard_goes_to_the_bar_when_the_errors_are_selected(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished")
+    button = page.get_by_role("button", name=re.compile("^Show the .* error"))
+    button.focus()
+    settle(page)
+    button.press("Enter")
+    shown(page)
+    expect(page.locator(".st-key-selected button:focus")).to_have_count(1)
+    page.goto(f"{page.url}&again=1")  # a link takes the focus nowhere
+    shown(page)
+    assert page.evaluate("document.activeElement === document.body") and complaints == []
+
+
 def go_along(page: Page) -> None:
     """The selection is there on every page, and its sentence is read."""
     said = shown(page)
