@@ -78,15 +78,15 @@ Tables = dict[str, "pd.DataFrame"]
 def list_sections(source: Source, shown: RowSelection, *, tagged: bool) -> dict[str, Callable[[], Tables]]:
     """Return the folded sections of the Errors page, by name; without tags, each says that it waits for them."""
     sections: dict[str, Callable[[], Tables]] = {
-        "Where errors cluster": partial(_show_rates, source, shown),
-        "Words of errors": partial(_show_words, shown),
+        "Error rates": partial(_show_rates, source, shown),
+        "Words": partial(_show_words, shown),
         "Weak slices": partial(_show_slices, shown),
-        "Words by outcome": partial(show_outcome_words, source, shown),
+        "Word clouds": partial(show_outcome_words, source, shown),
         "Label errors": partial(show_label_errors, source),
-        **({} if source.split == TRAIN else {"Train–test shift": partial(show_shift_section, source, shown)}),
+        **({} if source.split == TRAIN else {"Shift": partial(show_shift_section, source, shown)}),
     }
     if list_unplaced("errors", PLACED):
-        sections["More figures"] = partial(show_others, source, "errors", PLACED, partial(_offer_analysis, source))
+        sections["Others"] = partial(show_others, source, "errors", PLACED, partial(_offer_analysis, source))
     return sections if tagged else dict.fromkeys(sections, _show_waiting)
 
 
