@@ -112,7 +112,7 @@ export default function ({ data, parentElement, send }) {
         make("th", { scope: "row" }, make("b", {}, line.label), open), ...cells);
     }
     if (line.gates) return make("tr", { class: "gates" }, make("th", { scope: "row" }, line.label), ...line.gates.map((each) => make("td", {}, gate(each, line.gates.length > 8))));
-    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", { colspan: line.span ?? "" }, button(cell))));
+    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", { colspan: line.span ?? "", "data-mark": "part" }, button(cell))));
   };
 
   const grid = (given) => {
