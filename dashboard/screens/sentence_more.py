@@ -119,7 +119,7 @@ Tables: TypeAlias = "Mapping[str, Table]"
 def _list_sections(
     source: Source, trained: SentenceView, others: Mapping[str, RunRecord], pin: Source | None
 ) -> dict[str, Callable[[], Tables | ReadingComparison]]:
-    """Return the folded sections of the Sentence page, by name; those of a run are there for each text with words."""
+    """Return the folded sections of the Sentence page, by name: those that this text has, and those that are open."""
     record, deep, words = source.record, has_maps(trained), bool(trained.tokens)
     view = source.view if source.text.strip() else trained
     sections: dict[str, tuple[bool, Callable[[], Tables | ReadingComparison]]] = {
@@ -138,7 +138,14 @@ def _list_sections(
         "Pinned": (get_pinned() is not None, partial(compare_pinned, source, pin)),
         "Recent": (True, show_tried),
     }
-    return {name: draw for name, (there, draw) in sections.items() if there}
+    opened = state.get_value(state.MORE, None) or ()  # one that is open stays so while the text changes
+    shown = {name: each for name, each in sections.items() if each[0] or name in opened}
+    return {name: draw if there else _show_missing for name, (there, draw) in shown.items()}
+
+
+def _show_missing() -> Tables:
+    show_caption("This section needs another text or run.")
+    return {}
 
 
 def _warn_truncated(source: Source) -> None:
