@@ -236,10 +236,10 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
 def _write_legend(shown: Levers, top: float) -> str:
     target, curves = shown.parts.target, ""
     if shown.curves is not None:
-        start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
-        curves = f". Curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
+        start = "; box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
+        curves = f". Curve: P({target}). Long tick: learned{start}"
     lost = "with the part at its mean" if shown.mean else "without the part"
-    scale = f"Log-odds of {target} lost {lost}, darkest = {number(top, 1)}{curves}"
+    scale = f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 

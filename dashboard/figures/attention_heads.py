@@ -278,7 +278,7 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
         "muted": look.tokens.muted,
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
-        "hint": "Point at a word, or use arrow keys.",
+        "hint": f"{'' if look.projector else _write_lines_reading(lines)} Point at a word, or use arrow keys.".strip(),
         "brief": look.projector,
         "about": [f"its components cancel {whole_percent(each)} of their weight" for each in shares],
     }

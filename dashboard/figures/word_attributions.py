@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.formatting import number, signed, whole_percent
-from core.interpret.attribution_math import compare_ranks, find_top_words
+from core.interpret.attribution_math import find_top_words
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from core.text.pos_tags import find_content_words
@@ -184,9 +184,7 @@ def compare_attention(shown: WordView) -> list[str]:
         return []
     read, needed = (quote_text(shown.pushed.found.words[shown.counted[place]].word) for place in most)
     found = f"Most attention and effect: {read}" if most.same else f"Most attention: {read}, largest effect: {needed}"
-    test = shown.pushed.found.tests.get("attention")
-    if test is not None and len(shown.counted) < len(shown.pushes):
-        test = compare_ranks(*both)
+    test = shown.pushed.found.tests.get("attention")  # of all words
     agrees = "" if test is None else f"{test.describe('Attention', 'effect', brief=True)}. "
     return [f"{found}. {agrees}"]
 

@@ -23,7 +23,6 @@ from dashboard.figures.attention_heads import (
     LAYER,
     MAP,
     SCALE,
-    Lines,
     get_layer,
 )
 from dashboard.figures.lambda_response import LAMBDA_BENCH
@@ -60,11 +59,9 @@ def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]
                 st.html('<span class="s-note">layer</span>', width="content")
             choose_option(LAYER, source, plain=True)
             choose_option(MAP, source, plain=True)
-        lines = _show_head_view(source)
+        _show_head_view(source)
     with words:
         tables = show_words(source)
-    if not state.is_projector():
-        show_caption(HEAD_VIEW.resolve_text(HEAD_VIEW.reading, lines))
     return tables, right
 
 
@@ -84,13 +81,13 @@ def show_more_maps(source: Source) -> dict[str, pd.DataFrame]:
     return {}  # the maps are in a table of the first screen
 
 
-def _show_head_view(source: Source) -> Lines:
+def _show_head_view(source: Source) -> None:
     starts = FROM.values(source)
     if isinstance(starts, ValueRange):
         ends = int(starts.low), int(starts.high)
         found = st.slider(FROM.label, *ends, key=FROM.name, bind="query-params", help=FROM.about)
         source.choices[FROM.name] = found
-    return show_bare(source, HEAD_VIEW)
+    show_bare(source, HEAD_VIEW)
 
 
 def choose_target(source: Source) -> None:

@@ -56,7 +56,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
 
 def test_words_heads_and_levers_answer_to_the_keyboard_and_undo_while_typing(browser, server):
     page, complaints = visit(browser, server)
-    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
+    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull&more=Recent")
     word = page.get_by_role("button", name="attention from good")
     word.focus()
     page.keyboard.press("ArrowDown")
@@ -86,7 +86,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     page, complaints = visit(browser, server)
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
-    open_page(page, f"{server}/sentence?run=finished&text=good+film")
+    open_page(page, f"{server}/sentence?run=finished&text=good+film&more=all")
     expect(page.get_by_role("heading", name="All heads")).to_be_visible()
     settle(page)
     for kind in ("SVG", "PNG"):
@@ -137,7 +137,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
 def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_counter(browser, server):
     """A text so long, and read to its end, that the search takes long."""
     page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
+    page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}&more=Smallest+change")
     look = page.get_by_role("button", name="Find the smallest change")
     look.wait_for()  # the words of so long a text come first
     settle(page)

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MAIN = "[data-testid=stMain]"
 TEXT = "Although+the+paperback+had+splendid+essays,+it+repelled+me."
 OPEN = (
-    "sentence?run=starter-ndt-pm1-n2&text=A+good+film.&donor=A+dull+film.&methods=all&edit=h1.1,l1c1:0.9"
+    "sentence?run=starter-ndt-pm1-n2&more=all&text=A+good+film.&donor=A+dull+film.&methods=all&edit=h1.1,l1c1:0.9"
     "&pinned=A+bad+film.&pinned-run=starter-differential&beside=starter-sentiformer"
 )
 
