@@ -157,7 +157,7 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
-    assert ". Curves: P(positive) from 0 to 1" in data["full"] and "box start" in data["full"]
+    assert ". Curve: P(positive)." in data["full"] and "box: start" in data["full"]
 
 
 def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():
