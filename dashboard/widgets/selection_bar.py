@@ -109,7 +109,7 @@ def _format_current(record: RunRecord, now: SelectedTexts) -> str:
         what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
     if now.at is not None:
         text = now.get_text(now.at)
-        what += f' <q title="{escape(text)}">{escape(clip_text(text, 200))}</q>'
+        what += f' <q data-text title="{escape(text)}">{escape(clip_text(text, 200))}</q>'
     return f'<div class="s-now" role="status">{what}</div>'
 
 
