@@ -35,7 +35,8 @@ COUNT = """() => {
     }
     if (node.nodeType !== Node.ELEMENT_NODE && !(node instanceof ShadowRoot)) return;
     if (node instanceof Element) {
-      if (node.matches("style, script, [data-text], [data-mark], .main-svg, .modebar") || node.matches(icons) || heard(node) || !shown(node)) return;
+      if (node.matches(`style, script, [data-text], [data-mark], .main-svg, .modebar, ${icons}`)) return;
+      if (heard(node) || !shown(node)) return;
       const box = node.getBoundingClientRect();
       const first = node.matches("[class*=st-key-fig-]") && found.figure === null && box.height > 80;
       if (first) found.figure = Math.round(box.top);
