@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 MINUS = "\u2212"
 NARROW = "\u202f"
-"""A narrow space that does not break: between thousands, where a comma would be a decimal point to half the readers."""
+"""A narrow no-break space between thousands; a comma would be a decimal point for many readers."""
 
 
 def count(value: int) -> str:
@@ -47,6 +48,12 @@ def join_names(names: Sequence[str]) -> str:
 def shorten_text(text: str, longest: int) -> str:
     """Cut a text to at most `longest` characters; a text that is cut ends in an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return ` (did you mean 'x'?)` with the known name that is most similar to a wrong one; empty if none is."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def format_subscript(index: int) -> str:

@@ -1,7 +1,8 @@
 """The commands of Sentiscope as Python functions ("verbs"), which return plain data.
 
-Each is one function with one docstring. The command line is generated from it (`core.cli`); where its first argument is
-a run, it is a method of `Run` (`core.api.public_classes`). `print_VERB` next to it prints its result for a terminal.
+Each verb is one function with one docstring, from which the command line is generated (`core.cli`). If its first
+argument is a run, it is also a method of `Run` (`core.api.public_classes`). `print_VERB` prints its result on a
+terminal.
 
 Wrong input raises InputError with a sentence that lists the valid choices; exit code 2. A damaged file raises
 RunDamaged, a missing part of a run or machine NotAvailable; exit code 1. Heavy imports are inside each verb.
@@ -34,12 +35,14 @@ VERBS: dict[str, str] = {
     "believe": "faithfulness:believe",
     "flip": "counterfactual:flip",
     "distance": "counterfactual:distance",
+    "quiz": "quiz_questions:quiz",
     "project": "embeddings:project",
     "groups": "embeddings:groups",
     "layers": "embeddings:layers",
     "neighbours": "embeddings:neighbours",
     "figures": "drawing:figures",
     "report": "drawing:report",
+    "lesson": "lessons:lesson",
     "presets": "models:presets",
     "dashboard": "dashboard_server:dashboard",
     "doctor": "system_check:doctor",

@@ -104,10 +104,10 @@ def codes_list(
     Codes belong to the sentences of a data set: all runs on them share the codes (`core.error_analysis.codebook`).
 
     Returns:
-        `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
-        `place` (the digit on the page), `definition`, `example` and `n` selected rows that have it; `authors`: each
-        `author`, how many selected rows they have `coded` and how many `notes` they wrote; `draws`: `id`, `n`, `of`,
-        `seed`, `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, the newest first.
+        `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: `code`, `place` (its
+        digit on the page), `definition`, `example` and `n` selected rows with the code; `authors`: `author`, the number
+        of selected rows that they `coded`, and of their `notes`; `draws` (random samples): `id`, `n`, `of`, `seed`,
+        `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, newest first.
     """
     found = _select_rows(run, split, where, store, author)
     keys, everybody = found.keys, found.codes.read_annotations()
@@ -288,8 +288,8 @@ def codes_kappa(
     """Measure how far two authors' codes agree (Cohen's kappa), by default on all rows that both have coded.
 
     Returns:
-        `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the rows that
-        they coded differently (`core.error_analysis.row_annotations.compare_authors`).
+        `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the
+        differently coded rows (`core.error_analysis.row_annotations.compare_authors`).
     """
     found = _select_rows(run, split, where or "all", store)
     agreed = error_analysis.row_annotations.compare_authors(found.coded, first, second, found.keys)
@@ -337,8 +337,8 @@ def codes_import(
         book: Codes with their definitions, imported first.
 
     Returns:
-        `rows`, codes that were `added`, `codes` that were taken from `book`. Wrong rows are named with file, row and
-        field, and nothing is changed.
+        `rows`, the `added` codes, and the number of `codes` from `book`. InputError names file, row and field of a
+        wrong row; then nothing is changed.
     """
     found = _select_rows(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}

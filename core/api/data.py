@@ -122,7 +122,7 @@ def data_check(
     Returns:
         The fields of `core.data.check.check_dataset`; for usable data also the `differences` of validation and test
         from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
-        left out of every split but train, and `notes` says how many.
+        removed from every split except train; `notes` has their number.
     """
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})

@@ -138,25 +138,25 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
 
     Returns:
         `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which
-        it moves answers (None: no class is preferred), the validation `rows` it was fitted on (None of runs that are
-        older than temperatures), loss, calibration error and Brier score `calibrated` and `as_trained`, and how many
-        answers it has `changed`; `doubt`: of how many `rows` of made-up words without a known one which share is
-        answered `near` the class `prior`, within 0.10, or `left_out`; `mix`: None, or the `weight` of the network
-        beside TF-IDF and the metrics of each alone, `network` and `tfidf`; `left_out` (metrics that these rows do not
-        define, with the reason), `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads
-        exactly as a text it was trained on, or that it, one of its `ancestors` (the runs that it started from or was
-        taught by, and theirs) learned from, letter case and blanks aside; `unknown`: runs of which it is not
-        known what they learned from; `unseen`: the metrics without these; `truncated`: `rows` and `share`
-        that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
-        words unknown or more; `differences` of these rows from training (`core.evaluation.split_differences`);
-        `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
-        with a `verdict` in words; `dropped` and `renamed` labels; `by`; `costs`; `warnings`, a sentence each.
+        it moves probabilities (None: none), the validation `rows` it was fitted on (None for old runs without a
+        temperature), loss, calibration error and Brier score `calibrated` and `as_trained`, and the number of `changed`
+        predictions; `doubt`: the number of `rows` of made-up unknown words, and the share predicted `near` the class
+        `prior` (within 0.10), or `left_out`; `mix`: None, or the `weight` of the network in the mixture with TF-IDF and
+        the metrics of each alone, `network` and `tfidf`; `left_out` (undefined metric → reason), `per_class`,
+        `confusion`; `seen_in_training`: `rows` and `share` that the tokenizer reads exactly like a training text, or
+        that an `ancestor` (a run it started from or was taught by, and so on) learned from, ignoring case and blanks;
+        `unknown`: runs whose training data are unknown; `unseen`: the metrics without these rows; `truncated`: `rows`
+        and `share` longer than the model reads, or with such `passages`; `unknown_words`: `rows` and `share` with at
+        least half of the words unknown; `differences` of these rows from training
+        (`core.evaluation.split_differences`); `yardsticks`: both TF-IDF baselines, fitted on the run's training data;
+        `against`: a pair as in `compare`, with a `verdict` in words; `dropped` and `renamed` labels; `by`; `costs`;
+        `warnings`, a sentence each.
 
-        With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
-        on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.
+        With several labels per text, metrics are at threshold 0.5, `tuned` has the same at the thresholds chosen on
+        validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` use tuned thresholds if there are any.
 
-        Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
-        right, missed, spurious, of another type or border; `words`, and how many were `unread`.
+        For a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: the numbers of
+        spans that are right, missed, spurious, or of a wrong type or border; `words`, and the number of `unread` ones.
     """
     store, words = store or RunStore(), check_passage(passage)
     wanted = runs.evaluation_data.DataRequest(str(data), split, rename or {}, limit_test, settings or {}, words)

@@ -40,11 +40,11 @@ def agreement(
         limit: The number of texts, drawn at random with seed 0; 0: all.
 
     Returns:
-        `run`, `split`, `wrong`, `found` (rows that there are), `drawn`, `seed`; `methods`: for `attention`, `collapse`,
-        `gradient` and `integrated`, as far as the model has them, `method`, `texts`, `same` (in how many its largest
-        word is the most needed one; for attention the most read), `chance` (the share of texts in which a random word
-        would be: the mean of 1 / words), `rho` (mean Spearman with deletion, None: none), `ranked` (texts of three
-        words or more, not all alike).
+        `run`, `split`, `wrong`, `found` (number of rows), `drawn`, `seed`; `methods`, for `attention`, `collapse`,
+        `gradient` and `integrated` if the model supports them: `method`, `texts`, `same` (number of texts in which the
+        method's top word is the most needed one), `chance` (the share for a random word: the mean of 1 / words), `rho`
+        (mean Spearman correlation with deletion, or None), `ranked` (texts with at least three words whose values are
+        not all equal).
     """
     import numpy
 
@@ -103,11 +103,11 @@ def believe(
 
     Returns:
         `run`, `split`, `limit`, `seed`, `computed`, `file`, `sentences`, `left_out` (fewer than three words), `cut`
-        (more than sixty, or more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`, `outcome`;
-        `methods`: `method`, `verdict`, `tests` (by name the same five), `areas`, `control`, `curves` (mean probability
-        of the answer at eleven shares of the words), `agreement`; `thresholds`; `meaning` of *evidence*. Of a text:
-        `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`, `completeness` (the error of integrated
-        gradients); `note`.
+        (more than sixty words, or more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`,
+        `outcome`; `methods`: `method`, `verdict`, `tests` (name → the same five fields), `areas`, `control`, `curves`
+        (mean probability of the predicted class at eleven shares of the words), `agreement`; `thresholds`; `meaning` of
+        *evidence*. For one text: `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`,
+        `completeness` (the error of integrated gradients); `note`.
     """
     if target and text is None:
         raise InputError("--target needs a text: give one, or leave --target out")

@@ -18,8 +18,6 @@ from core.table_format import format_decimals
 
 # Markup is off, since a run may be called :x: and a text may contain [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
-
-
 UNBROKEN = 20  # longest cell, such as an interval, that stays on one line if there is room
 UNBOUND = 100_000  # terminal width at which every table fits
 

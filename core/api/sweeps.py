@@ -82,8 +82,8 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         stopped: Called about once a second. If another process drives the sweep, True only stops the watching.
 
     Returns:
-        `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left` and of how many runs it is `unknown`),
-        and the table as `sweeps_show`; of a dry run `members` in its place, and nothing where it is detached.
+        `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left`, and the number of runs for which it is
+        `unknown`), and the table as `sweeps_show`; a dry run has `members` instead, a detached run has neither.
     """
     if at_once is not None:
         os.environ["SENTISCOPE_JOBS"] = str(at_once)  # for this process and the runs that it starts

@@ -32,9 +32,9 @@ def doctor(store: Store = None) -> dict[str, Any]:
     """Check this machine and installation: capacity, damaged or missing parts, and what to do about them.
 
     Returns:
-        `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
-        `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`,
-        `damaged`), `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with what to do.
+        `sentiscope`, `python`, `system`, `versions` by library (null if it is missing), `device`, `cores`, `memory_gb`
+        and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`, `damaged`),
+        `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with advice.
     """
     problems, store = list[str](), store or RunStore()
     versions, records = _read_versions(), store.list()

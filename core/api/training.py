@@ -88,8 +88,8 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         stopped_run: Resume this run, with its own settings.
 
     Returns:
-        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out settings that
-        the model does not support, and `left_out` says why. Data that cannot be used leave no run.
+        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe omits settings that the
+        model does not support, with the reasons in `left_out`. Unusable data leave no run.
     """
     if stopped_run:
         return resume(stopped_run, store=store, on_event=on_event)
@@ -169,10 +169,9 @@ def _get_length_settings(name: str) -> dict[str, Any]:
 def summarize_run(record: RunRecord) -> dict[str, Any]:
     """Return the summary of a training run: status, metrics, intervals, map weights λ, seconds, TF-IDF baseline.
 
-    `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
-    what an interval is, `shortened` says what a training shorter than the preset's costs, `pairs` whether it reads two
-    texts at once. `reported` is the result of a paper for the same preset and data set, with a note where splits
-    differ; else null.
+    `data_notes`: changes to the data; `data_decisions`: how its file was read; `interval_method`: describes the
+    intervals; `shortened`: effects of a training shorter than the preset's; `pairs`: whether the run reads text pairs;
+    `reported`: a paper's result for the same preset and data set, with a note if splits differ, or null.
     """
     results, reported = record.results, None
     if paper := find_counterpart(record.preset, record.config):
@@ -216,7 +215,7 @@ def describe_start(start: Mapping[str, Any]) -> str:
 def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the main scores of a `summarize_run` as a table, a row for each split; intervals as [low, high].
 
-    With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
+    With several labels per text: macro F1 at the thresholds chosen on validation, and at 0.5.
     """
 
     def find_number(path: str, split: str) -> Any:
@@ -243,7 +242,7 @@ def print_train(result: dict[str, Any]) -> None:
     for sentence in result["shortened"]:
         say(sentence, head="Note: ")
     if result["status"] == "done" and result["task"] == "tokens":
-        say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tokens of `sentiscope dashboard`')
+        say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tagging of `sentiscope dashboard`')
     elif result["status"] == "done":
         example = '"not bad at all" --pair "it was good"' if result["pairs"] else '"not bad at all"'
         say(f"Look inside: sentiscope inspect {result['run']} {example}")

@@ -68,9 +68,7 @@ class Rankings:
 
 
 def _read_rankings(source: Source) -> Rankings:
-    found = [
-        replace(each, name=name) for name, decision in _iterate_decisions(source) for each in compute_roc(decision)
-    ]
+    found = [replace(each, name=name) for name, made in _iterate_decisions(source) for each in compute_roc(made)]
     if not found:
         raise NotAvailable("it needs sentences of the class and others in this split")
     return Rankings(found, str(source.get_choice(CLASS)), found[0].positives + found[0].others)

@@ -100,9 +100,7 @@ class SplitShift:
         auc, split = self.found["auc"], self.split
         low, high = auc["interval"]
         said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is chance"
-        if low > 0.5:
-            return f"A word classifier can separate {split} from training: {said}."
-        return f"A word classifier cannot separate {split} from training: {said}."
+        return f"A word classifier {'can' if low > 0.5 else 'cannot'} separate {split} from training: {said}."
 
 
 def read_analysis(

@@ -99,31 +99,25 @@ class DataTable:
         """Write a table as HTML without a style of its own; texts are escaped."""
         names = [str(name) for name in self.rows]
         columns = [(self.get_column(name), self._get_alignment(name)) for name in names]
-        head = "".join(
-            f'<th scope="col" style="text-align:{side}"{_write_hint(column.help)}>{escape(column.label or name)}</th>'
-            for name, (column, side) in zip(names, columns, strict=True)
-        )
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="text-align:{side}">{escape(_format_cell(value, column.decimals))}</td>'
-                for value, (column, side) in zip(row, columns, strict=True)
+        head, body = [], []
+        for name, (column, side) in zip(names, columns, strict=True):
+            more = {"style": f"text-align:{side}"} | ({"title": column.help} if column.help else {})
+            head.append(make_node("th", column.label or name, scope="col", **more))
+        for row in self.rows.itertuples(index=False, name=None):
+            texts = [_format_cell(value, column.decimals) for value, (column, _) in zip(row, columns, strict=True)]
+            cells = zip(texts, columns, strict=True)
+            body.append(
+                make_node("tr", *(make_node("td", text, style=f"text-align:{side}") for text, (_, side) in cells))
             )
-            + "</tr>"
-            for row in self.rows.itertuples(index=False, name=None)
-        )
-        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        caption = make_node("caption", self.title) if self.title else None
+        parts = make_node("thead", make_node("tr", *head)), make_node("tbody", *body)
+        return write_node(make_node("table", caption, *parts))
 
     def _get_alignment(self, name: str) -> str:
         return self.get_column(name).alignment or ("right" if self.rows[name].dtype.kind in "iuf" else "left")
 
     def _repr_html_(self) -> str:
         return self.to_html()
-
-
-def _write_hint(words: str) -> str:
-    return f' title="{escape(words)}"' if words else ""
 
 
 def _format_cell(value: Any, decimals: int | None) -> str:
@@ -148,21 +142,23 @@ class Component:
     title: str = ""  # heading outside of pages
     still: Callable[[], str] | None = None
     """Returns HTML that shows the same without a script, for exported files; None: the script draws there, too."""
+    frame: str = ""
+    """A component whose script calls this one's and draws around it, in an element of the class `frame`."""
 
     @property
     def script(self) -> str:
         """Return the JavaScript module that draws a browser component."""
-        return read_asset(f"{self.name}.js")
+        return "\n".join(read_asset(f"{name}.js") for name in (self.name, self.frame) if name)
 
     @property
     def style(self) -> str:
         """Return the style sheet of a browser component; it may use the variables of Streamlit's theme."""
-        return read_asset(f"{self.name}.css")
+        return "\n".join(read_asset(f"{name}.css") for name in (self.frame, self.name) if name)
 
     @property
     def root(self) -> str:
         """Return the empty HTML element, as text, that a browser component's script fills."""
-        return f'<div class="{self.name}"></div>'
+        return f'<div class="{self.frame or self.name}"></div>'
 
     def to_html(self, place: str) -> str:
         """Write a browser component as HTML that draws itself; `place` is the id of its element in the document."""

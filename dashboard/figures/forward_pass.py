@@ -30,27 +30,22 @@ def _has_attention(source: Source) -> bool:
     return "maps" in list_capabilities(source.record.config.model)
 
 
-def _list_heads(source: Source) -> list[str]:
-    many = source.record.config.model.attention.heads if _has_attention(source) else 0
-    return [str(head) for head in range(1, many + 1)]
-
-
-def _list_components(source: Source) -> list[str]:
-    many = source.record.config.model.attention.components if _has_attention(source) else 0
-    return [str(component) for component in range(many)]
+def _list_numbers(source: Source, name: str, first: int) -> list[str]:
+    many = getattr(source.record.config.model.attention, name) if _has_attention(source) else 0
+    return [str(number) for number in range(first, first + many)]
 
 
 HEAD = Option(
     "head",
     "Head",
-    _list_heads,
+    lambda source: _list_numbers(source, "heads", 1),
     "The head whose queries, keys, maps and values are shown.",
     words=lambda source, head: "",
 )
 COMPONENT = Option(
     "component",
     "Map",
-    _list_components,
+    lambda source: _list_numbers(source, "components", 0),
     "The map whose queries, keys and scores are shown; 0 is the first.",
     words=lambda source, component: "",
 )

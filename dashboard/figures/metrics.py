@@ -105,10 +105,7 @@ CLASSES = Figure(
     "each-class",
     "performance",
     "Per class",
-    lambda source: Classes(
-        build_class_metrics(source.read_once(thresholding.read_decision)),
-        source.read_once(thresholding.read_decision).threshold,
-    ),
+    lambda source: Classes(build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold),
     _draw_classes,
     note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",
@@ -285,10 +282,8 @@ ELSEWHERE_VALUES = Figure[Evaluated](
     None,
     lambda measured, look: DataTable(
         build_value_table(measured),
-        {
-            **_NUMBERS,
-            "value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3),
-        },
+        _NUMBERS
+        | {"value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3)},
         narrow=True,
     ),
     note=_describe_size,

@@ -143,7 +143,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
             f"{shape.letters[row['name']]} {shape.names[row['name']]}", small=row["mixture"], dot=row["colour"]
         )
 
-    def write_value(row: Mapping[str, Any]) -> str:
+    def write_mean(row: Mapping[str, Any]) -> str:
         """Write a compared model's mean metric with its interval."""
         return format_plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
@@ -165,9 +165,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
             columns.name("model", "Model", write_model, "42%", model="name"),
             columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
             columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
-            columns.text(
-                "value", format_title(shape.metric), write_value, "7.6rem", mean="mean", deviation="deviation"
-            ),
+            columns.text("value", format_title(shape.metric), write_mean, "7.6rem", mean="mean", deviation="deviation"),
             columns.interval(
                 "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -74,15 +74,13 @@ def draw_diagram(parts: Sequence[ModelPart], look: Look) -> str:
 
 def describe_parts(parts: Sequence[ModelPart]) -> str:
     """Describe the diagram of a model in words, from text to prediction."""
-    return "From text to answer: " + "; ".join(_write_sentences(parts)) + "."
-
-
-def _write_sentences(parts: Sequence[ModelPart]) -> Iterator[str]:
+    said = []
     for part in parts:
         copies = f"in each of {part.times} layers " if part.layer and part.times > 1 else ""
         terms = f" with {', '.join(f'{term.name} ({term.detail})' for term in part.terms)}" if part.terms else ""
         size = _write_size(part, ", {} parameters")
-        yield f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{size}"
+        said.append(f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{size}")
+    return f"From text to answer: {'; '.join(said)}."
 
 
 def _write_size(part: ModelPart, form: str) -> str:
@@ -177,9 +175,8 @@ def _read_parts(source: Source) -> ModelDiagram:
     record = source.record
     if not record.vocabulary or len(record.classes) < 2:
         raise NotAvailable("how large its parts are is known when training begins")
-    return ModelDiagram(
-        list_parts(record.config.model, vocabulary=record.vocabulary, classes=len(record.classes)), record.run
-    )
+    parts = list_parts(record.config.model, vocabulary=record.vocabulary, classes=len(record.classes))
+    return ModelDiagram(parts, record.run)
 
 
 def _draw_component(made: ModelDiagram, look: Look) -> Component:

@@ -75,7 +75,6 @@ def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     first, *others = table["metrics"]
     rows = []
     for row in table["rows"]:
-        seconds = row["seconds"]
         line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
         line[first["title"]] = _format_summary(row["metrics"].get(first["name"]))
         if seeds := table["together"]:
@@ -86,7 +85,7 @@ def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
             line["to baseline"] = _format_difference(row["versus_baseline"].get(first["name"]))
         line |= {each["title"]: _format_summary(row["metrics"].get(each["name"])) for each in others}
         line["parameters"] = "" if row["parameters"] is None else count(row["parameters"])
-        line["time"] = "" if seconds is None else format_duration(seconds["mean"])
+        line["time"] = "" if row["seconds"] is None else format_duration(row["seconds"]["mean"])
         rows.append(line)
     return pd.DataFrame(rows)
 

@@ -143,12 +143,8 @@ def write_shape(
     drawing = figure.draw(shape, LOOKS[0])
     drawn = _write_drawing(drawing, figure.draw(shape, LOOKS[1]), found, name, alt, title)
     files = _make_downloads(figure, shape, found, name) if numbers else []
-    foot = [
-        make_node("details", make_node("summary", "How this is computed"), make_node("p", strip_markdown(how)))
-        if how
-        else None,
-        make_node("p", *files, class_="files") if files else None,
-    ]
+    about = make_node("summary", "How this is computed"), make_node("p", strip_markdown(how))
+    foot = make_node("details", *about) if how else None, make_node("p", *files, class_="files") if files else None
     heading = make_node("h3", title, make_node("small", note) if note else None)
     caption = make_node("figcaption", make_node("p", strip_markdown(reading)) if reading else None, *foot)
     wide = ' class="wide"' if _is_wide(drawing) else ""

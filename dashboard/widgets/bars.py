@@ -104,6 +104,16 @@ def show_stats(items: Sequence[Stat]) -> None:
     st.html(f'<dl class="s-stats">{"".join(_format_stat(item) for item in items)}</dl>')
 
 
+def show_stat_line(items: Sequence[Stat]) -> None:
+    """Show metrics with half of their 95 % interval on one line."""
+    cells = "".join(
+        f"<div><dt>{escape(item.name)}</dt><dd>{number(item.value)}"
+        f"<small>{format_plus_minus(item.value, item.low, item.high)[len(number(item.value)) :]}</small></dd></div>"
+        for item in items
+    )
+    st.html(f'<dl class="s-line">{cells}</dl>')
+
+
 def _format_stat(item: Stat) -> str:
     low = item.value if item.low is None else item.low
     high = item.value if item.high is None else item.high

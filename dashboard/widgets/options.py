@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -53,12 +54,11 @@ def pick_option(option: Option, source: Source, *, label: str = "", width: int =
     return chosen or first
 
 
-def choose_split(splits: Sequence[str], *, about: str = "") -> str:
-    """Show the evaluated splits of a run as a row of buttons; return the name of the chosen split."""
+def choose_split(splits: Sequence[str], *, about: str = "", plain: bool = False) -> str:
+    """Show the evaluated splits of a run as a row of buttons, `plain` without a label; return the chosen split."""
     state.set_option(state.SPLIT, splits, selection.get_default_split(splits))
-    chosen = st.segmented_control(
-        "Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about or None
-    )
+    look: dict[str, Any] = {"label_visibility": "collapsed"} if plain else {"help": about or None}
+    chosen = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, **look)
     return chosen or splits[-1]
 
 

@@ -1,4 +1,4 @@
-"""The presenter: a finding with its figure for each page, links that lead nowhere, and talks."""
+"""The presenter: a finding and its figure for each page, broken links, and talks."""
 
 import json
 
@@ -15,7 +15,7 @@ LINES = "Links, one a line"
 
 
 def strip(app) -> dict:
-    """Return what the strip at the top shows."""
+    """Return the text of the strip at the top."""
     sent = [json.loads(each.proto.json) for each in app.get("bidi_component")]
     return next(each for each in sent if "exhibits" in each)
 

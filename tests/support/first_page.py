@@ -1,8 +1,9 @@
-"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as .ci/run does.
+"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as in .ci/run.
 
 Its page of runs must list them, ask no other host for anything, and leave nothing but its address at the terminal.
 """
 
+import re
 import socket
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from browsing import MISSING, chromium, opened_browser, settle, visit, wait_for
 
 
 def main(command: str, runs: list[str]) -> None:
-    """Start the command, look at the page, end it; an AssertionError says what is not as it should be."""
+    """Start the command, check the page, end it; an AssertionError describes any problem."""
     program = chromium()
     assert program, MISSING
     with socket.socket() as free:
@@ -28,11 +29,13 @@ def main(command: str, runs: list[str]) -> None:
                 page.goto(f"{address}/runs")
                 page.get_by_role("heading", name="Runs", exact=True).wait_for(timeout=60_000)
                 settle(page)
-                picker = page.get_by_role("combobox").first  # the table of runs is painted and has no text
+                picker = page.get_by_role("combobox").first  # the table of runs is a canvas without text
                 for run in runs:
+                    name = run.removeprefix("starter-")
                     picker.click()
-                    picker.fill(run)
-                    page.get_by_role("option", name=run, exact=True).wait_for(timeout=20_000)
+                    picker.fill(name)
+                    shown = re.compile(rf"^{re.escape(name)}( · .+)?$")  # with its data set, where there are several
+                    page.get_by_role("option", name=shown).wait_for(timeout=20_000)
                     page.keyboard.press("Escape")
                 assert not complaints, complaints
         finally:

@@ -1,4 +1,4 @@
-"""Runs by data set, best first: what is one board, one row, and what is said of the order."""
+"""Runs by data set, best first: boards, rows, and text about the order."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def rows(board) -> list[str]:
     return [entry.model.name for entry in board.entries]
 
 
-def test_the_best_comes_first_and_what_has_not_finished_last():
+def test_best_model_comes_first_and_unfinished_ones_last():
     (board,) = list_boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
     assert rows(board) == ["high", "low", "waits"]
     assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
@@ -34,7 +34,7 @@ def test_the_best_comes_first_and_what_has_not_finished_last():
     assert [entry.model.name for entry in board.measured] == ["high", "low"] and rows(board)[-1] == "ahead"
 
 
-def test_each_data_set_has_its_board_with_a_name_of_its_own():
+def test_each_data_set_has_a_board_with_a_unique_name():
     more = run("more", 0.75, data__add="sst2", data__apart="imdb", data__texts=False)
     others = [run("c", 0.7, data__classes=5), run("d", status="damaged"), run("e", 0.7, data__name="sst2")]
     others += [run("a", 0.9), run("b", 0.8, data__limit=100), more]
@@ -49,7 +49,7 @@ def test_each_data_set_has_its_board_with_a_name_of_its_own():
     assert sorted(board.name for board in list_boards(files)) == ["a.csv", "a.csv, rename=3="]
 
 
-def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
+def test_seeds_share_a_row_with_their_spread_and_unfold_to_runs():
     values = (0.90, 0.88, 0.92)
     (board,) = list_boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
     (entry,) = board.entries
@@ -68,7 +68,7 @@ def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
     assert row.children[0].cells["95 % interval"] == Mark(dots=(0.9,), said="0.900")
 
 
-def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
+def test_models_are_sorted_by_the_default_metric_of_their_task():
     (board,) = list_boards([run("several", 0.5, task="multi")])
     assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
     (entry,) = board.entries
@@ -83,7 +83,7 @@ def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
     assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
-def test_the_finding_says_who_is_best_and_how_sure_that_is():
+def test_summary_names_the_best_model_and_its_certainty():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
     (board,) = list_boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
     assert describe_order(board, None) == "a ranks first of 3 models."
@@ -92,7 +92,7 @@ def test_the_finding_says_who_is_best_and_how_sure_that_is():
     assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models show a clear difference."
 
 
-def test_a_tie_with_tfidf_is_the_finding_and_names_are_those_for_people():
+def test_summary_reports_a_tie_with_tfidf_and_uses_display_names():
     models = {"a": 0.9, "b": 0.8}
     records = [run(name, value, training__lr=value / 1000) for name, value in models.items()]
     records[1] = dataclasses.replace(records[1], preset="tfidf-logreg")
@@ -104,7 +104,7 @@ def test_a_tie_with_tfidf_is_the_finding_and_names_are_those_for_people():
     assert (row.cells["model"].text, row.cells["model"].small) == ("vanilla", "seed 2 · plain attention")
 
 
-def test_own_data_come_first_and_the_built_in_corpus_is_cut_to_the_best_starters_and_own_runs():
+def test_own_data_come_first_and_the_built_in_board_is_shortened():
     starters = [run(f"starter-{place}", 0.9 - place / 100, training__lr=(place + 1) / 1000) for place in range(5)]
     own = [run("own", 0.5, training__lr=0.5), run("other", 0.9, data__name="sst2")]
     first, corpus = list_boards([*starters, *own])
@@ -115,7 +115,7 @@ def test_own_data_come_first_and_the_built_in_corpus_is_cut_to_the_best_starters
     assert [row.id for row in table.rows] == rows(cut) and table.rows[0].cells["95 % interval"].reference is None
 
 
-def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():
+def test_baseline_sentence_counts_better_models_and_handles_a_single_one():
     (board,) = list_boards([run("a", 0.9)])
     assert describe_order(board, []) == "a is the only tested model."
     assert compare_baseline(board) == "TF-IDF reaches 0.700; the difference is +0.200."
@@ -142,10 +142,11 @@ def keys(table) -> list[str]:
     return [column.key for column in table.columns]
 
 
-def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
+def test_baseline_has_a_row_or_a_ring_but_not_both():
     table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
     assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
+    assert table.rows[1].cells["95 % interval"].value == 0.7
     other = run("b", 0.8, data__limit=100)
     other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
     table = made([run("a", 0.9), other])
@@ -155,19 +156,19 @@ def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
     assert table.rows[1].cells["model"] == TextCell("mine", small="TF-IDF baseline")
 
 
-def test_what_has_no_result_says_why_below_the_others():
+def test_models_without_result_give_the_reason_below_the_others():
     failed = dataclasses.replace(run("broken", status="failed"), reason="out of memory")
     table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
     told = {row.id: row.cells["value"] for row in table.rows[2:]}
     assert told["waits"].text == "queued" and told["bare"].text == "not tested"
     assert told["broken"] == TextCell("failed", title="out of memory")
     long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
-    assert len(long.title) == 300, "every visitor of Overview is sent it"
+    assert len(long.title) == 300, "every visitor of Runs is sent it"
     assert [row.apart for row in table.rows] == [False, False, True, False, False]
     assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 
 
-def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_needs():
+def test_columns_appear_only_if_used_and_fit_their_content():
     assert keys(made([run("a", 0.9)])) == ["model", "value", "95 % interval", "parameters", "training"]
     assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
     records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
@@ -181,7 +182,7 @@ def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_need
     assert widths == ["12rem", "8.4rem"]
 
 
-def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
+def test_prediction_cost_is_described_and_sizes_are_short():
     assert describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
     said = (

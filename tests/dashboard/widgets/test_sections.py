@@ -1,4 +1,4 @@
-"""Folded sections, and controls that a link leaves out."""
+"""Folded sections, and controls hidden by a link."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
