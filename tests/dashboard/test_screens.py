@@ -38,7 +38,7 @@ SAID = {
     "behave": (EMPTY, "passes", DAMAGED, "passes"),
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to map"),
-    "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention maps"),
+    "sentence": (EMPTY, ">Attention</h2>", DAMAGED, "has no attention maps"),
     "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
