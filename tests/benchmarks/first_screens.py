@@ -3,7 +3,7 @@
     python tests/benchmarks/first_screens.py [--run starter-vanilla] [--pages errors,train]
 
 Counted in the main area and above the fold, without the user's own texts (`data-text`) and the marks of figures
-(`data-mark`, and all that Plotly draws), at 1440 x 900 and on a projector of 1280 x 720.
+(`data-mark`, and all that Plotly and KaTeX draw), at 1440 x 900 and on a projector of 1280 x 720.
 """
 
 import argparse
@@ -32,7 +32,7 @@ COUNT = """() => {
     }
     if (node.nodeType !== Node.ELEMENT_NODE && !(node instanceof ShadowRoot)) return;
     if (node instanceof Element) {
-      if (node.matches("style, script, [data-text], [data-mark], .main-svg, .modebar") || !shown(node)) return;
+      if (node.matches("style, script, [data-text], [data-mark], .main-svg, .modebar, .katex") || !shown(node)) return;
       const box = node.getBoundingClientRect();
       const first = node.matches("[class*=st-key-fig-]") && found.figure === null && box.height > 80;
       if (first) found.figure = Math.round(box.top);

@@ -47,7 +47,7 @@ def test_chosen_preset_is_shown_below_and_can_be_trained(browser, server):
 def test_changed_model_is_drawn_while_it_is_built(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/train?model=ndt-01-n3&run=finished")
-    page.get_by_text("Compose your own").click()
+    page.get_by_role("button", name="Compose your own").click()
     drawing = page.get_by_role("img", name=re.compile("^From text to answer"))
     expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"))
     page.get_by_role("textbox", name="maps per head").fill("5")

@@ -32,7 +32,7 @@ def trained(file, tmp_path_factory) -> Path:
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
-    return pages.opened(app, page, **{"run": "several", **parameters})
+    return pages.opened(app, page, **{"run": "several", "view": "run", **parameters})
 
 
 PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Darker = larger"}

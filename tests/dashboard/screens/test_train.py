@@ -23,9 +23,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def opened(app, runs, table, monkeypatch):
-    """opened(**parameters) → the page as a link shows it, on a small file."""
+    """opened(**parameters) → the form as a link shows it, on a small file and with all its parts open."""
     monkeypatch.setattr(access, "is_local", lambda: True)
-    return partial(pages.opened, app, "train", data=str(table))
+    return partial(pages.opened, app, "train", data=str(table), more="all")
 
 
 def choose(app, **choices: str):
