@@ -98,7 +98,7 @@ TURN = "turn-"  # prefix of a component key: its last data and their time
 MISSING = "missing-run"
 REQUESTED = "requested-run"
 NAME = "train-name"
-SETTING = "set-"  # prefix of a setting: key of its field
+SETTING = "setting-"  # prefix of a setting: key of its field
 PROBLEM = "train-problem"
 REPLAY = "replay-"  # prefix of a run: the epoch up to which its curves are drawn
 CANCELLING = "train-cancelling"  # the run that is being cancelled
@@ -365,12 +365,10 @@ def get_value(key: str, default: Any) -> Any:
 
 
 def get_typed(prefix: str) -> dict[str, str]:
-    """Return the non-empty text fields whose session key has this prefix, as key without prefix → text."""
-    return {
-        str(key).removeprefix(prefix): str(value).strip()
-        for key, value in st.session_state.items()
-        if str(key).startswith(prefix) and value and str(value).strip()
-    }
+    """Return the non-empty text fields whose session key has this prefix, as key without prefix → text, sorted."""
+    fields = {str(key): str(value or "").strip() for key, value in st.session_state.items()}
+    typed = {key.removeprefix(prefix): text for key, text in fields.items() if key.startswith(prefix) and text}
+    return dict(sorted(typed.items()))
 
 
 def get_initial(widget: str, key: str, default: Any) -> Any:

@@ -123,12 +123,14 @@ def _show_plan(draft: Draft, size: str, time: str) -> None:
 
 def _follow_settings() -> None:
     """Keep the typed settings and the link equal, the newer wins; a new visitor gets those of the link."""
-    typed = [f"{name}={value}" for name, value in sorted(state.get_typed(state.SETTING).items())]
+    typed = [f"{name}={value}" for name, value in state.get_typed(state.SETTING).items()]
     before = state.get_value(f"{state.SET}-latest", None)
     if typed != (before or []):
         state.set_value(state.SET, typed)
     state.follow_link(state.SET, several=True)
     pairs = [pair.partition("=")[::2] for pair in state.get_value(state.SET, None) or ()]
+    if unknown := [name for name, _ in pairs if name not in SETTINGS]:
+        show_problem("This link sets what is no setting", f"It is ignored: {', '.join(unknown)}.")
     linked = {name: value for name, value in pairs if name in SETTINGS}
     for name in state.get_typed(state.SETTING).keys() - linked.keys():
         state.drop_keys(state.SETTING + name)

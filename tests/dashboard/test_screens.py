@@ -54,7 +54,7 @@ def test_navigation_has_all_pages():
 
 @pytest.fixture
 def brief(table, monkeypatch) -> dict[str, str]:
-    """A link's parameters: Train shows the run; on the Data page with a small file, because the built-in corpus takes seconds."""
+    """A link's parameters: Train shows the run, and Data a small file, because the built-in corpus takes seconds."""
     monkeypatch.setattr(access, "is_local", lambda: True)
     return {"data": str(table), "view": "run"}
 
