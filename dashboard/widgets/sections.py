@@ -13,12 +13,12 @@ ALL = "all"  # of the URL parameter: every section is open
 Result = TypeVar("Result")
 
 
-def show_sections(sections: Mapping[str, Callable[[], Result]]) -> list[Result]:
+def show_sections(sections: Mapping[str, Callable[[], Result]], *, plain: bool = False) -> list[Result]:
     """Show names of a page's sections in a row, draw those that are open in the given order, and return their results.
 
-    The URL parameter `more` holds the open ones.
+    The URL parameter `more` holds the open ones. `plain`: the row has no label.
     """
-    opened = choose_sections(list(sections))
+    opened = choose_sections(list(sections), plain=plain)
     return [draw() for name, draw in sections.items() if name in opened]
 
 
