@@ -68,8 +68,11 @@ AT = "at"  # the key of the current sentence of the selection
 LAG = 100  # most remembered values of `AT`
 ORDER = "order"
 BACK = "back"  # the page where the selection was made
+QUESTION = "sentence"  # the number of the sentence that Start shows, from 1
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
 EDIT = "edit"  # edits of the model (`core.interpret.model_edits`)
+LESSON = "lesson"
+JOIN = "join"  # the code of a class that answers a lesson together (`core.lessons.tally`)
 
 # Session keys of annotation codes.
 AUTHOR = "author"  # the annotator; not in the link, which may be shared
@@ -111,15 +114,19 @@ CELL = "fig-confusion"
 CELLS = "confusion-table"
 MATRIX = "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
+MAP_FACTS = "map-facts"  # the run of the last map, and what the heading of the page says about it
 SELECTOR = "selected-by"  # the figure or table that set the selection
 MARKED = "map-marked"  # rows that the map was drawn with as marked
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"
 KEEP_NOTE = "keep-note"
 KEPT = "kept"
+LESSON_PROBLEM = "lesson-problem"
 SLICE_NAME = "slice-name"
 SLICE_CHANGED = "slice-changed"
 SLICE_SAID = "slice-said"
+START_TYPED = "start-typed"
+START_OPENS = "start-opens"  # the page that a button of Start opens
 RUN_FILE = "run-file"
 RUN_PATH = "run-path"
 TAKEN = "runs-taken"
@@ -256,6 +263,15 @@ def restore_text(key: str, first: str) -> None:
 def read_link(key: str) -> str:
     """Return a URL parameter unchecked, even if its value names nothing that exists; empty if it is missing."""
     return str(st.query_params.get(key, ""))
+
+
+def write_link(values: Mapping[str, str]) -> None:
+    """Set parameters of the URL alone, without a session copy; an empty value removes one."""
+    for key, value in values.items():
+        if value:
+            st.query_params[key] = value
+        else:
+            st.query_params.pop(key, None)
 
 
 def get_param(key: str) -> str:
