@@ -32,7 +32,7 @@ def trained(file, tmp_path_factory) -> Path:
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
-    return pages.opened(app, page, **{"run": "several", **parameters})
+    return pages.opened(app, page, **{"run": "several", "view": "run", **parameters})
 
 
 PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Darker = larger"}
@@ -93,7 +93,9 @@ def test_sentence_is_stored_with_all_expected_labels_and_used_in_training(app, r
 
 def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    assert "several labels per text, in 3 columns of 0 and 1" in words(opened(app, "data", data=str(file)))
+    assert "several labels per text, in 3 columns of 0 and 1" in words(
+        opened(app, "data", data=str(file), more="Splits")
+    )
     press(app, "use-data")
     shown = words(app)
     assert "3 labels, several per text" in shown and "Labels per text" in shown
