@@ -11,7 +11,7 @@ from pathlib import Path
 from core.exceptions import InputError, StorageError
 
 ENDING = ".new"
-"""Of a file or folder that is not complete; one that nobody works on any more may be cleared away."""
+"""Suffix of a file or folder that is not complete yet; an abandoned one may be deleted."""
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "your disk quota is used up; free some space and try again",
@@ -20,6 +20,12 @@ _REASONS = {
     errno.EACCES: "the folder may not be written; change its permissions or choose another with SENTISCOPE_RUNS",
     errno.EPERM: "the folder may not be written; change its permissions or choose another with SENTISCOPE_RUNS",
 }
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, unless it exists; StorageError: it cannot be created."""
+    with convert_os_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
@@ -44,27 +50,36 @@ def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     Raises:
         StorageError: the disk is full or read-only; the old file is untouched.
     """
+    with replace_file(path) as temporary, temporary.open("wb") as stream:
+        for part in parts:
+            stream.write(part)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+@contextlib.contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path whose file replaces `path` if the context ends normally, and is deleted otherwise."""
     temporary = make_temporary_path(path)
     with convert_os_errors(path):
         try:
-            with temporary.open("wb") as stream:
-                for part in parts:
-                    stream.write(part)
-                stream.flush()
-                os.fsync(stream.fileno())
+            yield temporary
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        _flush_folder(path.parent)
+        if os.name != "nt":  # flush the folder, so that the new name survives a power cut
+            handle = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def make_temporary_path(path: Path) -> Path:
-    """Return a unique path for a temporary file that will be renamed to `path`, in the same folder.
-
-    It keeps the file's name as far as 255 bytes allow.
-    """
+    """Return a unique path for a temporary file that will be renamed to `path`, in the same folder."""
+    # A file name has at most 255 bytes.
     name = path.name.encode("utf-8", "surrogateescape")[:200].decode("utf-8", "ignore")
     return path.with_name(f".{name}.{os.getpid()}-{os.urandom(8).hex()}{ENDING}")
 
@@ -74,21 +89,10 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8", "replace"))
 
 
-def _flush_folder(folder: Path) -> None:
-    """Flush a folder to disk, so that a rename in it survives a power cut; Windows needs no such call."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def write_named(option: str, file: Path | str, text: str) -> None:
     """Write a text to a file that the user names by a command-line option; InputError: it cannot be written."""
     try:
-        path = Path(file).expanduser().resolve()  # behind a link: the file, not the link, is replaced
+        path = Path(file).expanduser().resolve()  # replace the file that a link leads to, not the link
         if not path.parent.is_dir() or (path.exists() and not path.is_file()):
             raise InputError(f"{option} {file!s:.200}: cannot be written: no such folder, or not a file")
         write_text(path, text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MOST_BYTES = 1_000_000_000
-"""Of the files of one kind: what was not read for longest leaves."""
+"""Total size of the files of one kind, at most; the least recently used ones are deleted."""
 log = logging.getLogger(__name__)
 
 
@@ -31,9 +31,9 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
     """Write files to the cache, and delete the oldest of the same kind beyond a total size; a failure is only logged.
 
     Args:
-        files: paths in one folder and contents. The last one is written last, so that it stands for all of them.
-        kind: what the names of such files begin with.
-        most_bytes: of all files of this kind. The new ones stay in any case.
+        files: Paths in one folder and contents. They are written in order, so the last one shows that all are there.
+        kind: Prefix of the names of such files.
+        most_bytes: Total size of the files of this kind, at most. The new ones are never deleted.
     """
     try:
         for path, content in files:
@@ -57,14 +57,22 @@ def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray
         pass
     except (OSError, ValueError, EOFError) as error:
         log.warning("%s cannot be read (%s); making it again", path, error)
-    made, content = make(), io.BytesIO()
-    np.save(content, made, allow_pickle=False)
+    made = make()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, content.getvalue())
+        write_bytes(path, pack_array(made))
     except (OSError, StorageError) as error:
         log.warning("%s is not kept: %s", path, error)
     return made
+
+
+def pack_array(array: np.ndarray) -> bytes:
+    """Return the content of the `.npy` file of an array; no objects are pickled."""
+    import numpy as np
+
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    return content.getvalue()
 
 
 def mark_used(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from core.data.config import DataConfig
 from core.exceptions import ConfigError
+from core.formatting import suggest_name
 from core.json_store import Flaw, convert, flatten_tree, refuse_unsafe
 from core.models.config import DENSE_TRACE, ModelConfig, explain_no_effect
 from core.models.presets import PRESETS
@@ -21,7 +21,6 @@ from core.training.config import TrainingConfig
 
 T = TypeVar("T")
 SWITCH = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-"""Words for a setting that is on or off."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +57,16 @@ class RunConfig:
         for name in ("text.grown", "training.frozen"):
             borrowed = name == "training.frozen" and self.model.family == "pretrained"
             if (value := get_value(self, name)) and not self.training.start and not borrowed:
-                raise ConfigError(
-                    f"{name}={value}: only for a training that starts from another run; name it with training.start=RUN"
-                )
+                why = "only for a training that starts from another run; name it with training.start=RUN"
+                raise ConfigError(f"{name}={value}: {why}")
         if self.training.start and self.training.vectors != "random":
             raise ConfigError(
                 f"training.vectors={self.training.vectors}: a training that starts from another run uses the "
                 "words of that run; choose training.vectors=random"
             )
-        most = self.model.layers + 1
-        if self.training.frozen > most:
-            raise ConfigError(
-                f"training.frozen={self.training.frozen}: the words and {self.model.layers} layers, so {most} at most"
-            )
+        frozen, layers = self.training.frozen, self.model.layers
+        if frozen > layers + 1:
+            raise ConfigError(f"training.frozen={frozen}: the words and {layers} layers, so {layers + 1} at most")
 
     def _check_backbone(self) -> None:
         """Check that a pretrained encoder is used with its own tokenizer and word vectors; ConfigError if not."""
@@ -81,18 +77,16 @@ class RunConfig:
         if not borrowed and tokenizer == "pretrained":
             raise ConfigError(f"text.tokenizer={tokenizer}: this model has no backbone; choose word or bpe")
         if borrowed and (vectors := self.training.vectors) != "random":
-            raise ConfigError(
-                f"training.vectors={vectors}: a backbone has its own word vectors; choose training.vectors=random"
-            )
+            why = "a backbone has its own word vectors; choose training.vectors=random"
+            raise ConfigError(f"training.vectors={vectors}: {why}")
 
     def _check_inputs(self) -> None:
         for name, each in INPUTS.items():
             if each.read(self.model) and get_value(self, name) == SETTINGS[name].default:
                 raise ConfigError(f"{each.reader(self.model)}: {each.lacking}")
-        if (many := count_lexicons(self.model, self.text.lexicon)) != self.model.attention.lexicons:
-            raise ConfigError(
-                f"model.attention.lexicons={self.model.attention.lexicons}: text.lexicon names {many}; choose {many}"
-            )
+        given = self.model.attention.lexicons
+        if (many := count_lexicons(self.model, self.text.lexicon)) != given:
+            raise ConfigError(f"model.attention.lexicons={given}: text.lexicon names {many}; choose {many}")
 
 
 def count_lexicons(model: ModelConfig, lexicon: str) -> int:
@@ -117,9 +111,8 @@ class Input(NamedTuple):
 
     read: Callable[[ModelConfig], bool]
     reader: Callable[[ModelConfig], str]
-    """The setting that asks for it."""
     usual: str
-    """What comes along with that setting where a person has not chosen."""
+    """The value of the text setting if the user has not chosen one."""
     lacking: str
 
 
@@ -137,8 +130,6 @@ INPUTS = {
         "reads a lexicon, and text.lexicon names none; choose text.lexicon=vader",
     ),
 }
-LEXICONS = "model.attention.lexicons"
-LOOKALIKES_SETTING = "text.lookalikes"
 _TWO_MAPS = "or model.attention.mixing=additive and model.attention.components=2"
 _NO_LEXICON = Need(INPUTS["text.lexicon"].read, "no part of this model reads a lexicon", refused=False)
 _BY_STEPS = Need(
@@ -177,7 +168,7 @@ ACROSS = {
     "text.lexicon_match": _NO_LEXICON,
     "text.tagger": Need(INPUTS["text.tagger"].read, "no part of this model reads parts of speech", refused=False),
 }
-"""What settings of other rooms need of the model to do anything."""
+"""Setting outside the model → what the model must have for it to have an effect."""
 
 
 def explain_idle(name: str, model: ModelConfig) -> str:
@@ -193,12 +184,12 @@ def compose(
 ) -> RunConfig:
     """Build the complete settings of a run from a preset and dotted overrides, e.g. `{"training.lr": 1e-3}`.
 
-    Values may be of the right type or text as typed at `--set`. `suited` is what suits the data set and stands below
-    what the preset itself sets: a paper's text settings belong to its model. Presets that have no steps leave it: they
-    are what others are measured with, and read every data set alike.
+    Values have the right type or are text as typed at `--set`. The preset's own settings override `suited`, the
+    settings recommended for the data set. Presets without training steps ignore `suited`: they are baselines, which
+    read every data set in the same way.
 
-    A batch in portions is refused where its statistics count: each portion would be normalised by its own, and the step
-    would be another one. It is not refused in `RunConfig`, so that a run recorded with both can still be read.
+    Portions of a batch are refused with batch normalisation, which would use the statistics of each portion. They are
+    refused here and not in `RunConfig`, so that a run recorded with both can still be read.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
@@ -232,34 +223,25 @@ def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, A
 def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings as nested dictionaries: given ones override the preset's, which override the data set's.
 
-    How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
-    have that do not record it; new ones read look-alikes as one, unless they read as something was released.
+    The number of lexicons follows from their names unless it is set. The default of `text.lookalikes` is for old runs,
+    which do not record it; new runs merge look-alikes, unless texts are read exactly as by a paper's released code or
+    a published tokenizer.
     """
     if preset not in PRESETS:
-        raise ConfigError(
-            f"unknown model preset '{preset}'{_suggest_name(preset, PRESETS)}; `sentiscope presets` lists all"
-        )
+        hint = suggest_name(preset, PRESETS)
+        raise ConfigError(f"unknown model preset '{preset}'{hint}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
     below = suited if chosen.model.by_steps else {}
     for name, value in {**below, **chosen.settings, **settings}.items():
         _place_value(tree, name, value)
-    if LOOKALIKES_SETTING not in {**chosen.settings, **settings} and not _is_as_released(tree):
-        tree["text"]["lookalikes"] = LOOKALIKES
-    part, lexicon = tree["model"]["attention"], tree["text"]["lexicon"]
-    if LEXICONS not in settings and part["lexical"] != "none" and isinstance(lexicon, str):
-        part["lexicons"] = max(1, len(parse_lexicons(lexicon)))
+    text, part = tree["text"], tree["model"]["attention"]
+    as_released = text["normaliser"] == "tweet-clean-as-released" or tree["model"]["pad_mode"] == "as_released"
+    if not (as_released or text["tokenizer"] == "pretrained" or "text.lookalikes" in {**chosen.settings, **settings}):
+        text["lookalikes"] = LOOKALIKES
+    if "model.attention.lexicons" not in settings and part["lexical"] != "none" and isinstance(text["lexicon"], str):
+        part["lexicons"] = max(1, len(parse_lexicons(text["lexicon"])))
     return tree
-
-
-def _is_as_released(tree: Mapping[str, Any]) -> bool:
-    """Return whether texts are read exactly as by a paper's released code or a published tokenizer."""
-    text, model = tree["text"], tree["model"]
-    return (
-        text["normaliser"] == "tweet-clean-as-released"
-        or text["tokenizer"] == "pretrained"
-        or model["pad_mode"] == "as_released"
-    )
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
@@ -282,10 +264,10 @@ def from_dict(tree: Mapping[str, Any]) -> RunConfig:
     """Build the settings of a run from nested dictionaries; types are checked, absent settings have their default.
 
     Raises:
-        ConfigError: names the setting as the person writes it.
+        ConfigError: an unknown setting or a wrong type; the message names the setting.
     """
     if unknown := sorted(set(flatten_tree(tree)) - set(SETTINGS)):
-        raise ConfigError(f"unknown setting '{unknown[0]}'{_suggest_name(unknown[0], list_setting_names())}")
+        raise ConfigError(f"unknown setting '{unknown[0]}'{suggest_name(unknown[0], SETTINGS)}")
     return _convert_settings(tree, RunConfig)
 
 
@@ -298,23 +280,18 @@ def _convert_settings(tree: Mapping[str, Any], kind: type[T], group: str = "") -
         raise ConfigError(f"{group}{flaw.field}={flaw.value!r:.80}: {flaw.reason}") from None
 
 
-def list_setting_names() -> list[str]:
-    """List the dotted names of all settings of a run, in order of declaration."""
-    return list(SETTINGS)
-
-
 def flatten_config(config: RunConfig) -> dict[str, Any]:
     """Return all settings of a run, as dotted name → value, in order of declaration."""
     return flatten_tree(to_dict(config))
 
 
 def _place_value(tree: dict[str, Any], name: str, value: Any) -> None:
-    *rooms, last = name.split(".")
+    *groups, last = name.split(".")
     node: Any = tree
-    for room in rooms:
-        node = node.get(room) if isinstance(node, dict) else None
+    for group in groups:
+        node = node.get(group) if isinstance(node, dict) else None
     if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
-        raise ConfigError(f"unknown setting '{name}'{_suggest_name(name, list_setting_names())}")
+        raise ConfigError(f"unknown setting '{name}'{suggest_name(name, SETTINGS)}")
     node[last] = _parse_value(value, node[last], name)
 
 
@@ -330,8 +307,3 @@ def _parse_value(value: Any, like: Any, name: str) -> Any:
             whole = isinstance(like, int) and (isinstance(value, str) or number.is_integer())
             return int(value) if whole else number
     return value
-
-
-def _suggest_name(name: str, known: Iterable[str]) -> str:
-    found = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean '{found[0]}'?)" if found else ""

@@ -26,17 +26,14 @@ class DataError(InputError):
         self, message: str, *, file: str | None = None, row: int | None = None, field: str | None = None
     ) -> None:
         """Add the place (file, row, field) to the message; `row` is 1-based, header excluded."""
-        where = ", ".join(
-            part
-            for part in (file, None if row is None else f"row {row}", None if field is None else f"field '{field}'")
-            if part
-        )
+        place = (file, None if row is None else f"row {row}", None if field is None else f"field '{field}'")
+        where = ", ".join(filter(None, place))
         super().__init__(f"{where}: {message}" if where else message)
         self.file, self.row, self.field = file, row, field
         self.sheets: tuple[str, ...] = ()
-        """The tables of the file, where it has several; see `core.data.findings.name_sheets`."""
+        """The names of all tables in the file; see `core.data.findings.name_sheets`."""
         self.sheet = ""
-        """The one that was refused."""
+        """The table that was refused."""
 
 
 class RunNotFound(InputError):

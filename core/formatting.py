@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
+
 MINUS = "\u2212"
 NARROW = "\u202f"
-"""A narrow space that does not break: between thousands, where a comma would be a decimal point to half the readers."""
+"""A narrow no-break space between thousands; a comma would be a decimal point for many readers."""
 
 
 def count(value: int) -> str:
@@ -37,9 +40,20 @@ def number(value: float, digits: int = 3) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
+def join_names(names: Sequence[str]) -> str:
+    """Join names to a phrase such as `A, B and C`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def shorten_text(text: str, longest: int) -> str:
     """Cut a text to at most `longest` characters; a text that is cut ends in an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return ` (did you mean 'x'?)` with the known name that is most similar to a wrong one; empty if none is."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def format_subscript(index: int) -> str:

@@ -1,7 +1,7 @@
 """Validated reading of stored JSON: data match a type, or an error names the field. Imports nothing heavy.
 
-A stored file may come from an archive, another version or a full disk. So nothing is trusted that `msgspec` has not
-checked against a type, its ranges included.
+A stored file may come from an archive, another version or a full disk. So all data are validated by `msgspec` against
+a type with its ranges.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from core.paths import read_regular
 
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""A number of things; up to here floats hold every whole number."""
+"""A count; floats represent every whole number up to 2^53."""
 Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
 """A measured number; its square is finite too."""
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
 """A duration of up to 300 years."""
 
 LARGEST = 64 * 1024**2
-"""Bytes of a file of JSON, where nothing else is said."""
+"""Bytes of a JSON file, at most; the default limit."""
 DEEPEST = 64
-"""Groups within groups."""
+"""Levels of nesting, at most."""
 _WHOLE = 2**64
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which UTF-8 cannot encode."""
 _WORDS = {
     "int": "a whole number",
     "float": "a number",
@@ -64,7 +66,7 @@ def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
     """Read a JSON file and validate its content against a type.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no such file.
         RunDamaged: it cannot be read; the message names the file, the field and the reason.
     """
     return check_value(read_tree(path, limit=limit), kind, file=path)
@@ -85,13 +87,13 @@ def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
     """Check that data from a JSON file have the schema number `schema`, and return the other fields.
 
     Raises:
-        RunDamaged: it follows another one, or holds no fields.
+        RunDamaged: the data have another schema, or no fields.
     """
     if not isinstance(found, dict):
         raise RunDamaged(f"{file}: cannot be read: it holds no group of fields")
     if (given := found.get("schema")) != schema:
-        said = f"schema {given!r:.20} is not {schema}: written by another version of Sentiscope"
-        raise RunDamaged(f"{file}: cannot be read: {said}")
+        reason = f"schema {given!r:.20} is not {schema}: written by another version of Sentiscope"
+        raise RunDamaged(f"{file}: cannot be read: {reason}")
     return {name: value for name, value in found.items() if name != "schema"}
 
 
@@ -99,8 +101,8 @@ def check_value(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T
     """Validate plain data from a file against a type; texts have at most `longest` characters (0: any length).
 
     Raises:
-        RunDamaged: it has another shape; the message names the file, the field and the reason.
-        ConfigError: a setting in it is none that can be; a `ConfigError` names it already.
+        RunDamaged: the data have another type; the message names the file, the field and the reason.
+        ConfigError: a setting in the data has an impossible value.
     """
     try:
         refuse_unsafe(value, longest)
@@ -113,7 +115,7 @@ def parse_json(content: bytes | str) -> Any:
     """Parse JSON to plain data; a ValueError says where and why a text is no valid JSON."""
     try:
         found = msgspec.json.decode(content)
-    except msgspec.ValidationError:  # without a type it can be but one: a number out of range
+    except msgspec.ValidationError:  # without a type the only cause is a number out of range
         found = json.loads(content, parse_int=_parse_integer)
         refuse_unsafe(found)
     except msgspec.DecodeError as error:
@@ -127,7 +129,7 @@ def convert(value: Any, kind: type[T]) -> T:
     """Convert plain data to a dataclass, struct or typed dictionary; fields unknown to the type are left out.
 
     Raises:
-        Flaw: names the field as a person would, and says what was expected there.
+        Flaw: with the name of the field and what was expected there.
     """
     try:
         return msgspec.convert(value, kind)
@@ -139,8 +141,8 @@ def extract_unknown(given: Any, known: Any) -> dict[str, Any]:
     """Return the fields of plain data that a type does not know, such as those of another version.
 
     Args:
-        given: What was read.
-        known: The same as the type understood it, as plain data.
+        given: The data as read.
+        known: The same data after conversion to the type, as plain data.
     """
     found = {}
     for name, value in given.items():
@@ -167,21 +169,18 @@ def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten nested dictionaries to one dictionary with dotted keys."""
     found: dict[str, Any] = {}
     for key, value in tree.items():
-        found |= (
-            flatten_tree(value, f"{prefix}{key}.")
-            if isinstance(value, Mapping) and value
-            else {f"{prefix}{key}": value}
-        )
+        nested = isinstance(value, Mapping) and value
+        found |= flatten_tree(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}
     return found
 
 
 def refuse_unsafe(found: Any, longest: int = 0) -> None:
     """Refuse plain data with numbers beyond 64 bits, lone surrogates, or too deep nesting.
 
-    With `longest` also texts and names of fields that have more characters.
+    With `longest`, also refuse texts and field names that have more characters.
 
     Raises:
-        Flaw: names the place.
+        Flaw: with the place in the data.
     """
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), found)]
     while waiting:
@@ -195,20 +194,11 @@ def refuse_unsafe(found: Any, longest: int = 0) -> None:
                 raise Flaw(_join_steps(place), value, f"names of at most {count(longest)} characters")
         elif (isinstance(value, int) and abs(value) >= _WHOLE) or (isinstance(value, float) and math.isinf(value)):
             raise Flaw(_join_steps(place), value, "a number that 64 bits hold")
-        elif isinstance(value, str) and not value.isascii() and _has_lone_surrogate(value):
+        elif isinstance(value, str) and not value.isascii() and _LONE_SURROGATE.search(value):
             raise Flaw(_join_steps(place), value, "a text of whole characters")
         elif longest and isinstance(value, str) and len(value) > longest:
             long = f"a text of at most {count(longest)} characters, this has {count(len(value))}"
             raise Flaw(_join_steps(place), value, long)
-
-
-def _has_lone_surrogate(text: str) -> bool:
-    """Return whether a text holds half a character (a lone surrogate), which no file can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _parse_integer(digits: str) -> int:
@@ -234,9 +224,8 @@ def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
     reason, _, place = said.partition(" - at `")
     steps = _name_keys(value, kind, said, _parse_steps(place))
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
-        return Flaw(
-            "", None, f"there is no field {_join_steps((*steps, unknown[1]))}{_suggest_field(unknown[1], kind, steps)}"
-        )
+        hint = _suggest_field(unknown[1], kind, steps)
+        return Flaw("", None, f"there is no field {_join_steps((*steps, unknown[1]))}{hint}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
         return Flaw("", None, f"the field {_join_steps((*steps, missing[1]))} is missing")
     return Flaw(_join_steps(steps), _get_part(value, steps), _describe_reason(reason, kind, steps))
@@ -257,7 +246,7 @@ def _parse_steps(place: str) -> tuple[Step, ...]:
 def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Replace the wildcards in the path of a validation error by the dictionary keys that cause the error.
 
-    Of a group the half that gives the error is looked at again, until one key is left: of a million keys twenty times.
+    A dictionary is halved until one key with the error is left, so a million keys take twenty validations.
     """
     while None in steps:
         before = steps[: steps.index(None)]

@@ -1,6 +1,6 @@
 """Quotas of a server: how much it stores or does at once, each with its environment variable and purpose.
 
-The standard library only, since a waiting process reads these too.
+Imports only the standard library, as waiting processes import this module too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Quota:
     """A limit (a whole number) with a default, which an environment variable can override."""
 
     def __init__(self, variable: str, default: int, what: str) -> None:
-        """Store the environment variable, the default value, and the words that name the limited thing."""
+        """Store the environment variable, the default value, and words for what is limited."""
         self.variable, self.default, self.what = variable, default, what
 
     def __call__(self) -> int:
@@ -27,7 +27,7 @@ class Quota:
         return int(chosen)
 
 
-# A class of thirty with twenty runs each stays below all of them.
+# Thirty students with twenty runs each stay below every limit.
 WAITING = Quota("SENTISCOPE_MOST_WAITING", 600, "training runs that wait in the queue")
 SHORT_WAITING = Quota("SENTISCOPE_MOST_SHORT", 60, "maps and TF-IDF yardsticks that wait")
 SWEEPS = Quota("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that run at once")

@@ -1,7 +1,7 @@
 """All metrics of a classifier in one table: for one label per text, several labels, and tags of words.
 
-An entry here is all that a metric needs to be measured with its interval, stored, shown on Performance and on the
-command line, compared in sweeps and chosen by `training.metric`. Imports nothing heavy.
+One entry makes a metric available everywhere: with its interval on Performance and on the command line, in sweeps and
+for `training.metric`. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]
-"""(`core.evaluation.scores.Scores` of n rows, weights (R, n)) → (R,); NaN where it is not defined."""
+"""(`core.evaluation.scores.Scores` of n rows, weights (R, n)) → (R,); NaN if it is not defined."""
 Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 
@@ -29,29 +29,28 @@ class Metric:
     name: str
     """As in records and on the command line."""
     title: str
-    better: Literal["higher", "lower"]
     measure: Measure
     reads: Reads = "answers"
-    """answers: only predictions change it · agreement: so too, and it needs two different classes among labels and
-    predictions · probabilities: with every probability · ranking: with the order of the rows by each class's
-    probability, so that it needs a row of every class and one against it."""
+    """answers: depends on predictions only · agreement: the same, and it needs two different classes among labels and
+    predictions · probabilities: depends on every probability · ranking: depends on the order of the rows by each
+    class's probability, so it needs positive and negative rows of every class."""
     tasks: tuple[Task, ...] = ("single", "multi")
-    """Where it is defined."""
     nearest: str = "auto"
-    """Of one task only: the metric of the other that comes nearest; auto: what stands there unasked."""
+    """For a metric of one task: the most similar metric of the other task; auto: the default of that task."""
+    better: Literal["higher", "lower"] = "higher"
     ordered: bool = False
-    """Only of classes in an order, three at least: of two it would say what accuracy says."""
+    """Whether it needs three or more classes in an order; for two classes it would equal accuracy."""
     parts: Callable[[Any], np.ndarray] | None = None
-    """Of a sum of absolute gaps: (n, K), what every row adds to n times each gap. No draw of rows can make such a sum
-    smaller than chance made it, so that two models are compared in another way (`core.evaluation.significance`)."""
+    """For a sum of absolute gaps: (n, K), the contribution of each row to n times each gap. Resampling inflates such a
+    sum, so two models are compared in another way (`core.evaluation.significance`)."""
     whole_rows: bool = False
-    """It is the share of rows that are right: its interval is Wilson's, its test of two models McNemar's."""
+    """Whether it is the share of correct rows: its interval is Wilson's, its test of two models McNemar's."""
     range: tuple[float, float] = (0.0, 1.0)
-    """The least and the largest value that it can have; intervals end there."""
+    """Smallest and largest possible value; intervals are clipped to it."""
     across_classes: bool = False
-    """It averages over classes or sets them against one another: rows of one class alone say nothing about it."""
+    """Whether it averages over classes or compares them, so that it is not defined for rows of one class."""
     title_of_several: str = ""
-    """The title where texts have several labels, if that is another."""
+    """The title for several labels per text, if it is a different one."""
 
     def choose_title(self, task: Task) -> str:
         """Return the metric's title for a task with one label per text, or with several."""
@@ -72,13 +71,7 @@ def _make_averages(average: str, **more: Any) -> list[Metric]:
     more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
-        Metric(
-            f"{part}_{average}",
-            f"{title}, {average}",
-            "higher",
-            _make_measure("compute_average", part, average),
-            **more,
-        )
+        Metric(f"{part}_{average}", f"{title}, {average}", _make_measure("compute_average", part, average), **more)
         for part, title in parts.items()
     ]
 
@@ -90,15 +83,7 @@ TOKENS: tuple[Task, ...] = ("tokens",)
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric(
-            "accuracy",
-            "Accuracy",
-            "higher",
-            _make_mean("correct"),
-            tasks=SINGLE,
-            nearest="subset_accuracy",
-            whole_rows=True,
-        ),
+        Metric("accuracy", "Accuracy", _make_mean("correct"), tasks=SINGLE, nearest="subset_accuracy", whole_rows=True),
         *_make_averages("macro"),
         *_make_averages("micro", tasks=MULTI, nearest="accuracy"),
         *_make_averages("weighted"),
@@ -106,57 +91,53 @@ METRICS: dict[str, Metric] = {
         Metric(
             "subset_accuracy",
             "All labels right",
-            "higher",
             _make_mean("correct"),
             tasks=MULTI,
             nearest="accuracy",
             whole_rows=True,
         ),
-        Metric("hamming_loss", "Hamming loss", "lower", _make_mean("missed"), tasks=MULTI, nearest="loss"),
+        Metric("hamming_loss", "Hamming loss", _make_mean("missed"), tasks=MULTI, nearest="loss", better="lower"),
         Metric(
             "roc_auc",
             "ROC-AUC",
-            "higher",
             _make_measure("compute_area", "roc", "weighted"),
             "ranking",
             SINGLE,
             nearest="roc_auc_macro",
         ),
-        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _make_measure("compute_area", "roc", "macro"), "ranking"),
+        Metric("roc_auc_macro", "ROC-AUC, macro", _make_measure("compute_area", "roc", "macro"), "ranking"),
         Metric(
             "average_precision",
             "Average precision",
-            "higher",
             _make_measure("compute_area", "precision", "macro"),
             "ranking",
             title_of_several="AUPR, macro",
         ),
-        Metric("loss", "Loss", "lower", _make_mean("surprise"), "probabilities", range=(0.0, math.inf)),
+        Metric("loss", "Loss", _make_mean("surprise"), "probabilities", better="lower", range=(0.0, math.inf)),
         Metric(
             "ece",
             "Calibration error",
-            "lower",
             _make_measure("compute_ece"),
             "probabilities",
             SINGLE,
             nearest="brier",
+            better="lower",
             parts=lambda scores: scores.overconfidence,
         ),
-        Metric("brier", "Brier score", "lower", _make_mean("distance"), "probabilities"),
+        Metric("brier", "Brier score", _make_mean("distance"), "probabilities", better="lower"),
         Metric(
             "mae",
             "Mean absolute error",
-            "lower",
             _make_mean("steps"),
             tasks=SINGLE,
             nearest="loss",
+            better="lower",
             ordered=True,
             range=(0.0, math.inf),
         ),
         Metric(
             "quadratic_kappa",
             "Quadratic κ",
-            "higher",
             _make_measure("compute_kappa"),
             "agreement",
             SINGLE,
@@ -166,22 +147,22 @@ METRICS: dict[str, Metric] = {
             across_classes=True,
         ),
         *(
-            Metric(f"span_{part}", f"Span {title}", "higher", _make_measure("score_spans", part), tasks=TOKENS)
+            Metric(f"span_{part}", f"Span {title}", _make_measure("score_spans", part), tasks=TOKENS)
             for part, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall"))
         ),
-        Metric("token_accuracy", "Token accuracy", "higher", _make_measure("compute_accuracy"), tasks=TOKENS),
+        Metric("token_accuracy", "Token accuracy", _make_measure("compute_accuracy"), tasks=TOKENS),
     )
 }
-"""Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
-by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: with one label per text over classes
-with a label or a prediction, as scikit-learn does; of several over all. micro: over all decisions at once. samples:
-over texts. loss and brier of several labels are means over rows and labels. mae: steps on the scale between label and
-prediction. quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over spans, right where their type
-and both ends are (Tjong Kim Sang and De Meulder 2003); token_accuracy: over words."""
+"""roc_auc and average_precision: for two classes, of the second class; for more, each class against the rest, weighted
+by support (roc_auc) or unweighted (roc_auc_macro, average_precision). macro: with one label per text, over classes with
+a label or a prediction, as in scikit-learn; else over all. micro: over all decisions together. samples: over texts.
+loss and brier for several labels: means over rows and labels. mae: steps on the scale between label and prediction.
+quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over spans; a span is correct if its type and
+both ends are (Tjong Kim Sang and De Meulder 2003). token_accuracy: over words."""
 
 
 INTERVAL_VERSION = 2
-"""Of the methods in `core.evaluation.intervals`, as a run records it; no version: a bootstrap for every metric."""
+"""Version of the methods in `core.evaluation.intervals`, as runs record it; none: a bootstrap for every metric."""
 
 
 def select_metrics(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
@@ -195,14 +176,13 @@ def select_thresholded() -> dict[str, Metric]:
 
 
 TUNED = "tuned."
-"""Before the name of a metric: at the thresholds per label that a run chose on its validation split."""
+"""Prefix of a metric's name: computed at the thresholds per label that a run chose on its validation split."""
 USUAL: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
     "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision"),
     "tokens": ("span_f1", "token_accuracy"),
 }
-"""What stands in tables by default: with several labels each model at its own thresholds first, since a model that is
-merely timid at 0.5 is no worse for it."""
+"""Default metrics of tables; with several labels, tuned thresholds come first, as 0.5 may not suit a good model."""
 
 
 def get_metric(name: str) -> Metric:

@@ -1,14 +1,13 @@
 """Checks of all file paths from outside the process: links, form fields, settings, archives.
 
-Only a regular file is opened for its content, and its size is checked first: a device gives endless bytes, a pipe waits
-for ever, and opening either may already have an effect.
+Only regular files are read, after a check of their size: a device can give endless bytes, a pipe can block forever, and
+opening either may already have an effect.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +16,7 @@ from core.exceptions import DataError
 from core.formatting import count
 
 ELSEWHERE = "elsewhere:"
-"""Before the name of a file that a run from another machine was made with: it names no path of this one."""
+"""Prefix of the name of a file that an imported run used on another machine; it is no path here."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,8 @@ class AllowedPaths:
     """The files that a path from the user may open: all files of this machine, or those in some folders."""
 
     anywhere: bool = True
-    """Whether any path of this machine may be named, as by the person who sits at it."""
     roots: tuple[Path, ...] = ()
-    """Elsewhere only what lies in one of these, links followed."""
+    """The allowed folders, after following links, if not `anywhere`."""
 
 
 def _format_megabytes(size: int) -> str:
@@ -43,7 +41,7 @@ class TooLarge(ValueError):
 
 
 HERE = AllowedPaths()
-"""The person at this machine: the command line, and a dashboard that nobody else can reach."""
+"""For the command line, and for a dashboard that only this machine can reach."""
 
 
 def refuse_elsewhere(name: str) -> None:
@@ -59,14 +57,14 @@ def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = Fal
     """Return the path of a file (with `folders`, also of a folder) that the user names, if it may be opened.
 
     Args:
-        name: As typed, uploaded, linked or stored; `~` is the person's own folder.
-        allowed: What may be named.
-        folders: Whether a folder may stand for its files.
-        limit: Most bytes of a file; 0: no limit here.
+        name: As typed, uploaded, linked or stored; `~` is the user's home folder.
+        allowed: The files that may be opened.
+        folders: Whether a folder may be named too.
+        limit: Bytes of a file, at most; 0: no limit.
 
     Raises:
-        DataError: it names nothing that may be opened. What is not allowed and what is not there is refused in the same
-            words, so that nobody learns by trying which files there are.
+        DataError: there is no such file, or it may not be opened. The message is the same for both, so that trying
+            names does not reveal which files exist.
     """
     refuse_elsewhere(name)
     try:
@@ -76,8 +74,8 @@ def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = Fal
             raise FileNotFoundError
         about = found.stat()
     except FileNotFoundError:
-        said = "no such file" if allowed.anywhere else "no file that may be opened from another machine has this name"
-        raise DataError(said, file=name) from None
+        what = "no such file" if allowed.anywhere else "no file that may be opened from another machine has this name"
+        raise DataError(what, file=name) from None
     except (OSError, RuntimeError, ValueError) as error:
         raise DataError(f"cannot be opened: {getattr(error, 'strerror', None) or error}", file=name) from None
     if stat.S_ISDIR(about.st_mode) and folders:
@@ -93,8 +91,8 @@ def read_regular(path: Path, limit: int) -> bytes:
     """Read the content of a regular file (no folder, device or pipe) of at most `limit` bytes.
 
     Raises:
-        OSError: it cannot be opened.
-        TooLarge: it holds more.
+        OSError: the file cannot be opened.
+        TooLarge: it has more bytes.
         ValueError: it is no regular file.
     """
     with open_regular(path, limit) as stream:
@@ -107,7 +105,7 @@ def read_regular(path: Path, limit: int) -> bytes:
 def open_regular(path: Path, limit: int) -> BinaryIO:
     """Open a regular file (no folder, device or pipe) of at most `limit` bytes; errors as in `read_regular`."""
     _check_regular(path.stat(), limit)
-    # What is there may have been exchanged since, and a pipe must not block.
+    # The file may have been replaced since the check, and a pipe must not block.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     stream = open(os.open(path, flags), "rb")
     try:
@@ -139,14 +137,9 @@ def _explain_refusal(about: os.stat_result) -> str:
     if stat.S_ISDIR(about.st_mode):
         return "this is a folder, not a file"
     if not stat.S_ISREG(about.st_mode):
-        kind = next((word for is_one, word in _KINDS if is_one(about.st_mode)), "no plain file")
+        kind = _KINDS.get(stat.S_IFMT(about.st_mode), "no plain file")
         return f"this is {kind}; only plain files are read"
     return ""
 
 
-_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-)
+_KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

@@ -18,22 +18,18 @@ from core.models.presets import PAPERS, PRESETS
 from core.settings import collect_settings
 
 VOCABULARY, CLASSES = 30_000, 2
-"""Default sizes at which parameters are counted: the usual `text.max_vocab`, negative and positive."""
+"""Default sizes for counting parameters: the default of `text.max_vocab`, and two classes."""
 LARGEST_VOCABULARY = 10_000_000
 LARGEST_CLASSES = 10_000
 
 
 def find_paper(name: str) -> str:
     """Return the key of a paper, given its key or short title in any spelling; InputError lists all papers."""
-    sought = _keep_letters(name)
-    for key, title in PAPERS.items():
-        if sought in (_keep_letters(key), _keep_letters(title)):
-            return key
-    near = difflib.get_close_matches(sought, [*map(_keep_letters, PAPERS), *map(_keep_letters, PAPERS.values())], n=1)
-    meant = next(
-        (key for key, title in PAPERS.items() if near and near[0] in (_keep_letters(key), _keep_letters(title))), ""
-    )
-    hint = f" (did you mean '{meant}'?)" if meant else ""
+    sought, keys = _keep_letters(name), {_keep_letters(each): key for key in PAPERS for each in (key, PAPERS[key])}
+    if sought in keys:
+        return keys[sought]
+    near = difflib.get_close_matches(sought, keys, n=1)
+    hint = f" (did you mean '{keys[near[0]]}'?)" if near else ""
     known = ", ".join(f"{key} ({title})" for key, title in PAPERS.items())
     raise InputError(f"no paper is called '{name}'{hint}; there are {known}")
 
@@ -110,7 +106,7 @@ def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = C
 def list_deviations(name: str) -> list[dict[str, str]]:
     """List where a preset deviates from its paper, and what it chose where the paper leaves something open.
 
-    Each with `what`, `paper`, `here`, `why`, and `instead`: the setting that follows the paper, where one does.
+    Each has `what`, `paper`, `here`, `why`, and `instead`: a setting that follows the paper, or an empty text.
     """
     found = []
     for each in PRESETS[name].departures:
@@ -125,14 +121,14 @@ def list_deviations(name: str) -> list[dict[str, str]]:
 def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
     """Suggest experiments with a model preset: each has a question, and the settings to try as one text `name=value …`.
 
-    What else they need, a lexicon say, is among the settings.
+    The settings include all inputs that the experiment needs, such as a lexicon.
     """
     found = []
     for setting in SETTINGS.values():
         if setting.trial is None:
             continue
         tried = {**dict(setting.trial.also), setting.name: setting.trial.value}
-        with contextlib.suppress(ConfigError):  # it has nothing to do in this model
+        with contextlib.suppress(ConfigError):  # the setting has no effect in this model
             tried |= find_missing_inputs(name, tried)
             compose(name, tried)
             pairs = " ".join(f"{key}={value}" for key, value in tried.items())
@@ -142,9 +138,8 @@ def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
 
 def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
     """Return every setting in which two model presets differ; InputError: no such preset."""
-    return list_differences(
-        *(list_preset_settings().get(name) or flatten_config(compose(name)) for name in (first, second))
-    )
+    known = list_preset_settings()
+    return list_differences(*(known.get(name) or flatten_config(compose(name)) for name in (first, second)))
 
 
 @functools.cache
@@ -163,8 +158,8 @@ def _check_sizes(vocabulary: int, classes: int) -> None:
 class SettingDifference(NamedTuple):
     """A setting in which two models differ, with both values."""
 
-    setting: str  # Dotted, as in `--set`
-    words: str  # What it is
+    setting: str  # dotted, as in `--set`
+    words: str
     first: str
     second: str
 
@@ -173,12 +168,8 @@ def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tup
     """Return the settings in which two runs differ, those of the model first, then in order of declaration."""
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
-    return tuple(
-        SettingDifference(
-            name, describe_setting(name), format_value(name, first[name]), format_value(name, second[name])
-        )
-        for name in names
-    )
+    values = ((name, format_value(name, first[name]), format_value(name, second[name])) for name in names)
+    return tuple(SettingDifference(name, describe_setting(name), one, other) for name, one, other in values)
 
 
 def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:

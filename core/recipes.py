@@ -6,13 +6,13 @@ model does not support are left out and reported.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.config import compose
 from core.exceptions import ConfigError
+from core.formatting import suggest_name
 from core.models.finetuning_recipes import FINE_TUNINGS, PRESET, FineTuning
 from core.models.presets import PAPERS, PRESETS
 
@@ -24,16 +24,15 @@ class Recipe:
     """A recipe: a set of settings, with its purpose and the preset that it is for."""
 
     line: str
-    """What it is for, in a sentence."""
     settings: Mapping[str, Any]
-    """Dotted; what needs another one stands behind it."""
+    """Dotted name → value; a setting that needs another one comes after it."""
     preset: str = ""
-    """The only preset that it is for; empty: it is for all."""
+    """The only preset that it is for; empty: all presets."""
 
 
 def _make_fine_tuning(each: FineTuning) -> Recipe:
     """Return the recipe that fine-tunes a pretrained encoder as a paper does."""
-    settings = {BACKBONE: each.backbone, **{name: told.value for name, told in each.settings.items()}}
+    settings = {BACKBONE: each.backbone, **{name: taken.value for name, taken in each.settings.items()}}
     return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
 
 
@@ -74,18 +73,17 @@ RECIPES: dict[str, Recipe] = {
 }
 FOR_ALL = tuple(name for name, each in RECIPES.items() if not each.preset)
 NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backbones list` names"
-"""Of all recipes, for a person."""
 
 
 class AppliedRecipe(NamedTuple):
     """The user's settings combined with a recipe's, and the recipe's settings that the model does not support."""
 
     name: str
-    """Of the recipe; empty: none."""
+    """Name of the recipe; empty: none."""
     settings: dict[str, Any]
-    """Those of the recipe that the model takes, under those given."""
+    """The recipe's settings that the model supports, overridden by the user's settings."""
     left_out: dict[str, str]
-    """Setting of the recipe → why this model does not take it."""
+    """Setting of the recipe → why this model does not support it."""
 
 
 NO_RECIPE = AppliedRecipe("", {}, {})
@@ -97,10 +95,10 @@ def apply_recipe(
     """Combine the settings of a recipe with the user's settings, which take precedence.
 
     Args:
-        name: of a recipe; empty: none.
-        preset: what they are set on.
-        given: by a person; they stand above the recipe's.
-        suited: to the data set, see `core.config.compose`.
+        name: Name of a recipe; empty: none.
+        preset: The preset that the settings change.
+        given: The user's settings.
+        suited: Settings recommended for the data set; see `core.config.compose`.
 
     Raises:
         ConfigError: an unknown recipe; or preset and given settings do not fit together.
@@ -130,9 +128,7 @@ def get_backbone(name: str, preset: str) -> dict[str, str]:
 
 def _find_recipe(name: str, preset: str) -> Recipe:
     if name not in RECIPES:
-        near = difflib.get_close_matches(name, RECIPES, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
-        raise ConfigError(f"unknown recipe '{name}'{hint}; there is {NAMES}")
+        raise ConfigError(f"unknown recipe '{name}'{suggest_name(name, RECIPES)}; there is {NAMES}")
     found = RECIPES[name]
     if found.preset not in ("", preset) and preset in PRESETS:
         raise ConfigError(f"recipe '{name}' is one of {found.preset}: choose --model {found.preset}")

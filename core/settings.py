@@ -1,7 +1,7 @@
 """Settings, declared once at dataclass fields: label, range, and the conditions under which they have an effect.
 
-Error messages, pages and the command line read these declarations and have no tables of their own. Ranges are checked
-whenever a group of settings is made, parsed or not, so that each rule exists once. Imports nothing heavy.
+Error messages, pages and the command line read these declarations. Ranges are checked whenever a group of settings is
+built, so that each rule exists once. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ T = TypeVar("T")
 Group = Literal[
     "", "Maps and lambda", "Scores", "Gate and window", "Lexicon", "Positions", "Layers", "Pooling and head"
 ]
-"""Where the builder of models offers a setting; empty: it does not."""
+"""The section of the model builder that offers a setting; empty: none."""
 GROUPS: tuple[Group, ...] = tuple(group for group in get_args(Group) if group)
 LARGEST_SEED = 2**63 - 1
-"""Every random generator takes it."""
+"""Every random generator accepts it."""
 
 
 class Range(NamedTuple):
@@ -30,9 +30,9 @@ class Range(NamedTuple):
     low: float
     high: float
     open: Literal["", "low", "high"] = ""
-    """The end that does not belong to it."""
+    """The end that is excluded."""
     what: str = ""
-    """What such a number is, where its setting does not say it."""
+    """Words for such a number, if the setting's name is not enough."""
 
     def __contains__(self, value: object) -> bool:
         """Return whether a number is in the range that a setting may take; NaN is not."""
@@ -54,11 +54,11 @@ class Need:
     """A condition that a setting needs to have an effect; where it is not met, a message explains why."""
 
     met: Callable[[Any], bool]
-    """Asked of the group of settings that it stands in."""
+    """Called with the group of settings that has the setting."""
     unmet: str
-    """What is so otherwise, and what to choose instead; `{0.mixing}` is a setting of that group."""
+    """The reason if it is not met, and what to choose instead; `{0.mixing}` is a setting of that group."""
     refused: bool = True
-    """Where false the setting may rest, such as the range of lambda at the one map that a sweep begins with."""
+    """If false, a setting without effect is accepted, such as the range of lambda in a sweep that starts at one map."""
 
     def explain(self, group: Any) -> str:
         """Explain why a setting has no effect in the given group of settings."""
@@ -69,10 +69,9 @@ class Trial(NamedTuple):
     """A suggested experiment: a value for a setting that no preset changes, and the question that it answers."""
 
     value: str
-    """To try, as typed at `--set`."""
     question: str
     also: tuple[tuple[str, str], ...] = ()
-    """Further settings that it needs, dotted, with their values."""
+    """Dotted names and values of further settings that it needs."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,12 +81,10 @@ class Setting:
     name: str
     """Dotted, as in `--set`."""
     label: str
-    """What it is, in a few words."""
     help: str
-    """What it does; empty where the name says it."""
     group: Group
     choices: tuple[str, ...]
-    """What is allowed, empty where it is a number or a text; a switch has true and false."""
+    """The allowed values, `true` and `false` for a switch; empty for a number or a text."""
     within: Range | None
     needs: tuple[Need, ...]
     trial: Trial | None
@@ -111,13 +108,13 @@ def setting(
     """Define a dataclass field that is a setting, with its label, help, range and conditions.
 
     Args:
-        default: its value where nobody says otherwise.
-        label: what it is, in a few words; empty: its name.
-        group: where the builder offers it.
-        help: what it does.
-        within: the numbers that it may be.
-        needs: what it needs to have an effect; a value other than the default is refused without.
-        trial: what it is there to find out.
+        default: Its default value.
+        label: What it is, in a few words; empty: its name.
+        group: The section of the model builder that offers it.
+        help: What it does; empty if the name is enough.
+        within: Its range.
+        needs: Conditions for it to have an effect; a value other than the default is refused if one is not met.
+        trial: An experiment with it, to suggest.
     """
     span = Range(*within) if within else None
     about = {"label": label, "group": group, "help": help, "within": span, "needs": needs, "trial": trial}
@@ -154,21 +151,19 @@ def _list_choices(hint: object) -> tuple[str, ...]:
     if hint is bool:
         return ("true", "false")
     choices = get_args(hint) if typing.get_origin(hint) is Literal else ()
-    return tuple(str(choice) for choice in choices if choice != "")  # empty is what stands there unasked
+    return tuple(str(choice) for choice in choices if choice != "")  # the empty choice is the default
 
 
 def check_ranges(group: Any, name: str) -> None:
     """Refuse a setting outside its range with a ConfigError; `name` is that of the group of settings."""
-    kind: Any = type(group)
-    for field, within in _collect_rules(kind).within:
-        if (value := getattr(group, field)) not in within:
-            raise ConfigError(f"{name}.{field}={value!s:.40}: {within}")
+    for each in _collect_own(group.__class__):
+        if each.within and (value := getattr(group, each.name)) not in each.within:
+            raise ConfigError(f"{name}.{each.name}={value!s:.40}: {each.within}")
 
 
 def check_needs(group: Any, name: str) -> None:
     """Refuse a changed setting that has no effect; ConfigError names it, says why and what to choose instead."""
-    kind: Any = type(group)
-    for each in _collect_rules(kind).needing:
+    for each in _collect_own(group.__class__):
         value = getattr(group, each.name)
         if value != each.default and (need := each.find_unmet_need(group)) and need.refused:
             raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.explain(group)}")
@@ -179,19 +174,11 @@ def format_setting(name: str, value: Any) -> str:
     return name if isinstance(value, bool) else f"{name}={value!s:.40}"
 
 
-class _Rules(NamedTuple):
-    """The settings of a group that have a range or a condition, without those of nested groups."""
-
-    within: tuple[tuple[str, Range], ...]
-    needing: tuple[Setting, ...]
-
-
 @functools.cache
-def _collect_rules(kind: Any) -> _Rules:
-    own = [each for each in collect_settings(kind) if "." not in each.name]
-    return _Rules(
-        tuple((each.name, each.within) for each in own if each.within), tuple(each for each in own if each.needs)
-    )
+def _collect_own(kind: Any) -> tuple[Setting, ...]:
+    """List the settings of a group that have a range or a condition, without nested groups."""
+    own = (each for each in collect_settings(kind) if "." not in each.name)
+    return tuple(each for each in own if each.within or each.needs)
 
 
 def get_value(group: Any, name: str) -> Any:

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BOM = "\ufeff"
-"""Begins every CSV that is given away: without it Excel takes UTF-8 for the code page of the machine."""
+"""Begins every exported CSV; without it Excel reads UTF-8 as the code page of the machine."""
 _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 
 def escape_formula(cell: T) -> T | str:
     """Put an apostrophe before a table cell that a spreadsheet would compute; return any other cell unchanged.
 
-    Spreadsheets pass over blanks and line breaks before the sign, and some read the wide signs of East Asian text too.
-    A text that has the apostrophe already gets another, so that `strip_apostrophe` gives every text back.
+    Spreadsheets skip blanks and line breaks before the sign, and some compute the wide signs of East Asian text too.
+    A text that already has the apostrophe gets another one, so that `strip_apostrophe` restores every text.
     """
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell.lstrip("'")) else cell
 
@@ -42,13 +42,10 @@ def format_cell(value: float | list[float] | str | None) -> str:
 
 
 def format_csv(frame: pd.DataFrame) -> str:
-    """Format a table as CSV that spreadsheets open directly: UTF-8 with a byte order mark, and no formulas.
-
-    What a spreadsheet would compute gets a leading apostrophe, names of columns too.
-    """
+    """Format a table as CSV that spreadsheets open directly: UTF-8 with a byte order mark, and no formulas."""
     text = frame.select_dtypes(include=["str", "object", "category"]).columns
     guarded = frame.assign(**{name: frame[name].astype(object).map(escape_formula) for name in text})
     named = guarded.set_axis([escape_formula(name) for name in frame.columns], axis=1)
     written = named.to_csv(index=False)
-    # A lone carriage return ends a row for those who read it, and is put in quotes only with everything else.
+    # A lone carriage return would end a row; pandas quotes it only if it quotes every text.
     return BOM + (named.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written)

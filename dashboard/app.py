@@ -13,13 +13,14 @@ from typing import Literal
 
 import streamlit as st
 
-# `streamlit run dashboard/app.py` without an installation knows only this folder.
+# Without an installation, `streamlit run dashboard/app.py` finds only modules in this folder.
 if importlib.util.find_spec("dashboard") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from core.exceptions import SentiscopeError
 from dashboard import state
 from dashboard.data import data, freeze_once, recover_runs_once
+from dashboard.presenter import show_exhibit, show_talk_buttons
 from dashboard.screens import ALIASES, PAGES, Screen, list_entries
 from dashboard.widgets.messages import show_error
 from dashboard.widgets.runs import get_chosen_run, is_refused, pick_run
@@ -46,7 +47,7 @@ def _make_page(name: str, address: str, visibility: Literal["visible", "hidden"]
 
 st.set_page_config(
     "Sentiscope",
-    page_icon="\U0001f50e",  # a character: a material icon would be fetched from an outside host
+    page_icon="\U0001f50e",  # a character, since a Material icon would be loaded from another host
     layout="wide",
     initial_sidebar_state="collapsed" if state.is_projector() else 230,
 )
@@ -59,11 +60,15 @@ try:
     entries = list_entries(tagging=any(each.task == "tokens" for each in records))
     shown = st.navigation(list_pages(entries, home), expanded=True)
     page = ALIASES.get(shown.url_path, shown.url_path) or home
+    if state.is_presenting():
+        follow_theme()
+        show_exhibit(page)
+        st.stop()
     send_menu_style(entries, "" if page == shown.url_path else page)
     with st.sidebar:
         send_history_script()
         pick_run()
-        st.toggle("Present", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
+        show_talk_buttons()
         follow_theme()
     state.set_value(state.HERE, page)
     record = get_chosen_run()

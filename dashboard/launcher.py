@@ -1,6 +1,6 @@
 """Launcher of the dashboard's Streamlit server that imports slow modules while the browser is still connecting.
 
-Streamlit runs the app's code only when it is opened; the visitor would then wait for pandas.
+Streamlit imports the app only when a page is opened, and the visitor would have to wait for pandas.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import uvicorn.config
 from streamlit.web import cli
 
 FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.figures.leaderboard")
-"""Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
+"""Modules that the first page needs, without those with caches, which need a running server."""
 
 
 def _import_modules() -> None:
@@ -21,6 +21,6 @@ def _import_modules() -> None:
 
 
 if __name__ == "__main__":
-    uvicorn.config.LOGGING_CONFIG["loggers"]["uvicorn"]["level"] = "WARNING"  # its start concerns nobody here
+    uvicorn.config.LOGGING_CONFIG["loggers"]["uvicorn"]["level"] = "WARNING"  # hides its start message
     threading.Thread(target=_import_modules, daemon=True).start()
     cli.main()

@@ -15,9 +15,9 @@ from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 FILES = 4
-"""Files of the largest size that one session may keep: pages have one place for data and one for a run."""
+"""Most files of the largest size in one session: pages have an uploader for data and one for a run."""
 OWN = ("127.0.0.1", "localhost", "::1")
-"""Addresses and names that lead to this machine from nowhere else."""
+"""Addresses and names that reach only this machine from itself."""
 METRICS = "/_stcore/metrics"
 _UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+")
 
@@ -28,7 +28,7 @@ class Guard:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.coming: Counter[str] = Counter()
-        """Uploads in progress in each session, none of which is stored yet."""
+        """Number of unfinished uploads in each session."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an HTTP or websocket request to the Streamlit app, or answer it with a refusal."""
@@ -53,7 +53,7 @@ class Guard:
             await self.app(scope, receive, send)
         finally:
             self.coming[session] -= 1
-            self.coming += Counter()  # sessions that send nothing are forgotten
+            self.coming += Counter()  # removes sessions without uploads
 
     def _has_room(self, session: str) -> bool:
         """Return whether a session may upload one more file, which is assumed to have the largest allowed size."""

@@ -1,7 +1,7 @@
 """The selection of sentences that all dashboard pages share, with its current sentence, and functions to set them.
 
-It is in the link, so that it survives a reload and can be shared. It is set in a callback, before the page is drawn, so
-that bar and page show it at once.
+The link contains it, so it survives a reload and can be shared. A callback sets it before the page is drawn, so the bar
+and the page show it at once.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class SelectedTexts:
 
     selection: Selection
     split: str = ""
-    """Whose rows they are; empty where they are of no split that the run was evaluated on."""
+    """Split of the rows; empty if the run was not evaluated on it."""
     table: PredictionTable | None = None
     selected: SelectedRows | None = None
     at: int | None = None
-    """Place of the sentence that is looked at."""
+    """Position of the current sentence in the selection."""
     problem: str = ""
-    """Why nothing is selected; empty otherwise."""
+    """Why nothing is selected; empty if there is a selection."""
 
     def __len__(self) -> int:
         return len(self.places) if self.table is not None else len(self.keys)
@@ -130,10 +130,10 @@ def select_rules(record: RunRecord, selection: Selection, *, key: str = "", by: 
     """Select sentences by filter rules on all pages; only from a widget callback or before a rerun.
 
     Args:
-        record: The run whose rows they are.
-        selection: Without a rule nothing is selected any more.
-        key: Of the sentence that is looked at.
-        by: The key of the figure or table that was clicked; what another one has selected is undone there.
+        record: The run of the rows.
+        selection: The selection; without a rule, nothing is selected.
+        key: Key of the current sentence.
+        by: Key of the clicked figure or table; the marks in others are cleared.
     """
     if (before := state.get_value(state.SELECTOR, "")) not in ("", by):
         state.clear_clicks(before)
@@ -239,7 +239,7 @@ def move_by(record: RunRecord, by: int) -> None:
     """Make the sentence `by` positions further in the selection the current one (widget callback)."""
     if (now := get_selection(record)) is not None:
         look_at(record, 0 if now.at is None else now.at + by)
-        state.clear_clicks(state.EXAMPLES)  # its table marks another row
+        state.clear_clicks(state.EXAMPLES)  # the table has another selected row
 
 
 def clear(record: RunRecord) -> None:
@@ -251,7 +251,7 @@ def clear(record: RunRecord) -> None:
 def take_text(record: RunRecord) -> None:
     """Copy the current (else first) selected sentence to the Sentence page's text field, before opening that page.
 
-    The link of that page cannot have it: this page may draw a field that is bound to it.
+    The link of that page cannot contain it, since this page may have a widget bound to the same parameter.
     """
     now = get_selection(record)
     if now is not None and len(now):

@@ -18,6 +18,7 @@ from streamlit import cli_util
 
 from core.api.dashboard_server import list_links
 from dashboard.request_guard import Guard
+from dashboard.screens import ALIASES, PAGES
 
 
 class OwnFrames:
@@ -39,13 +40,16 @@ class OwnFrames:
 
 
 class OneStepBack:
-    """ASGI middleware that inserts the browser-history script `history.js` before all other scripts of a page."""
+    """ASGI middleware that inserts the browser-history script `history.js` before all other scripts of a page.
 
-    SCRIPT = (
-        f"<script>{(Path(__file__).parent / 'assets' / 'history.js').read_text(encoding='utf-8')}</script>".encode()
-    )
+    The script also says where the server is: else Streamlit asks below the page's own address first, and gets 404.
+    """
+
+    BASE = f"location.origin + location.pathname.replace(/\\/({'|'.join((*PAGES, *ALIASES))})\\/?$/, '/')"
+    HISTORY = (Path(__file__).parent / "assets" / "history.js").read_text(encoding="utf-8")
+    SCRIPT = f"<script>window.__streamlit = {{ BACKEND_BASE_URL: {BASE} }};\n{HISTORY}</script>".encode()
     UNASKED = (b"accept-encoding", b"range", b"if-none-match", b"if-modified-since")
-    """What would make the answer another one than the page as it lies on disk."""
+    """Removed request headers: with them, the response would not be the full, uncompressed file."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -66,7 +70,7 @@ class OneStepBack:
                 if kind.startswith("text/html"):
                     begun.update(message)
                     return
-            if not begun:  # anything else goes out as it comes
+            if not begun:  # all other responses pass unchanged
                 await send(message)
                 return
             body.extend(message.get("body", b""))

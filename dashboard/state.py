@@ -16,9 +16,12 @@ import streamlit as st
 from core.error_analysis.annotator_names import has_name, make_visitor_id
 from core.exceptions import SentiscopeError
 
-# URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
+# URL parameters, with which a link restores a page. Each is the key of a widget with bind="query-params".
 RUN = "run"
-PROJECTOR = "projector"
+PROJECTOR = "projector"  # large text
+PRESENT = "present"
+MORE = "more"  # open sections (`dashboard.widgets.sections`)
+HIDE = "hide"  # keys of widgets and containers that the page leaves out, with commas between; `menu`: the sidebar
 SPLIT = "split"
 TEXT = "text"
 PRESET = "model"
@@ -42,7 +45,7 @@ BESIDE = "beside"
 SWEEP = "sweep"
 CAPABILITY = "capability"
 FAILS = "fails"
-SIDE = "side-"  # before the name of a class: its polarity
+SIDE = "side-"  # prefix of a class name: its polarity
 METRIC = "metric"
 BASELINE = "baseline"
 TEMPLATE = "template"
@@ -50,7 +53,7 @@ INSERT = "insert"
 CURVES = "curves"
 DONOR = "donor"
 
-# URL parameters that no widget is bound to.
+# URL parameters without a widget.
 SUITE = "suite"
 STAGE = "stage"
 PINNED = "pinned"
@@ -58,54 +61,55 @@ PINNED_RUN = "pinned-run"
 PINNED_EDIT = "pinned-edit"
 SELECT = "select"  # the selection of every page (`core.error_analysis.selection`)
 AT = "at"  # the key of the current sentence of the selection
-LAG = 100  # values of `AT` that are remembered
+LAG = 100  # most remembered values of `AT`
 ORDER = "order"
 BACK = "back"  # the page where the selection was made
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
-EDIT = "edit"  # changes inside the model (`core.interpret.model_edits`)
+EDIT = "edit"  # edits of the model (`core.interpret.model_edits`)
 LESSON = "lesson"
 JOIN = "join"  # the code of a class that answers a lesson together (`core.lessons.tally`)
 
-# Session keys of codes.
-AUTHOR = "author"  # the annotator; not in the link, which others open too
-VISITOR = "visitor"  # an annotator without a name
+# Session keys of annotation codes.
+AUTHOR = "author"  # the annotator; not in the link, which may be shared
+VISITOR = "visitor"  # id of an annotator without a name
 SECRET = "visitor-secret"
 """The value of `VISITOR_COOKIE`, kept secret: it identifies the visitor."""
 VISITOR_COOKIE = "sentiscope-visitor"
 SESSION = "reader-session"
-"""The page session that the reader reports to: a new one has no reports of the one before."""
+"""Session that the reader reports to; a new session has no earlier reports."""
 AUTHOR_FIELD = "author-field"
 """A separate field, since the browser may send a known name before the field is drawn."""
-HANDLED = "codes-handled"  # the number of the reader's last report that was stored
-UNDONE = "codes-undone"  # the report that undid the change whose row the reader was moved to last
-AGAIN = "codes-again"  # how often in a row a report could not be stored, so that it comes again
+HANDLED = "codes-handled"  # number of the reader's last stored report
+UNDONE = "codes-undone"  # number of the last undo report that moved the reader
+AGAIN = "codes-again"  # number of failed attempts to store a report
 SAID_OF_CODES = "codes-said"
 NOT_WRITTEN = "codes-problem"
 CODES_REFUSED = "codes-refused"
 REDRAW = "codes-redraw"
-"""Whether a change below the reader changes the page above it too, which `CHANGED` counts."""
+"""Whether a code change also requires a redraw of the page above the reader (counted by `CHANGED`)."""
 CHANGED = "codes-changed"
 
-# Session keys: drafts and things to say once.
+# Session keys: drafts and messages shown once.
 FOLLOWS = "selection-follows"  # whether the bar has a part that shows the current sentence
-CONFIRMED = "confirmed-"  # before the key of a component: the number of its last change that was received
-TURN = "turn-"  # before the key of a component: its last data, and when it got them
+CONFIRMED = "confirmed-"  # prefix of a component key: number of its last received change
+TURN = "turn-"  # prefix of a component key: its last data and their time
 MISSING = "missing-run"
 REQUESTED = "requested-run"
 NAME = "train-name"
-SETTING = "set-"  # before the name of a setting: the key of its field
+SETTING = "set-"  # prefix of a setting: key of its field
 PROBLEM = "train-problem"
-CANCELLING = "train-cancelling"  # the run whose cancelling is requested and not confirmed yet
+CANCELLING = "train-cancelling"  # the run that is being cancelled
 ROWS = "runs-table"
-SAID = "said"  # values that were read once in this run of the page
-TICKED = "ticked-"  # before the name of a data set: its models that are ticked for a comparison
+SAID = "said"  # values cached for this rerun of the page
+UNFOLDED = "runs-unfolded"  # whether all models of the built-in corpus are shown
+TICKED = "ticked-"  # prefix of a data set: its models ticked for a comparison
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
 CELLS = "confusion-table"
 MATRIX = "fig-compare-matrix"
-HERE = "here"  # the page that was drawn last: its file without ending
-SELECTOR = "selected-by"  # the figure or table that made the selection of all pages
-MARKED = "map-marked"  # rows that the map was drawn with as selected
+HERE = "here"  # module of the last drawn page
+SELECTOR = "selected-by"  # the figure or table that set the selection
+MARKED = "map-marked"  # rows that the map was drawn with as marked
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"
 ALONG = "train-along"
@@ -126,7 +130,7 @@ ELSEWHERE = "elsewhere"  # the last evaluation of a run on other data
 TEXTS = "data-texts"
 IDS = "data-ids"
 PRESETS = "presets-table"
-SWEEP_PART = "sweep-form-"  # before the name of a part of a new sweep: the key of its field
+SWEEP_PART = "sweep-form-"  # prefix of a part of a new sweep: key of its field
 SWEEP_PROBLEM = "sweep-problem"
 BEGUN_AT = "steps-begun-at"
 """The stage with which Steps was drawn; its component then changes stages without the server."""
@@ -137,18 +141,18 @@ FLIP = "sentence-flip"
 FLIP_PROBLEM = "flip-problem"
 NOT_BEGUN = "not-begun"
 REPORT_ASKED = "report-asked"
-"""The report that somebody has asked for and that is not made yet."""
+"""The requested report that is not built yet."""
 REPORT = "report-made"
-"""The last report that was put together, with what it is of."""
+"""The last built report, with its contents."""
 ENOUGH = "enough-"
-"""Before the place of methods: what was asked there and stopped."""
+"""Prefix of a place of attribution methods: its stopped request."""
 
 _SECRET = re.compile("[0-9a-f]{32}")
 
 
 def get_author() -> str:
     """Return the annotator whose codes are shown: the typed name, else the visitor's anonymous ID."""
-    name = unicodedata.normalize("NFC", " ".join(str(get_value(AUTHOR, "")).split()))  # as it is written down
+    name = unicodedata.normalize("NFC", " ".join(str(get_value(AUTHOR, "")).split()))  # in the stored form
     return name if has_name(name) else get_visitor()
 
 
@@ -183,8 +187,8 @@ def get_run() -> str:
 def choose_run(name: str) -> None:
     """Choose the run that all pages show; only from a widget callback.
 
-    A request, which `pick_run` grants: what a callback gives the picker itself is lost whenever the clock of a
-    fragment ticks in the same moment, since the browser then sends the picker's old value along.
+    The choice is only requested, and `pick_run` applies it. A value that a callback sets on the widget itself is lost
+    if a fragment reruns at the same time, since the browser then sends the widget's old value.
     """
     st.session_state[REQUESTED] = name
 
@@ -195,8 +199,13 @@ def get_bound(key: str) -> str:
 
 
 def is_projector() -> bool:
-    """Return whether projector mode, with larger text for a talk, is on."""
-    return bool(st.session_state.get(PROJECTOR) or st.query_params.get(PROJECTOR) == "true")
+    """Return whether text and lines are large, for a talk."""
+    return st.query_params.get(PROJECTOR) == "true" or is_presenting()
+
+
+def is_presenting() -> bool:
+    """Return whether the link opens the presenter: one figure on the whole screen."""
+    return st.query_params.get(PRESENT) == "1"
 
 
 def set_initial(key: str, value: Any) -> None:
@@ -204,16 +213,18 @@ def set_initial(key: str, value: Any) -> None:
     if key in st.query_params:
         return
     if key not in st.session_state:
-        st.query_params[key] = st.session_state[key] = value  # the URL alone would be seen one run later
-    elif st.session_state[key] is None:  # as *Back* to a shorter link leaves it; by now its widget writes the URL
+        st.query_params[key] = st.session_state[key] = (
+            value  # a change of the URL alone has an effect only at the next rerun
+        )
+    elif st.session_state[key] is None:  # as after *Back* to a link without it; then its widget writes the URL
         st.session_state[key] = value
 
 
 def set_option(key: str, options: Sequence[str], first: str) -> None:
     """Set a URL-bound widget that several pages share to one of its options, before the widget is drawn.
 
-    Coming from another page, the session still has the value of that page's widget, which this page's does not take
-    and the link has lost: it must be said anew.
+    After a page change, the session has the value of the other page's widget, which this page's widget ignores and the
+    link no longer contains, so it must be set again.
     """
     asked = st.session_state.get(key) or st.query_params.get(key)
     value = str(asked) if asked in options else first
@@ -275,10 +286,29 @@ def get_latest(key: str) -> str:
     return value
 
 
+def follow_link(key: str, *, several: bool = False) -> None:
+    """Keep an unbound widget and the URL equal, the newer wins; call before the widget is drawn.
+
+    The link of a bound widget would have the labels of its options instead of their values. `several`: its value is a
+    list. A widget without a value leaves no parameter.
+    """
+    link: Any = (st.query_params.get_all if several else st.query_params.get)(key) if key in st.query_params else None
+    before = st.session_state.get(f"{key}-latest")
+    held = st.session_state.get(key, before)  # without a key: another page came between
+    value = held if held != before else before if link is None else link
+    if not value and key in st.query_params:
+        del st.query_params[key]
+    elif value and link != value:
+        st.query_params[key] = value
+    st.session_state[f"{key}-latest"] = value
+    if value is not None:
+        st.session_state[key] = value
+
+
 def set_param(key: str, value: str) -> None:
     """Set a URL parameter and its session copy; an empty value removes it from the URL.
 
-    While keys are pressed, a link comes back that lags behind: of the row that is read, what it said before is passed.
+    While keys are pressed, the browser sends outdated links: remembered earlier values of the row are ignored.
     """
     if key == AT:
         before = (*st.session_state.get(f"{key}-behind", ()), st.session_state.get(key, ""))
@@ -382,6 +412,12 @@ def open_page(page: str, **values: str | Sequence[str]) -> None:
     st.switch_page(f"screens/{page}.py", query_params=values)
 
 
+def open_link(page: str, values: Mapping[str, str | Sequence[str]]) -> None:
+    """Open a page as a link with these parameters does, whatever the session remembers of them."""
+    drop_keys(*values)
+    st.switch_page(f"screens/{page}.py", query_params=values)
+
+
 def get_widget_key(key: str) -> str:
     """Return the current widget key of a clickable figure or table; the key changes after each `clear_clicks`."""
     times = st.session_state.get(f"{key}-cleared", 0)
@@ -391,7 +427,7 @@ def get_widget_key(key: str) -> str:
 def clear_clicks(*keys: str) -> None:
     """Clear clicked points or rows of figures and tables by changing their widget keys (in a widget callback).
 
-    Dropping the old key is not enough: the browser still knows the selection and sends it with the next click.
+    Deleting the old key is not enough, since the browser sends its selection with the next click.
     """
     for key in keys:
         st.session_state[f"{key}-cleared"] = st.session_state.get(f"{key}-cleared", 0) + 1
@@ -447,8 +483,8 @@ _PLAIN = re.compile("[A-Za-z0-9-]+")
 def get_figure_key(name: str) -> str:
     """Return the current Streamlit widget key of the figure with this name.
 
-    Streamlit refuses some names as keys of a component, such as any with two underscores: a name that may hold what a
-    person wrote (of a data set, say) is told by its digest.
+    Streamlit refuses some component keys, such as those with two underscores, so a user's name (as of a data set) is
+    replaced by its digest.
     """
     plain = name if _PLAIN.fullmatch(name) else hashlib.sha256(name.encode()).hexdigest()[:16]
     return get_widget_key(f"fig-{plain}")

@@ -22,17 +22,17 @@ FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 So does COLUMNS, which a terminal or a CI sets: how wide a table is printed.
 """
 WORKERS = 4
-"""Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
+"""Each worker imports torch and Streamlit and uses 1 GB: more workers cost more than they save."""
 GARBAGE = 50_000, 20, 100
-"""Objects that are new, and rounds, before Python looks for circles among them: a sixth of the time went there."""
+"""New objects and rounds before Python's garbage collector runs; it took 1/6 of the time."""
 SESSION = pytest.StashKey[Path]()
 EMPTY = pytest.StashKey[list[Path]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The session has a machine too: what it collects imports there, and its fixtures work there."""
+    """Give the session an isolated machine too, for imports during collection and for session fixtures."""
     gc.set_threshold(*GARBAGE)
-    settings.register_profile("ours", deadline=None)  # how long a case takes says how busy the machine is
+    settings.register_profile("ours", deadline=None)  # the time of a case depends on the load of the machine
     settings.load_profile("ours")
     folder = Path(tempfile.mkdtemp(prefix="sentiscope-tests-")).resolve()
     patch = pytest.MonkeyPatch()
@@ -40,15 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
     config.stash[SESSION] = folder
     _move_to(folder / "session", patch)
-    patch.setattr(os, "fsync", lambda handle: None)  # nothing that a test writes need outlive a power cut
-    patch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))  # as `_one_thread`
+    patch.setattr(os, "fsync", lambda handle: None)  # test files need not survive a power failure
+    patch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))  # like `_one_thread`
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end: nobody needs to look through it again."""
+    """Exclude imported and collected objects from garbage collection; they live to the end."""
     gc.collect()
     gc.freeze()
-    _one_thread()  # a fixture of the session works before the first test does
+    _one_thread()  # session fixtures run before the first test
 
 
 @pytest.fixture(scope="session")
@@ -84,18 +84,18 @@ def machine(pytestconfig: pytest.Config) -> Iterator[Path]:
     kept = pytestconfig.stash.setdefault(EMPTY, [])
     home = kept.pop() if kept else Path(tempfile.mkdtemp(dir=pytestconfig.stash[SESSION]))
     _one_thread()
-    with pytest.MonkeyPatch.context() as patch:  # of our own: a test may undo what it patched itself
+    with pytest.MonkeyPatch.context() as patch:  # separate: a test may undo its own patches
         _move_to(home, patch)
         patch.chdir(home)
         yield home
     if home.is_dir() and not any(home.iterdir()):
         kept.append(home)
     else:
-        shutil.rmtree(home, ignore_errors=True)  # a child that a test ended may still be writing
+        shutil.rmtree(home, ignore_errors=True)  # an ended child process may still write
 
 
 def _one_thread() -> None:
-    """A training run of an earlier test has set how many threads torch takes: the tests themselves share the cores."""
+    """Reset the number of torch threads, which a training run of an earlier test may have set."""
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
 
@@ -105,13 +105,13 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(FOREIGN) or name == "COLUMNS"]:
         patch.delenv(name)
     patch.setenv("HOME", str(home))
-    patch.setenv("HF_HUB_OFFLINE", "1")  # a library that would ask the hub for what is not here says so
+    patch.setenv("HF_HUB_OFFLINE", "1")  # a library that needs the hub raises an error
     patch.setenv("SENTISCOPE_RUNS", str(home / "runs"))
-    patch.setenv("SENTISCOPE_STARTERS", str(home / "no-starters"))  # tests of the starter runs ask for them
+    patch.setenv("SENTISCOPE_STARTERS", str(home / "no-starters"))  # tests of the starter runs set it
 
 
 def _everything(config: pytest.Config) -> bool:
-    """Whether nobody asked for a room or a file."""
+    """Whether the call names no room and no file."""
     here = Path(__file__).resolve().parent
     return any(Path(argument).resolve() in (here, here.parent) for argument in config.args)
 

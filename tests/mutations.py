@@ -42,12 +42,12 @@ SHARES = {
     "core/models/attention_kernels.py": 4,
     "dashboard/assets/levers.js": 4,
 }
-"""Mutations drawn from each place."""
+"""Number of mutations per folder."""
 SEED = 24
 BUDGET = 60
-"""CPU seconds after which no further test of a mutation starts: it has survived those that ran."""
+"""CPU seconds after which no further test of a mutation starts: it survived the tests so far."""
 CPU_LIMIT = 240
-"""CPU seconds after which the tests of a mutation are ended: it made one of them run on."""
+"""CPU seconds after which the tests of a mutation are stopped: it made a test run endlessly."""
 COPIED = ("core", "dashboard", "tests", "trained", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml")
 OPERATORS = {
     ast.Lt: ("<", "<=", ">="),
@@ -67,7 +67,7 @@ OPERATORS = {
     ast.And: ("and", "or"),
     ast.Or: ("or", "and"),
 }
-"""The text of an operator and what it may become."""
+"""The text of an operator and its possible replacements."""
 NAMES = {"argmax": "argmin", "max": "min", "maximum": "minimum", "any": "all"}
 NAMES |= {after: before for before, after in NAMES.items()}
 SCRIPT = {
@@ -86,12 +86,12 @@ SCRIPT = {
     r"\bmin(?=\()": "max",
     r"(?<=[(, ])!(?=[\w(])": "",
 }
-"""Operators of a script, which is not parsed, as patterns."""
+"""Operators of a script, which is not parsed, as regular expressions."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of one line, wherever the line is."""
+    """One change of one line, independent of its line number."""
 
     module: str
     function: str
@@ -99,11 +99,11 @@ class Mutation:
     text: str
     """The line without its indentation."""
     column: int
-    """Of the changed part, in `text`."""
+    """Start of the changed part in `text`."""
     before: str
     after: str
     nth: int = 0
-    """Among equal lines of the function."""
+    """Index among equal lines of the function."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class _Visitor(ast.NodeVisitor):
         self.changes += [(".".join(self.names), line, column, before, each) for each in after]
 
     def _add_operator(self, left: ast.expr, right: ast.expr, operator: ast.AST) -> None:
-        """Add changes of an operator, which stands somewhere between its operands and their parentheses."""
+        """Add changes of an operator between its operands and their parentheses."""
         before, *after = OPERATORS[type(operator)]
         for line in range(left.end_lineno, right.lineno + 1):
             start = left.end_col_offset if line == left.end_lineno else 0
@@ -205,7 +205,7 @@ class _Visitor(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        pass  # its columns are wrong before Python 3.12
+        pass  # columns in f-strings are wrong before Python 3.12
 
     def visit_Compare(self, node: ast.Compare) -> None:
         for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
@@ -304,7 +304,7 @@ def _import_pattern(module: str) -> str:
 
 
 def copy_tree(root: Path, target: Path) -> Path:
-    """Copy what tests read."""
+    """Copy the files that tests read."""
     for each in (root / name for name in COPIED):
         if each.is_dir():
             shutil.copytree(each, target / each.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -372,7 +372,7 @@ class Watch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         if sum(os.times()[:4]) > self.budget:
-            return True  # as if it had run
+            return True  # counts as run
         self._write(running=item.nodeid, ran=self.known["ran"] + 1)
         return None
 

@@ -17,19 +17,19 @@ WORDS = ["a", "good", "film", "!"]
 WRONG = [7] * len(WORDS)
 
 
-def test_home_caches_and_runs_lie_in_a_folder_of_the_test(machine):
+def test_home_caches_and_runs_are_in_a_folder_of_the_test(machine):
     assert Path.home() == Path.cwd() == machine
     assert get_cache_folder().is_relative_to(machine) and get_runs_dir().is_relative_to(machine)
 
 
-def test_of_our_variables_only_the_folders_of_runs_are_set_and_no_hub_is_asked(machine):
+def test_only_run_folder_variables_are_set_and_no_hub_is_called(machine):
     ours = {name: value for name, value in os.environ.items() if name.startswith(("SENTISCOPE_", "STREAMLIT_", "HF_"))}
     folders = {"SENTISCOPE_RUNS": f"{machine}/runs", "SENTISCOPE_STARTERS": f"{machine}/no-starters"}
     assert ours == folders | {"HF_HUB_OFFLINE": "1"}
 
 
 @pytest.mark.parametrize("turn", ["one", "another"])
-def test_no_test_finds_what_another_left(machine, turn):
+def test_tests_find_no_data_of_other_tests(machine, turn):
     assert list(machine.iterdir()) == []
     get_cache_folder().mkdir(parents=True)
     RunStore().create(compose("vanilla"), "vanilla", turn)
@@ -41,7 +41,7 @@ def of_the_module() -> tuple[Path, Path]:
     return get_cache_folder(), get_runs_dir()
 
 
-def test_what_a_fixture_keeps_for_several_tests_lies_in_a_folder_of_the_session(machine, of_the_module):
+def test_shared_fixtures_use_a_folder_of_the_session(machine, of_the_module):
     for folder in of_the_module:
         assert folder.is_relative_to(machine.parent) and not folder.is_relative_to(machine)
 
@@ -50,12 +50,12 @@ def test_tags_are_those_of_this_code():
     assert tag_texts(Tagger("en"), [WORDS]) == [bytes(Tagger("en").tag(WORDS))] != [bytes(WRONG)]
 
 
-def test_streamlit_has_the_settings_of_the_project_only():
+def test_streamlit_has_only_the_project_settings():
     assert st.get_option("server.port") == 8501
 
 
 @pytest.mark.slow
-def test_a_process_that_a_test_starts_is_on_the_machine_of_the_test(machine):
+def test_subprocess_of_a_test_uses_the_test_folders(machine):
     code = "import core.cache, core.runs.store; print(core.cache.get_cache_folder(), core.runs.store.get_runs_dir())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert all(Path(folder).is_relative_to(machine) for folder in done.stdout.split())
@@ -63,7 +63,7 @@ def test_a_process_that_a_test_starts_is_on_the_machine_of_the_test(machine):
 
 @pytest.fixture
 def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
-    """The variables of a machine on which every folder that could be looked into holds something wrong."""
+    """Environment variables of a machine with wrong content in every searched folder."""
     home = tmp_path / "home"
     for cache in (home / ".cache" / "sentiscope", tmp_path / "cache"):
         with monkeypatch.context() as patch:
@@ -78,9 +78,9 @@ def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_machine_on_which_everything_is_wrong_changes_nothing(poisoned):
-    """All tests above, in a session of pytest that is started there."""
-    options = ["-q", "-m", "", "-p", "no:cacheprovider", "-k", "not everything_is_wrong"]
+def test_polluted_environment_changes_nothing(poisoned):
+    """Run all tests above in a new pytest session on that machine."""
+    options = ["-q", "-m", "", "-p", "no:cacheprovider", "-k", "not polluted_environment"]
     command = [sys.executable, "-m", "pytest", *options, __file__]
     done = subprocess.run(command, env=poisoned, cwd=poisoned["HOME"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "8 passed, 1 deselected" in done.stdout, done.stdout + done.stderr

@@ -15,7 +15,7 @@ QUICK = USUAL[USUAL.index("-m") + 1]
 
 @pytest.fixture
 def workers(pytestconfig, monkeypatch):
-    """workers(places, marks) → the processes that `pytest PLACES -m MARKS` has on a machine of two cores."""
+    """workers(places, marks) → the number of processes of `pytest PLACES -m MARKS` on a machine with two cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
 
     def count(places: list[Path], marks: str) -> int:
@@ -26,9 +26,9 @@ def workers(pytestconfig, monkeypatch):
 
 
 @pytest.mark.parametrize("marks", [QUICK, "not browser and not fuzz and not full", "slow and browser", "study"])
-def test_a_run_of_everything_has_a_process_per_core(workers, marks):
+def test_full_test_run_has_a_process_per_core(workers, marks):
     assert workers([ROOT], marks) == workers([ROOT / "tests"], marks) == 2
 
 
-def test_a_room_and_a_file_have_none_of_their_own(workers):
+def test_room_or_file_runs_in_one_process(workers):
     assert workers([ROOT / "tests" / "core"], QUICK) == workers([Path(__file__)], QUICK) == 0

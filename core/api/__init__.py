@@ -1,7 +1,8 @@
 """The commands of Sentiscope as Python functions ("verbs"), which return plain data.
 
-Each is one function with one docstring. The command line is generated from it (`core.cli`); where its first argument is
-a run, it is a method of `Run` (`core.api.public_classes`). `print_VERB` next to it prints its result for a terminal.
+Each verb is one function with one docstring, from which the command line is generated (`core.cli`). If its first
+argument is a run, it is also a method of `Run` (`core.api.public_classes`). `print_VERB` prints its result on a
+terminal.
 
 Wrong input raises InputError with a sentence that lists the valid choices; exit code 2. A damaged file raises
 RunDamaged, a missing part of a run or machine NotAvailable; exit code 1. Heavy imports are inside each verb.
@@ -74,12 +75,16 @@ VERBS: dict[str, str] = {
     "runs export": "runs:runs_export",
     "runs import": "runs:runs_import",
     "runs rm": "runs:runs_remove",
+    "talks list": "talks:talks_list",
+    "talks show": "talks:talks_show",
+    "talks add": "talks:talks_add",
+    "talks rm": "talks:talks_remove",
     "sweeps list": "sweeps:sweeps_list",
     "sweeps show": "sweeps:sweeps_show",
     "sweeps cancel": "sweeps:sweeps_cancel",
     "sweeps rm": "sweeps:sweeps_remove",
 }
-"""Command → module of this room and function."""
+"""Command → module of `core.api` and function."""
 PYTHON = {
     "ablation": ("lambdas", "parts"),
     "attribution": ("methods",),
@@ -89,7 +94,7 @@ PYTHON = {
     "runs": ("runs_history", "runs_predictions", "runs_table"),
     "training": ("resume", "tabulate_scores", "describe_start", "summarize_run"),
 }
-"""Module → what is for Python alone: arrays, frames, figures, and parts of other verbs."""
+"""Module → functions for Python only: arrays, frames, figures, and parts of other verbs."""
 
 
 def load_verb(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:

@@ -12,8 +12,7 @@ from core.formatting import signed
 from core.runs.text_predictions import build_answer, format_answer
 from core.table_format import format_decimals
 
-BAR = 24
-"""Signs of the largest push."""
+BAR = 24  # length of the longest bar
 
 
 def parts(
@@ -24,8 +23,8 @@ def parts(
     Returns:
         `run`, `text`, `edit`, `target`, `prediction`, `log_odds`, `tokens`; `parts`: `kind` (`layer`: all its heads,
         `head`, `component` of all heads, `map`: one component of one head, `gate` of a token, `lexical`), `layer`, and
-        `head`, `component`, `token` where it has them, counted from 0; `zero` and `mean`: log-odds with the part minus
-        log-odds where it is 0, or at every token its mean over the tokens; `note`.
+        `head`, `component`, `token` if the part has them, counted from 0; `zero` and `mean`: log-odds with the part
+        minus log-odds with its output set to 0, or at every token to its mean over the tokens; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.measure_parts(text, target, change, unmixed=edits.unmixed)
@@ -44,10 +43,10 @@ def lambdas(
     """Compute how the log-odds of a class for a text change as each λ (weight of an attention map) goes over its range.
 
     Returns:
-        `run`, `text`, `edit`, `target`; `prediction` and `log_odds` as trained; `curves`: of each λ `layer` from 0,
-        `component` from 1, `learned`, `start` (before training; left out where the run does not know it), and along
-        `values`, which hold these and 0, `log_odds` and `probabilities` of the target when all heads and tokens have
-        that λ and all else is as trained or as edited; last, without a place, a factor on every λ from 0 to 2; `note`.
+        `run`, `text`, `edit`, `target`; `prediction` and `log_odds` of the trained model; `curves`, for each λ: `layer`
+        from 0, `component` from 1, `learned`, `start` (before training; absent if unknown), `values` (which include
+        these and 0), and `log_odds` and `probabilities` of the target if all heads and tokens have that λ and the rest
+        is as trained or edited; the last curve, without layer, is a factor on every λ from 0 to 2; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.measure_lambdas(text, target, change, unmixed=edits.unmixed)
@@ -77,9 +76,9 @@ def patch(
 
     Returns:
         `run`, `text`, `edit`, `donor`, `target`, `prediction`, `donor_prediction`, `log_odds`, `donor_log_odds`,
-        `tokens`, `donor_tokens`; `patches`: `kind` (`layer`: its output at every token, `token`: at one, `head`: the
-        head's output at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the values of the
-        donor there, and `moved`, less those of the text by itself; `note`.
+        `tokens`, `donor_tokens`; `patches`: `kind` (`layer`: its output at every token, `token`: at one token, `head`:
+        the head's output at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the donor's
+        values there, and `moved`, the difference from the text without patching; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.patch(text, donor, target, change, unmixed=edits.unmixed)
@@ -150,9 +149,8 @@ def print_lambdas(result: dict[str, Any]) -> None:
         chances, row = curve["probabilities"], {"zero": curve["probabilities"][curve["values"].index(0.0)]}
         for name in ("start", "learned"):
             value = curve.get(name)
-            row[name] = (
-                None if value is None else f"{value:.3f}: {format_decimals(chances[curve['values'].index(value)])}"
-            )
+            chance = "" if value is None else format_decimals(chances[curve["values"].index(value)])
+            row[name] = None if value is None else f"{value:.3f}: {chance}"
         row["λ"] = f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"
         rows.append(row | {"all along": [min(chances), max(chances)]})
     say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")

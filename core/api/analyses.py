@@ -12,7 +12,7 @@ from core.api.printing import say, tabulate, write_ends, write_p
 from core.formatting import count, signed
 from core.runs.store import RunStore
 
-SHIFTED = 15  # words of either side of a shift
+SHIFTED = 15  # words listed for each side of a shift
 
 
 @functools.cache

@@ -42,12 +42,12 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
 
     Returns:
         `run`, `text`, `edit`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the
-        text as typed), `push`, by `shapley` also its standard `error`; `completeness` (None but for `integrated` and
-        `shapley`): `reference`, `at_reference`, `error`, `steps`; `agreement`: Spearman's rho with `deletion` and
-        `attention`, None where there is none; `verdicts`: by the same names what a permutation test finds (`p`,
-        two-sided; `verdict`: agree, disagree or inconclusive; both None below eight words; `sentence`); `note`. Or what
-        `parts`, `lambdas` or `methods` return. Log-odds are log p - log of the sum of the others, of several labels
-        log p - log(1 - p).
+        typed text), `push`, for `shapley` also its standard `error`; `completeness` (only for `integrated` and
+        `shapley`, else None): `reference`, `at_reference`, `error`, `steps`; `agreement`: Spearman's rho with
+        `deletion` and `attention`, or None; `verdicts`, by the same names: the result of a permutation test (`p`,
+        two-sided; `verdict`: agree, disagree or inconclusive; both None below eight words; `sentence`); `note`. With
+        `parts`, `lambdas` or `side_by_side`, the result of `parts`, `lambdas` or `methods`. Log-odds are log p - log of
+        the sum of the other probabilities; with several labels per text log p - log(1 - p).
     """
     asked = {"parts": parts, "lambdas": lambdas, "methods": side_by_side}
     others = [name for name, given in asked.items() if given]
@@ -88,13 +88,13 @@ def methods(
     """Compute what each word of a text does to the log-odds of a class by every method, and how far methods agree.
 
     Returns:
-        `run`, `text`, `edit`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as
-        typed) and `pushes` by method; `methods`: by name `completeness` as in `explain`, and by `shapley` the standard
-        `errors`; `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's
-        `rho` of each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all
-        alike), with `p`, `verdict` and `sentence` as in `explain`; `most_read` and `most_needed`: the word that
-        receives most attention in the last layer, and the one whose deletion moves the log-odds most, None of fewer
-        than two words or without attention; `note`.
+        `run`, `text`, `edit`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the typed text)
+        and `pushes` by method; `methods`: name → `completeness` as in `explain`, and for `shapley` the standard
+        `errors`; `left_out`: name of a missing method → reason; `agreement`, for each pair: `first`, `second`,
+        Spearman's `rho` (of absolute values if one is `attention` or `collapse`; None: fewer than three words, or equal
+        values), and `p`, `verdict` and `sentence` as in `explain`; `most_read` and `most_needed`: the word with most
+        attention in the last layer, and the word whose deletion changes the log-odds most (None: fewer than two words,
+        or no attention); `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
 
@@ -136,10 +136,8 @@ def _describe_word(word: interpret.attribution.WordAttribution) -> dict[str, Any
 def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]:
     """Return whether a method's word attributions add up to the log-odds, and the attributions' standard errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
-    return {
-        "completeness": None if complete is None else dataclasses.asdict(complete),
-        **({"errors": errors} if errors else {}),
-    }
+    whole = None if complete is None else dataclasses.asdict(complete)
+    return {"completeness": whole, **({"errors": errors} if errors else {})}
 
 
 def print_explain(result: dict[str, Any]) -> None:

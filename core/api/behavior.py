@@ -36,23 +36,22 @@ def behave(
 
     Returns:
         `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
-        `runs`: of each `run`, `polarities` (by class), `agreement` (of failures within a template,
+        `runs`: for each `run`, `polarities` (by class), `agreement` (of failures within a template,
         `core.behavioral_tests.failure_rates`) and its rate over all cases.
-        `capabilities`: `capability`, `must` (what is asked of the answer), `rates` by run, and `tests`: `test`, `kind`,
-        `must`, `about`, `tolerance`, `cases`, `rates` by run, and by run `failing`: the `texts` of a case, what was
-        `expected`, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
-        A rate: `n` cases, of which `failed`; `rate` and its 95 % `interval` (None where nothing was asked); `verdict`
-        (`passes` below 0.3, `fails` above, else `open`, by the whole interval); `not_asked`, cases that need a class
-        which the run has not; `consistency` of contrast sets (`groups`, `right`, `rate`, `interval`) or None.
-        `differences`: of each `capability` and pair of runs, `first`'s failure rate minus `second`'s as `difference`,
-        `p`, `p_holm` (Holm over all of these), `interval` (at the level of its Holm step) and whether they `differ`:
-        `p_holm` is below 0.05, exactly where the interval leaves out 0.
+        `capabilities`: `capability`, `must` (the expectation), `rates` by run, and `tests`: `test`, `kind`, `must`,
+        `about`, `tolerance`, `cases`, `rates` by run, and `failing` by run: the `texts` of a case, the `expected`
+        answers, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
+        A rate: `n` cases, of which `failed`; `rate` and its 95 % `interval` (None without tested cases); `verdict`
+        (`passes` if the whole interval is below 0.3, `fails` if above, else `open`); `not_asked`, the cases that need a
+        class that the run lacks; `consistency` of contrast sets (`groups`, `right`, `rate`, `interval`) or None.
+        `differences`, for each `capability` and pair of runs: `difference` (failure rate of `first` minus `second`),
+        `p`, `p_holm` (Holm over all tests), `interval` (at the level of its Holm step) and `differ`: whether `p_holm`
+        is below 0.05, exactly if the interval excludes 0.
     """
     store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
-    behavioral_tests.polarity.refuse_unknown_class(
-        rename or {}, [name for each in names for name in store.read(each).classes]
-    )
+    classes = [name for each in names for name in store.read(each).classes]
+    behavioral_tests.polarity.refuse_unknown_class(rename or {}, classes)
     asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}

@@ -41,8 +41,7 @@ class CodedRows(NamedTuple):
     table: error_analysis.predictions_table.PredictionTable
     rows: np.ndarray
     said: str
-    by_codes: bool
-    """Whether they were selected by their codes."""
+    by_codes: bool  # whether they were selected by their codes
 
     @property
     def keys(self) -> list[str]:
@@ -68,9 +67,8 @@ def _select_rows(run: str, split: str, where: Clauses, store: RunStore | None, a
     table, codes = error_analysis.predictions_table.read_table(store, run, split), _open_codes(run, store)
     coded = codes.read_annotations(author)
     asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
-    clauses, rows = error_analysis.selection.match_selection(
-        asked, table, error_analysis.tags.TableTags(store, table), store
-    )
+    tagged = error_analysis.tags.TableTags(store, table)
+    clauses, rows = error_analysis.selection.match_selection(asked, table, tagged, store)
     by_codes = any(error_analysis.query.is_private_rule(rule) for rule in asked.rules)
     return CodedRows(codes, coded, table, rows, error_analysis.report.describe_result(table, clauses, rows), by_codes)
 
@@ -106,10 +104,10 @@ def codes_list(
     Codes belong to the sentences of a data set: all runs on them share the codes (`core.error_analysis.codebook`).
 
     Returns:
-        `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
-        `place` (the digit on the page), `definition`, `example` and `n` selected rows that have it; `authors`: each
-        `author`, how many selected rows they have `coded` and how many `notes` they wrote; `draws`: `id`, `n`, `of`,
-        `seed`, `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, the newest first.
+        `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: `code`, `place` (its
+        digit on the page), `definition`, `example` and `n` selected rows with the code; `authors`: `author`, the number
+        of selected rows that they `coded`, and of their `notes`; `draws` (random samples): `id`, `n`, `of`, `seed`,
+        `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, newest first.
     """
     found = _select_rows(run, split, where, store, author)
     keys, everybody = found.keys, found.codes.read_annotations()
@@ -290,14 +288,12 @@ def codes_kappa(
     """Measure how far two authors' codes agree (Cohen's kappa), by default on all rows that both have coded.
 
     Returns:
-        `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the rows that
-        they coded differently (`core.error_analysis.row_annotations.compare_authors`).
+        `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the
+        differently coded rows (`core.error_analysis.row_annotations.compare_authors`).
     """
     found = _select_rows(run, split, where or "all", store)
-    return {
-        **_describe_rows(found),
-        **error_analysis.row_annotations.compare_authors(found.coded, first, second, found.keys),
-    }
+    agreed = error_analysis.row_annotations.compare_authors(found.coded, first, second, found.keys)
+    return {**_describe_rows(found), **agreed}
 
 
 def codes_export(
@@ -341,17 +337,15 @@ def codes_import(
         book: Codes with their definitions, imported first.
 
     Returns:
-        `rows`, codes that were `added`, `codes` that were taken from `book`. Wrong rows are named with file, row and
-        field, and nothing is changed.
+        `rows`, the `added` codes, and the number of `codes` from `book`. InputError names file, row and field of a
+        wrong row; then nothing is changed.
     """
     found = _select_rows(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
     taken = error_analysis.annotations_csv.import_codebook(found.codes, Path(book), author) if book else none
-    rows = (
-        error_analysis.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
-        if file
-        else none
-    )
+    rows = none
+    if file:
+        rows = error_analysis.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
     return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}
 
 

@@ -11,8 +11,6 @@ from core.api.printing import say, tabulate, write_ends, write_p
 from core.exceptions import InputError
 from core.formatting import count, signed
 from core.metrics import format_title
-from core.runs.record import RunRecord
-from core.runs.store import RunStore
 from core.table_format import format_decimals
 
 
@@ -55,17 +53,9 @@ def compare(
     wanted = runs.evaluation_data.DataRequest(data, split, rename or {}, asked=("compare", *names)) if data else None
     sides = runs.comparison_data.read_comparison_data(store, names, split=split, wanted=wanted)
     if runs.comparison_data.SLICE in by and runs.comparison_data.SLICE not in sides.columns:
-        sides = _add_slices(store, store.read(names[0]), sides)
+        kept, read = error_analysis.slices.read_slices(store, store.read(names[0])), error_analysis.predictions_table
+        sides = error_analysis.slices.add_slices(store, sides, kept, lambda of, at: read.read_table(store, of.run, at))
     return runs.comparison.compare_models(sides, metrics=metrics, by=by)
-
-
-def _add_slices(
-    store: RunStore, record: RunRecord, sides: runs.comparison_data.ComparisonData
-) -> runs.comparison_data.ComparisonData:
-    kept = error_analysis.slices.read_slices(store, record)
-    return error_analysis.slices.add_slices(
-        store, sides, kept, lambda of, split: error_analysis.predictions_table.read_table(store, of.run, split)
-    )
 
 
 def print_compare(result: dict[str, Any]) -> None:

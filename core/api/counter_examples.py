@@ -24,10 +24,10 @@ def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Sto
         run: A run whose current predictions are shown for them.
 
     Returns:
-        `counter_examples`: of each `id`, `text`, `label` (the true one: a class, or several labels with a semicolon
-        between, of none nothing), `labels` (the same as a list), `note`, `author`, `link`, `time`; with a run also
-        `predicted`, `p_label`, its probability of the label, of several that of the least sure one, and `breaks`,
-        whether it is wrong; both are None where it has no such class.
+        `counter_examples`: `id`, `text`, `label` (the true class, or several labels separated by semicolons, or empty),
+        `labels` (the same as a list), `note`, `author`, `link`, `time`; with a run also `predicted`, `p_label` (its
+        probability of the label; of several labels the lowest), and `breaks`, whether it is wrong; both are None if the
+        run has no such class.
     """
     store = store or RunStore()
     found = error_analysis.counter_examples.read_examples(store.folder)

@@ -54,17 +54,16 @@ def flip(
         readings: Texts that are read at most; default: 4000.
 
     Returns:
-        `run`, `text`, `edit`, `target`, what `predict` says of the text (`label`, `probabilities` …); `flip`: None, or
-        the changed `text`, what `predict` says of it, and `moves`: `kind` (`delete` or `replace`), `word`, `start`,
-        `end` (in the text as typed), `with` (None: deleted); `also`: up to 4 more of its size, each of other words, as
-        `flip`; `verdict`: `proven` (every smaller set of moves was read, and every one of this size), `smallest found`,
-        `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
+        `run`, `text`, `edit`, `target`, and the fields of `predict` for the text (`label`, `probabilities` …); `flip`:
+        None, or the changed `text`, its fields of `predict`, and `moves`: `kind` (`delete` or `replace`), `word`,
+        `start`, `end` (in the typed text), `with` (None: deleted); `also`: up to 4 further flips of the same size with
+        other words; `verdict`: `proven` (all smaller sets of moves and all of this size were checked), `smallest
+        found`, `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     most = interpret.counterfactual.MOST_READINGS if readings is None else readings
-    for found in loaded.find_counterfactual(
-        text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed
-    ):
+    stop = stopped or (lambda: False)
+    for found in loaded.find_counterfactual(text, target, most, stop, change, unmixed=edits.unmixed):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
     allowed, record = found.allowed, loaded.record
@@ -118,7 +117,7 @@ def distance(
         target: The class whose probability is shown; default: the positive one, else the last.
 
     Returns:
-        `text`, the template; `insert`; `target`; `steps`: `words` between, `text`, `without` the negation (None where
+        `text`, the template; `insert`; `target`; `steps`: `words` inserted, `text`, `without` the negation (None if
         none is marked); `curves`: `run`, `probabilities` of the target at each step, `without` (None, or the same
         without the negation), `note`.
     """

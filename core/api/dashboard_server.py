@@ -19,8 +19,7 @@ from core.api.options import CliArgument
 from core.exceptions import InputError
 
 LOOPBACK = ("localhost", "127.0.0.1")
-EVERYWHERE = ("", "0.0.0.0", "::")
-"""What means every address of this machine."""
+EVERYWHERE = ("", "0.0.0.0", "::")  # addresses that mean all addresses of this machine
 
 
 def dashboard(
@@ -50,9 +49,9 @@ def build_command(script: Path, port: int, address: str, names: Sequence[str], *
         f"--server.port={port}",
         f"--server.address={address}",
         f"--server.headless={str(not browser).lower()}",
-        # Without this a first start waits at the terminal for an e-mail address.
+        # Otherwise the first start waits for an e-mail address on the terminal.
         "--server.showEmailPrompt=false",
-        # dashboard/server.py says where it is.
+        # dashboard/server.py prints the address.
         "--logger.hideWelcomeMessage=true",
     ]
     if names or not _is_loopback(address):

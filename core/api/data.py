@@ -122,7 +122,7 @@ def data_check(
     Returns:
         The fields of `core.data.check.check_dataset`; for usable data also the `differences` of validation and test
         from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
-        left out of every split but train, and `notes` says how many.
+        removed from every split except train; `notes` has their number.
     """
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
@@ -191,5 +191,5 @@ def _print_file(file: Mapping[str, Any], problem: str) -> None:
             say(f"{found['level'].capitalize()}: {found['message']}.")
     elif file.get("sheets"):
         say(f"{file['file']}: '{file['sheet']}' of the tables {', '.join(file['sheets'])}; data.sheet names another.")
-    if file["problem"] and file["problem"] != problem:  # that one follows as the error
+    if file["problem"] and file["problem"] != problem:  # `problem` is printed as the error
         say(f"{file['problem']}.")

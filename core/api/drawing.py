@@ -83,8 +83,8 @@ def figure(
         options: The options of its page, by the name in a link: `{"threshold": 0.7}`, `{"layer": 1}`.
 
     Returns:
-        A chart as a Plotly object; a table (`metrics`, `each-class` …), whose `rows` are a pandas frame; or one of
-        our components (`head-view`, `parts`), whose `data` it draws. A notebook shows each.
+        A Plotly chart; a table (`metrics`, `each-class` …) with `rows` as a pandas frame; or a browser component
+        (`head-view`, `parts`) with its `data`. A notebook can display each.
     """
     given: dict[str, Any] = {"against": get_names(against), "split": split, "text": text, "theme": theme}
     return find_drawing("figure")(run, name, options=options, store=store, **given)
@@ -108,9 +108,9 @@ def report(
         codes: A coding session, as `sentiscope codes list` names it: the id of a sample, an author, or the codebook.
 
     Returns:
-        `file`, its size in `bytes`, `kind` (`run`, `comparison` or `codes`), `runs`, `split`, `n` sentences, whether
-        their `texts` are in it, `command`, which makes it again; `sections`: `name`, `title` and the number `n` of what
-        each holds, in order; `figures`: their names; `left_out`: figure → why there is none.
+        `file`, its size in `bytes`, `kind` (`run`, `comparison` or `codes`), `runs`, `split`, `n` sentences, whether it
+        contains their `texts`, the `command` that builds it again; `sections`, in order: `name`, `title` and the number
+        `n` of items; `figures`: their names; `left_out`: name of a missing figure → reason.
     """
     given: dict[str, Any] = {"codes": codes, "split": split, "store": store, "on_progress": on_progress}
     return find_drawing("report")([run, *get_names(against)], file, **given)

@@ -62,11 +62,11 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
         csv: Also write the rows with their groups to this file.
 
     Returns:
-        `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); how many were
-        `looked_at` (all but of very large splits) and how many a group has at `least`; `groups`, the largest first:
-        `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and `z`
-        (`core.error_analysis.keywords`), the same numbers of its rows, and their `keys`; `none`: the rows without a
-        group; `reason`: why there are no groups, else empty.
+        `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); `looked_at`, the
+        number of clustered rows (all, except in very large splits); `least`, the smallest size of a group; `groups`,
+        largest first: `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and
+        `z` (`core.error_analysis.keywords`), the same numbers for its rows, and their `keys`; `none`: the rows without
+        a group; `reason`: why there are no groups, else empty.
     """
     store = store or RunStore()
     _check_vectors(store, run)
@@ -82,10 +82,10 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
     The vector of a text in a layer is the mean of its token vectors. The result is stored in the cache of the machine.
 
     Returns:
-        `run`, `split`; `n` rows that were read, a stratified sample `of` all; `neighbours`, ten; `stages` from the
-        bottom upwards: `name`, `width`, mean `silhouette` by true class (Euclidean), and `purity`: the mean share of
-        the nearest others with the same true class (of several labels: the same set of them); `chance`: the purity of
-        neighbours drawn at random; `reason`: why there is no silhouette.
+        `run`, `split`; `n` rows, a stratified sample `of` all; `neighbours`, ten; `stages`, the first layer first:
+        `name`, `width`, mean `silhouette` by true class (Euclidean), and `purity`: the mean share of nearest neighbours
+        with the same true class (with several labels per text: the same set of labels); `chance`: the purity of random
+        neighbours; `reason`: why there is no silhouette.
     """
     store = store or RunStore()
     there = runs.predictions.list_evaluated_splits(store.get_path(run))
@@ -125,12 +125,12 @@ def neighbours(
         most: The number of sentences, at most 200.
 
     Returns:
-        `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `true`,
-        `predicted`, `wrong` and the Euclidean `distance`. Of a selection `n`, how many were selected (`looked_at`,
-        2,000 at most), `said` in words; `each`, the nearest that one sentence has, `among` how many of training; of
-        these the share with the true label of their sentence (`true_share`) and with the run's label
-        (`predicted_share`); `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their
-        nearest), their `share`, and `likeness`, the mean cosine to them; those near to most come first.
+        `run`, `split`, `space`, `text`; `neighbours`, nearest first: `key`, `row`, `text`, `true`, `predicted`, `wrong`
+        and the Euclidean `distance`. For a selection: `n` selected sentences, of which `looked_at` (2,000 at most) are
+        compared, `said` in words; `each`, the number of neighbours per sentence, `among` training sentences; the share
+        of neighbours with the sentence's true label (`true_share`) and with its predicted label (`predicted_share`);
+        `neighbours`: `row`, `text`, `label`, `near` (the number of selected sentences that have it among their
+        nearest), their `share`, and `likeness`, the mean cosine to them; sorted by `near`.
     """
     if sum(map(bool, (text.strip(), key, where))) != 1:
         raise InputError("name a text, --key or --where, one of the three")
@@ -142,7 +142,7 @@ def neighbours(
             raise InputError(f"--space {space}: a selection is compared with training only in the space of the head")
         return _find_common(store, table, as_list(where), most, on_progress)
     config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
-    files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses a space that there is not
+    files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses an unknown space
     if config.space:
         runs.layers.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
     there = files.read_space(table.classes)
@@ -165,11 +165,8 @@ def _find_common(
     run, asked = table.record.run, error_analysis.selection.Selection(tuple(where), table.split)
     found = error_analysis.selection.select_rows(asked, table, error_analysis.tags.TableTags(store, table), store)
     config = evaluation.projection.ProjectionConfig("pca")
-    vectors = (
-        runs.projections.MapFiles.from_run(store, run, table.split, config)
-        .read_space(table.classes)
-        .vectors[found.places]
-    )
+    files = runs.projections.MapFiles.from_run(store, run, table.split, config)
+    vectors = files.read_space(table.classes).vectors[found.places]
     training = error_analysis.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
     said = error_analysis.selection.describe_selection(found.clauses, found.group)
     near = error_analysis.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
@@ -236,10 +233,6 @@ def _print_common(result: dict[str, Any]) -> None:
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "predicted_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
-    near: dict[str, Any] = {
-        "near to": lambda each: count(each["near"]),
-        "cosine": "likeness",
-        "label": "label",
-        "text": "text",
-    }
+    near: dict[str, Any] = {"near to": lambda each: count(each["near"]), "cosine": "likeness"}
+    near |= {"label": "label", "text": "text"}
     tabulate(result["neighbours"], near, "text")

@@ -16,8 +16,7 @@ from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 from core.table_format import format_csv, format_decimals
 
-SHOWN, MARKS, WORDS = 20, 8, 15
-"""Rows on a terminal, columns and tags that mark a selection, and words."""
+SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 
 
 def errors(  # noqa: PLR0913 - each is an option that a person types by name
@@ -53,39 +52,37 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     Returns:
         `run`, `data`, `split`, `task`, `classes`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval`
         (Wilson); `where`, `selected` (the same numbers of the selection, and its `share` of all rows) and `said`, the
-        selection as a sentence; `own`, the names of the data's own columns; `rows`: of each selected row `key` (stable
-        over runs and splits), `row`, `text`, `true`, `predicted`, `p_true`, `p_predicted`, `margin`, `wrong`, of
-        several labels `missed` and `invented` (`core.error_analysis.predictions_table` has their meaning), and the own
-        columns.
+        selection as a sentence; `own`, the names of the data's own columns; `rows`, for each selected row: `key`
+        (stable over runs and splits), `row`, `text`, `true`, `predicted`, `p_true`, `p_predicted`, `margin`, `wrong`,
+        with several labels per text `missed` and `invented` (defined in `core.error_analysis.predictions_table`), and
+        the data's own columns.
 
-        With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
-        of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
-        would have at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over tags and values),
-        `ratio_interval` at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1.
-        These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
-        upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
-        selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
+        With `tags`, sorted by excess errors: each `tag` with its description (`about`); `n`, `wrong`, `rate` and
+        `interval`; the `rest` of the rows; the number of `selected` rows with the tag; `excess`, the errors beyond
+        those expected at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over tags and values),
+        `ratio_interval` at the level of its Holm step, and whether it `differs` from 1 (exactly if the interval
+        excludes 1). These are None if fewer than 30 rows have the tag or lack it, and for tags that only errors have;
+        an upper end of None means no bound. `values`: the same for each value of the data's own columns, with the
+        `rule` that selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
         (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
-        each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they distinguish
-        the selection (`core.error_analysis.facets`). `words`: words and phrases that it has more than the rest, by z
-        (`core.error_analysis.keywords`): `words`, how many texts of the selection have them (`selected`, as many as
-        `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
+        each row has its `tags`. `marks`: columns and tags outside the rules, by how much they distinguish the selection
+        (`core.error_analysis.facets`). `words`: words and phrases more frequent than in the rest, by z
+        (`core.error_analysis.keywords`): `words`, the numbers of texts with them in the selection (`selected`, as with
+        `word=WORDS`) and in the `rest`, `log_odds` and `z` (4 or more).
 
-        With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
-        another label is likelier than theirs, by the probability of their label (`p_true`), the least first: `split`,
-        `row`, `key`, `text`, `likely`, `true` and the `likelier` label, `p_true`, `p_likelier`, `margin`;
-        `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
-        why there are none (`core.error_analysis.label_errors`).
+        With `label_errors`, under this name: `n` rows and the number of `likely` wrong ones, by split; `rows`: rows
+        with a likelier other label, sorted by the probability of their label (`p_true`), lowest first: `split`, `row`,
+        `key`, `text`, `likely`, `true` and the `likelier` label, `p_true`, `p_likelier`, `margin`; `conflicts`: each
+        `text` with several `labels` in the data (label → rows), and its `rows`; `left_out`: why there are none
+        (`core.error_analysis.label_errors`).
     """
     error_analysis.selection.check_order(order)
     store, others = store or RunStore(), get_names(against)
     for other in others:
-        store.read(other)  # before anything is done: tags ask them when they are first wanted
-    named = (
-        error_analysis.slices.find_slice(store, store.read(run), slice)
-        if slice
-        else error_analysis.selection.Selection(())
-    )
+        store.read(other)  # a wrong name fails now, not when the tags are computed
+    named = error_analysis.selection.Selection(())
+    if slice:
+        named = error_analysis.slices.find_slice(store, store.read(run), slice)
     table = error_analysis.predictions_table.read_table(store, run, split or named.split)
     if unsure:
         try:
@@ -130,14 +127,13 @@ def slices(
         remove: Delete the slice of this name.
 
     Returns:
-        `run`, `data`, `split`; `slices`, by name: `name`, `select` as a link has it, `where` (its clauses) and `said`
-        in words, `created`; `split`, `n` rows, their `share` of all, how many are `wrong`, `rate` and its 95 %
+        `run`, `data`, `split`; `slices`, by name: `name`, `select` as in links, `where` (its rules) and `said` in
+        words, `created`; `split`, `n` rows, their `share` of all, the number of `wrong` ones, `rate` and its 95 %
         `interval` (Wilson); the rate of the `others`, the `difference` to it and its `difference_interval` (Newcombe
-        1998); `metrics` of these rows under their names everywhere (accuracy and macro F1; of several labels all labels
-        right, macro and micro F1 and the Hamming loss, `tuned.` before them at thresholds of the run's own), with
-        `intervals`; `per_class`: `support`, `precision`, `recall` and `f1` of each class, with `per_class_intervals`.
-        None is what is not defined on these rows, and `lacks` says why. `problem`: why this run has no such rows; all
-        of these numbers are None or empty then.
+        1998); `metrics` of these rows (accuracy and macro F1; with several labels per text all labels right, macro and
+        micro F1 and the Hamming loss, with the prefix `tuned.` at tuned thresholds), with `intervals`; `per_class`:
+        `support`, `precision`, `recall` and `f1` of each class, with `per_class_intervals`. Undefined values are None,
+        with the reason in `lacks`. `problem`: why this run has no such rows; then all these numbers are None or empty.
     """
     store = store or RunStore()
     if where and not save:
@@ -146,7 +142,7 @@ def slices(
     if save:
         asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
         tagged = error_analysis.tags.TableTags(store, table)
-        error_analysis.selection.select_rows(asked, table, tagged, store)  # what cannot be asked is not kept
+        error_analysis.selection.select_rows(asked, table, tagged, store)  # refuses a wrong rule before it is saved
         kept.save_slice(store, table.record, save, asked)
     if any(rename):
         kept.rename_slice(store, table.record, *rename)

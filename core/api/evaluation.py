@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from core import evaluation, runs
 from core.api import options
-from core.api.options import (
-    AnyRun,
-    CliArgument,
-    OnProgress,
-    Passage,
-    RunName,
-    Settings,
-    Store,
-    get_name,
-    make_map_option,
-)
+from core.api.options import AnyRun, CliArgument, OnProgress, Passage, RunName, Settings, Store, make_map_option
 from core.api.printing import say, tabulate, write_p
 from core.cache import get_cache_folder
 from core.data.findings import plural
@@ -106,14 +96,13 @@ class Evaluation(Analysis[dict[str, Any]]):
             refuse_passages(loaded.record)
         given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
         compared: dict[str, Any] = {}
-        if self.against:  # the usual first metric on the same rows: McNemar's exact test for accuracy
+        if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
             sides = runs.comparison_data.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]
             compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
         chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
-        return replace_nonfinite(
-            runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell) | compared
-        )
+        found = runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell)
+        return replace_nonfinite(found | compared)
 
 
 def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
@@ -149,29 +138,31 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
 
     Returns:
         `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which
-        it moves answers (None: no class is preferred), the validation `rows` it was fitted on (None of runs that are
-        older than temperatures), loss, calibration error and Brier score `calibrated` and `as_trained`, and how many
-        answers it has `changed`; `doubt`: of how many `rows` of made-up words without a known one which share is
-        answered `near` the class `prior`, within 0.10, or `left_out`; `mix`: None, or the `weight` of the network
-        beside TF-IDF and the metrics of each alone, `network` and `tfidf`; `left_out` (metrics that these rows do not
-        define, with the reason), `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads
-        exactly as a text it was trained on, or that it, one of its `ancestors` (the runs that it started from or was
-        taught by, and theirs) learned from, letter case and blanks aside; `unknown`: runs of which it is not
-        known what they learned from; `unseen`: the metrics without these; `truncated`: `rows` and `share`
-        that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
-        words unknown or more; `differences` of these rows from training (`core.evaluation.split_differences`);
-        `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
-        with a `verdict` in words; `dropped` and `renamed` labels; `by`; `costs`; `warnings`, a sentence each.
+        it moves probabilities (None: none), the validation `rows` it was fitted on (None for old runs without a
+        temperature), loss, calibration error and Brier score `calibrated` and `as_trained`, and the number of `changed`
+        predictions; `doubt`: the number of `rows` of made-up unknown words, and the share predicted `near` the class
+        `prior` (within 0.10), or `left_out`; `mix`: None, or the `weight` of the network in the mixture with TF-IDF and
+        the metrics of each alone, `network` and `tfidf`; `left_out` (undefined metric → reason), `per_class`,
+        `confusion`; `seen_in_training`: `rows` and `share` that the tokenizer reads exactly like a training text, or
+        that an `ancestor` (a run it started from or was taught by, and so on) learned from, ignoring case and blanks;
+        `unknown`: runs whose training data are unknown; `unseen`: the metrics without these rows; `truncated`: `rows`
+        and `share` longer than the model reads, or with such `passages`; `unknown_words`: `rows` and `share` with at
+        least half of the words unknown; `differences` of these rows from training
+        (`core.evaluation.split_differences`); `yardsticks`: both TF-IDF baselines, fitted on the run's training data;
+        `against`: a pair as in `compare`, with a `verdict` in words; `dropped` and `renamed` labels; `by`; `costs`;
+        `warnings`, a sentence each.
 
-        With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
-        on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.
+        With several labels per text, metrics are at threshold 0.5, `tuned` has the same at the thresholds chosen on
+        validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` use tuned thresholds if there are any.
 
-        Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
-        right, missed, spurious, of another type or border; `words`, and how many were `unread`.
+        For a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: the numbers of
+        spans that are right, missed, spurious, or of a wrong type or border; `words`, and the number of `unread` ones.
     """
     store, words = store or RunStore(), check_passage(passage)
     wanted = runs.evaluation_data.DataRequest(str(data), split, rename or {}, limit_test, settings or {}, words)
-    return Evaluation.from_request(store, run, wanted, by, cost or {}, get_name(against)).compute_anyway(on_progress)
+    return Evaluation.from_request(store, run, wanted, by, cost or {}, options.get_name(against)).compute_anyway(
+        on_progress
+    )
 
 
 def print_evaluate(result: dict[str, Any]) -> None:

@@ -17,8 +17,7 @@ from core.runs import faithfulness_files
 from core.runs.store import RunStore
 
 SEED = 0
-NOT_JUDGED = "not judged"
-"""The outcome of a test that does not count for the verdict of a method."""
+NOT_JUDGED = "not judged"  # outcome of a test that does not count for a method's verdict
 
 
 def agreement(
@@ -41,11 +40,11 @@ def agreement(
         limit: The number of texts, drawn at random with seed 0; 0: all.
 
     Returns:
-        `run`, `split`, `wrong`, `found` (rows that there are), `drawn`, `seed`; `methods`: for `attention`, `collapse`,
-        `gradient` and `integrated`, as far as the model has them, `method`, `texts`, `same` (in how many its largest
-        word is the most needed one; for attention the most read), `chance` (the share of texts in which a random word
-        would be: the mean of 1 / words), `rho` (mean Spearman with deletion, None: none), `ranked` (texts of three
-        words or more, not all alike).
+        `run`, `split`, `wrong`, `found` (number of rows), `drawn`, `seed`; `methods`, for `attention`, `collapse`,
+        `gradient` and `integrated` if the model supports them: `method`, `texts`, `same` (number of texts in which the
+        method's top word is the most needed one), `chance` (the share for a random word: the mean of 1 / words), `rho`
+        (mean Spearman correlation with deletion, or None), `ranked` (texts with at least three words whose values are
+        not all equal).
     """
     import numpy
 
@@ -67,9 +66,8 @@ def agreement(
     if limit and limit < len(found):
         chosen = numpy.sort(numpy.random.default_rng(SEED).choice(len(found), limit, replace=False))
         drawn = [found[place] for place in chosen]
-    told = interpret.batched_attribution.compare_with_deletion(
-        loaded.make_reader(), drawn, on_progress or (lambda what, share: None)
-    )
+    tell = on_progress or (lambda what, share: None)
+    told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
     return {
         "run": run,
         "split": split,
@@ -105,11 +103,11 @@ def believe(
 
     Returns:
         `run`, `split`, `limit`, `seed`, `computed`, `file`, `sentences`, `left_out` (fewer than three words), `cut`
-        (more than sixty, or more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`, `outcome`;
-        `methods`: `method`, `verdict`, `tests` (by name the same five), `areas`, `control`, `curves` (mean probability
-        of the answer at eleven shares of the words), `agreement`; `thresholds`; `meaning` of *evidence*. Of a text:
-        `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`, `completeness` (the error of integrated
-        gradients); `note`.
+        (more than sixty words, or more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`,
+        `outcome`; `methods`: `method`, `verdict`, `tests` (name → the same five fields), `areas`, `control`, `curves`
+        (mean probability of the predicted class at eleven shares of the words), `agreement`; `thresholds`; `meaning` of
+        *evidence*. For one text: `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`,
+        `completeness` (the error of integrated gradients); `note`.
     """
     if target and text is None:
         raise InputError("--target needs a text: give one, or leave --target out")
@@ -126,11 +124,8 @@ def believe(
 def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...], target: str) -> dict[str, Any]:
     from core.text.word_spans import find_word_spans
 
-    most, reader, words = (
-        interpret.faithfulness.MOST,
-        runs.load.load_run(store, run).make_reader(),
-        len(find_word_spans(text)),
-    )
+    most, words = interpret.faithfulness.MOST, len(find_word_spans(text))
+    reader = runs.load.load_run(store, run).make_reader()
     notes = reader.write_notes(text, reader.tokenizer.encode(text))
     if words > most:
         notes.append(f"Tested are the first {most} of {count(words)} words.")
@@ -147,8 +142,7 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
     here, verdict = faithfulness_files.BeliefFiles.from_run(store, run, method, limit), interpret.faithfulness_verdict
     found, there = here.read_or_compute(on_progress)
     said = {
-        each.method: verdict.judge_method(each.method, {**each.tests, "answers": found.answers})
-        for each in found.methods
+        one.method: verdict.judge_method(one.method, {**one.tests, "answers": found.answers}) for one in found.methods
     }
     right = verdict.decide_outcome(verdict.THRESHOLDS["answers"], found.answers)
     return {

@@ -70,10 +70,10 @@ def inspect(
         html: Also write a page with every map.
 
     Returns:
-        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, everything inside the model
+        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, the model's internals
         (`core.interpret.sentence_inspection.to_json_data`), and `mix`: None, or the network's `weight` in the mixture
         with TF-IDF (1 without TF-IDF) and the probabilities of `network`, `tfidf` and their `mixture` before the
-        temperature; `parts` has these in words.
+        temperature; `parts` has the same with names for display.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
@@ -117,10 +117,10 @@ def steps(
         component: The component, counted from 0; default: 0, the base component.
 
     Returns:
-        `run`, `text`, `edit`, `tokens`; the chosen `layer`, `head`, `component`, 0 where a model has none; `layers`,
-        `heads`, `components`: how many there are; `prediction`; `note`; `stages`, from the tokens to the probabilities:
-        `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`, `values`, null
-        where a score is hidden. A stage that the model does not have says so and has no matrix.
+        `run`, `text`, `edit`, `tokens`; the chosen `layer`, `head`, `component` (0 if the model has none); `layers`,
+        `heads`, `components`: their numbers; `prediction`; `note`; `stages`, from the tokens to the probabilities:
+        `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`, `values` (null
+        for a hidden score). A stage that the model lacks has a `reading` that says so, and no matrix.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.trace_steps(text, layer, head, component, change, unmixed=edits.unmixed)

@@ -65,8 +65,8 @@ def list_backbone_recipes() -> list[dict[str, Any]]:
     """List the papers' pretrained encoders with their fine-tuning recipes, and whether the weights are on this machine.
 
     Returns:
-        Of each `recipe`, `paper`, `backbone`, `source`, `settings` (each with `value` and `where`, the section that
-        says so), `note`, `folder` (empty: nowhere), `ok`, `lacks` (a file), and `problem`: that, and how to get it.
+        For each `recipe`: `paper`, `backbone`, `source`, `settings` (each with `value` and `where`, the section of the
+        paper), `note`, `folder` (empty: not found), `ok`, `lacks` (a missing file), and `problem`: how to get it.
     """
     found = []
     for name, each in FINE_TUNINGS.items():
@@ -75,17 +75,10 @@ def list_backbone_recipes() -> list[dict[str, Any]]:
         except ConfigError:
             get = backbones.explain_download(each.backbone)
             here = {"folder": "", "ok": False, "lacks": backbones.CONFIG, "problem": f"not here; {get}"}
-        found.append(
-            {
-                "recipe": name,
-                "paper": PAPERS[each.paper],
-                "backbone": each.backbone,
-                "source": each.source,
-                "settings": {key: told._asdict() for key, told in each.settings.items()},
-                "note": each.note,
-                **{key: here[key] for key in ("folder", "ok", "lacks", "problem")},
-            }
-        )
+        about = {"recipe": name, "paper": PAPERS[each.paper], "backbone": each.backbone, "source": each.source}
+        settings = {key: told._asdict() for key, told in each.settings.items()}
+        state = {key: here[key] for key in ("folder", "ok", "lacks", "problem")}
+        found.append({**about, "settings": settings, "note": each.note, **state})
     return found
 
 

@@ -1,6 +1,6 @@
 """HTML of runs and sentences for notebooks, made from plain data, with every text of the user escaped.
 
-No script and no request, and colours that hold on light and dark pages.
+The HTML needs no scripts or requests, and its colours suit light and dark pages.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from core.table_format import format_cell
 if TYPE_CHECKING:
     import numpy as np
 
-LONGEST_MAP = 40
-"""Tokens of a sentence whose map is drawn: of more its cells could not be told apart."""
+LONGEST_MAP = 40  # most tokens of a drawn map: with more, its cells are too small
 _MAP = """
 .sentiscope-map figure{margin:1em 0}.sentiscope-map table{border-collapse:collapse;margin:.5em 0}
 .sentiscope-map tr,.sentiscope-map tr:hover{background:none!important}
@@ -26,11 +25,11 @@ _MAP = """
 .sentiscope-map thead th{padding:.4em 0!important}
 .sentiscope-map td{width:1.6em;height:1.6em;min-width:1.6em;padding:0!important;border:1px solid #FDFCFA!important}
 """
-"""Above the styles that notebooks have for tables of their own."""
-# Zero is the page, more weight is more ink.
+"""Overrides the table styles of notebooks."""
+# Zero has the background colour; larger weights are darker.
 _PAGE, _INK = (253, 252, 250), (34, 38, 43)
 _STRIPES = "repeating-linear-gradient(135deg,#FDFCFA 0 2px,transparent 2px 5px)"
-"""Over the ink of what is taken away."""
+"""Hatching of negative weights."""
 _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
 
 

@@ -24,23 +24,16 @@ if TYPE_CHECKING:
 class CliArgument:
     """The command-line form of an API function's argument, where it does not follow from the signature."""
 
-    help: str = ""
-    """Where the docstring of the verb does not describe it."""
-    name: str = ""
-    """The name of an option that is not that of the argument, such as `--set`."""
+    help: str = ""  # if the verb's docstring does not describe it
+    name: str = ""  # option name if it differs from the argument's, such as `--set`
     metavar: str = ""
-    kind: Any = None
-    """The type that is read from the command line, before `parse`."""
+    kind: Any = None  # type of the typed value, before `parse`
     parse: Callable[[Any], Any] | None = None
-    place: bool | None = None
-    """True: typed by its place, False: as an option; None: as in Python."""
+    place: bool | None = None  # True: positional, False: an option; None: as in Python
     least: int | None = None
-    pair: bool = False
-    """A text, whose second one a run that reads pairs takes from `--pair`."""
-    alone: bool = False
-    """An option that replaces all others."""
-    listener: str = ""
-    """What the command line itself gives; `python`: nothing, it is for Python alone."""
+    pair: bool = False  # a text; `--pair` gives its second text to runs that read pairs
+    alone: bool = False  # an option that replaces all others
+    listener: str = ""  # callback that the command line passes; `python`: none
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,13 +91,13 @@ def make_map_option(wrong: str, metavar: str = "OLD=NEW") -> CliArgument:
 
 
 OnProgress = Annotated[Callable[[str, float | None], None] | None, CliArgument(listener="progress")]
-"""Told what is done, and which share of it, 0 to 1, where that is known."""
+"""Called with the current step and its progress (0 to 1, or None if unknown)."""
 OnTraining = Annotated[OnEvent | None, CliArgument(listener="training")]
 Store = Annotated[RunStore | None, CliArgument(listener="python")]
 """The folder of runs; None: `SENTISCOPE_RUNS`, or `trained`."""
 Stopped = Annotated[Callable[[], bool] | None, CliArgument(listener="stopped")]
 Change = Annotated["Intervention | None", CliArgument(listener="python")]
-"""What `edit` cannot say: a `core.models.trace.Intervention`; only `mix.0` of `edit` may be given with it."""
+"""A `core.models.trace.Intervention`, for changes beyond `edit`; of `edit`, only `mix.0` may be combined with it."""
 
 RunName = Annotated[str, CliArgument("Name of a run; `sentiscope runs list` shows all.")]
 Runs = Annotated[Sequence[str], CliArgument("Names of runs.", metavar="RUN…")]
@@ -123,8 +116,7 @@ Clauses = Annotated[
 Settings = Annotated[
     Mapping[str, Any] | None, CliArgument("A setting; repeat for more.", "--set", "A.B=C", list[str], parse_settings)
 ]
-File = Annotated[Path | str | None, CliArgument()]
-"""A file to be written; None: none."""
+File = Annotated[Path | str | None, CliArgument()]  # a file to write; None: none
 Passage = Annotated[
     int,
     CliArgument(

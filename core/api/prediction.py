@@ -19,8 +19,7 @@ from core.runs.store import RunStore
 from core.runs.text_predictions import check_pair, format_answer, predict_edited, predict_file, predict_passages
 from core.text.words import check_passage
 
-NAMED = 10
-"""Rows with many unknown words that are named."""
+NAMED = 10  # most row numbers in a note
 
 
 def predict(
@@ -44,16 +43,15 @@ def predict(
         to: Write the file with the predictions joined: .csv, .jsonl or .parquet.
 
     Returns:
-        `run`, `task`, `edit`, of a file also `text` (its column), `notes` (where its encoding was guessed),
-        `differences` (between its texts and predicted labels and those that the run was tested on,
-        `core.evaluation.split_differences`) and `predictions`; with `to`, `rows` and `to` instead of them: memory does
-        not grow with the file. A prediction has `row` (from 0), `text`, `label` (with several labels `labels`, those
-        above 0.5, and `labels_tuned`, those above the thresholds chosen on validation) and `probabilities`; `unknown`,
-        the share of the words that the run does not know (None for byte pairs); `read`, how many tokens are read,
-        and `cut`, how many more it leaves out at the end; with `passage` also `passages`, a prediction each.
-        Of a run that tags words `words`, `tags`, `probabilities` (of each tag, None of a word that was not read) and
-        `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file, and `cut` the number of
-        texts that were cut.
+        `run`, `task`, `edit`, for a file also `text` (its column), `notes` (on a guessed encoding), `differences` (of
+        its texts and predicted labels from those of the run's test data, `core.evaluation.split_differences`) and
+        `predictions`; with `to`, `rows` and `to` instead, so memory does not grow with the file. A prediction has `row`
+        (from 0), `text`, `label` (with several labels per text: `labels` above 0.5, and `labels_tuned` above the
+        thresholds chosen on validation) and `probabilities`; `unknown`, the share of unknown words (None for byte
+        pairs); `read`, the number of tokens that are read, and `cut`, of those left out at the end; with `passage` also
+        `passages`, a prediction each. For a run that tags words: `words`, `tags`, `probabilities` (of each tag; None
+        for an unread word) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file,
+        and `cut` the number of truncated texts.
     """
     store, passage = store or RunStore(), check_passage(passage)
     file, to = (None if each is None else Path(each) for each in (file, to))

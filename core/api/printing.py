@@ -16,14 +16,10 @@ from rich.text import Text
 from core.formatting import NARROW, signed, whole_percent
 from core.table_format import format_decimals
 
-# Printed as it is: a run may be called :x:, and a text may hold [red].
+# Markup is off, since a run may be called :x: and a text may contain [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
-
-
-UNBROKEN = 20
-"""Characters of a cell, such as an interval, that stays on one line where there is room."""
-UNBOUND = 100_000
-"""Columns of a terminal on which everything fits."""
+UNBROKEN = 20  # longest cell, such as an interval, that stays on one line if there is room
+UNBOUND = 100_000  # terminal width at which every table fits
 
 out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
@@ -94,7 +90,6 @@ def tabulate(
     Nothing is truncated and no word is broken: long cells wrap. If the words of a row do not fit next to each other,
     each row is a paragraph that begins with its column `whole`, or with the first.
 
-
     Args:
         rows: The rows to print.
         columns: Keys of the rows; or title → key, or title → a function of a row. Default: the keys of the first row,
@@ -131,9 +126,7 @@ def _build_table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: 
 def _print_paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: int) -> None:
     for row in cells:
         out.print(Text(row[first], "bold"), soft_wrap=True)
-        rest = [
-            f"{escape_controls(columns[place])} {text}" for place, text in enumerate(row) if text and place != first
-        ]
+        rest = [f"{escape_controls(columns[at])} {text}" for at, text in enumerate(row) if text and at != first]
         if rest:
             out.print(Padding(Text(" · ".join(rest), overflow="fold"), (0, 0, 0, 2)))
 

@@ -62,11 +62,9 @@ class TrainingProgress(_Bar):
         elif kind == "queued":
             self.console.print(f"run {event['run']}")
         elif kind == "cost":
-            time = (
-                ""
-                if event["seconds"] is None
-                else f" and {format_time_left(event['seconds'], 0).removesuffix(' left')}"
-            )
+            time = ""
+            if event["seconds"] is not None:
+                time = f" and {format_time_left(event['seconds'], 0).removesuffix(' left')}"
             self.console.print(f"takes about {event['bytes'] / 1e9:.1f} GB of memory{time}", soft_wrap=True)
         elif kind == "recipe":
             for setting, why in event["left_out"].items():
@@ -105,18 +103,12 @@ class SweepProgress(_Bar):
             self.console.file.flush()
             return
         counts = ", ".join(f"{event[state]} {state}" for state in STATES if event[state])
-        line = f"{event['runs']} runs: {counts}"
+        line, left = f"{event['runs']} runs: {counts}", format_time_left(event["seconds_left"], event["unknown"])
         if self.drawn:
             share = sum(event[state] for state in ("done", "failed", "cancelled"))
             share += sum(run["share"] for run in event["training"])
-            self.bar.update(
-                self.task,
-                description=line,
-                completed=share / event["runs"],
-                left=format_time_left(event["seconds_left"], event["unknown"]),
-            )
+            self.bar.update(self.task, description=line, completed=share / event["runs"], left=left)
         elif line != self.last:
-            left = format_time_left(event["seconds_left"], event["unknown"])
             self.console.print(f"{line}; {left}", soft_wrap=True)
         self.last = line
 
@@ -136,7 +128,7 @@ def listen_in_python(on_event: OnEvent | None) -> Iterator[OnEvent]:
     if on_event is not None:
         yield on_event
         return
-    # A bar on a terminal. Elsewhere lines, also in a notebook, which says that it has colours and cannot move a bar.
+    # A bar on a terminal only: notebooks report colour support but cannot redraw a bar, so they get lines.
     here = Console(force_jupyter=False, force_terminal=sys.stdout.isatty(), soft_wrap=True, **PLAIN)
     with TrainingProgress(here) as tell:
         yield tell

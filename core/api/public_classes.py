@@ -1,6 +1,6 @@
 """Runs and sentences as objects for notebooks and scripts, with the commands of Sentiscope as methods.
 
-`import sentiscope` gives these. Imports nothing heavy; nothing is computed here.
+`import sentiscope` exports these. The module computes nothing and imports no heavy library.
 """
 
 from __future__ import annotations
@@ -197,9 +197,8 @@ class Run(NamedRun):
 
     def _repr_html_(self) -> str:
         shown = self._show_always()
-        return notebook.render_run(
-            shown, training.tabulate_scores(training.summarize_run(self.record)) if "results" in shown else []
-        )
+        scores = training.tabulate_scores(training.summarize_run(self.record)) if "results" in shown else []
+        return notebook.render_run(shown, scores)
 
     def _show_always(self) -> dict[str, Any]:
         """Return the known facts about a run, even if it is damaged or deleted."""
@@ -232,10 +231,9 @@ class Sentence:
     """One text as a run's model reads it: L tokens, H heads, N maps per head; float32 arrays with queries in rows."""
 
     run: Run
-    view: SentenceView
-    """All that is inside, also what has no name here: see `core.interpret.sentence_inspection`."""
+    view: SentenceView  # all internals, as in `core.interpret.sentence_inspection`
     prediction: dict[str, Any]
-    """`label` and `probabilities` by class; of several labels `labels` at 0.5 and `labels_tuned`."""
+    """`label` and `probabilities` by class; with several labels per text `labels` at 0.5 and `labels_tuned`."""
 
     @property
     def text(self) -> str:

@@ -64,9 +64,9 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
     """Show the full record of a run; for a damaged run its name and the reason.
 
     Returns:
-        The record; `newer` holds fields that a newer version has written and this one does not know; `efficiency`, the
-        costs of the run on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture;
-        `command` trains it again, with the limits in its `note` (`write_train_command`).
+        The record; `newer`: unknown fields that a newer version has written; `efficiency`: the costs of the run on this
+        machine (`core.runs.efficiency.Efficiency`); `described`: preset and mixture; `command`: trains it again, with
+        the limits in `note` (`write_train_command`).
     """
     store = store or RunStore()
     try:
@@ -91,7 +91,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
     """Read the log of a training run: a row for each step and each epoch (`kind`); empty before training begins.
 
     `loss`, `train_loss`, `lr`, `grad_norm`, `seconds`; a column for each metric on validation (`validation.accuracy`);
-    where the model has λ, `lambda`: a list by layer, by component.
+    for models with λ, `lambda`: a list by layer, by component.
     """
     import pandas as pd
 
@@ -104,7 +104,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
 def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
     """Read a run's predictions on a split as a table: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
 
-    The data's own further columns follow. No model is loaded. `split` empty: test, or the last that was evaluated.
+    The data's own columns follow. No model is loaded. `split` empty: test, or the last evaluated split.
     """
     store = store or RunStore()
     if store.read(run).task == "tokens":
@@ -152,12 +152,12 @@ def print_runs_list(result: dict[str, Any]) -> None:
     """Print a row for each run, with its status and main test scores."""
     rows = runs_table(result)
     for row in rows:
-        row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
+        row["data"] = Path(row["data"]).name  # `runs show` has the full path and reason
         row["reason"] = shorten_text(row["reason"], SHOWN)
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
     spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
     columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)
-    tabulate(rows, columns, whole="run")  # every other command wants the name
+    tabulate(rows, columns, whole="run")  # other commands need the full name
 
 
 def print_runs_measure(result: dict[str, Any]) -> None:

@@ -82,11 +82,11 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         stopped: Called about once a second. If another process drives the sweep, True only stops the watching.
 
     Returns:
-        `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left` and of how many runs it is `unknown`),
-        and the table as `sweeps_show`; of a dry run `members` in its place, and nothing where it is detached.
+        `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left`, and the number of runs for which it is
+        `unknown`), and the table as `sweeps_show`; a dry run has `members` instead, a detached run has neither.
     """
     if at_once is not None:
-        os.environ["SENTISCOPE_JOBS"] = str(at_once)  # of this process and of the runs that it starts
+        os.environ["SENTISCOPE_JOBS"] = str(at_once)  # for this process and the runs that it starts
     store, asked = store or RunStore(), stopped or (lambda: False)
     tell = on_event or (lambda event: None)
     short = {"training.epochs": epochs, "data.limit": limit}
@@ -98,15 +98,12 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         chosen = tuple(models) or default.models, tuple(data) or default.data
         plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds, recipe)
         for each in plan.data:
-            configure(each)  # raises with the nearest name
-        planned.list_members(plan)  # raises where a cell is not valid
+            configure(each)  # raises for an unknown name
+        planned.list_members(plan)  # raises for an invalid cell
     else:
         plan = planned.read(store, name)
-    result = {
-        "sweep": name,
-        "plan": dataclasses.asdict(plan),
-        "cells": [each.label for each in planned.list_cells(plan)],
-    }
+    cells = [each.label for each in planned.list_cells(plan)]
+    result = {"sweep": name, "plan": dataclasses.asdict(plan), "cells": cells}
     if dry_run:
         runs = planned.list_members(plan)
         members = [{"run": each.run, "cell": each.cell.label, "seed": each.seed, "fold": each.fold} for each in runs]

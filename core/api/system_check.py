@@ -22,10 +22,8 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore, get_starters_dir, list_starters
 
 GIGABYTE = 1024**3
-MEMORY = 1.0
-"""Gigabytes: a training run of a preset on the built-in corpus takes about this much."""
-DISK = 1.0
-"""Gigabytes: some twenty runs with their checkpoints."""
+MEMORY = 1.0  # gigabytes that training a preset on the built-in corpus needs, about
+DISK = 1.0  # gigabytes of about twenty runs with checkpoints
 OPTIONAL = re.compile(r"extra\s*==")
 AGAIN = "install Sentiscope again: `pip install -e .`"
 
@@ -34,9 +32,9 @@ def doctor(store: Store = None) -> dict[str, Any]:
     """Check this machine and installation: capacity, damaged or missing parts, and what to do about them.
 
     Returns:
-        `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
-        `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`,
-        `damaged`), `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with what to do.
+        `sentiscope`, `python`, `system`, `versions` by library (null if it is missing), `device`, `cores`, `memory_gb`
+        and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`, `damaged`),
+        `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with advice.
     """
     problems, store = list[str](), store or RunStore()
     versions, records = _read_versions(), store.list()
@@ -51,9 +49,8 @@ def doctor(store: Store = None) -> dict[str, Any]:
     ]
     if memory.available < MEMORY * GIGABYTE:
         free = memory.available / GIGABYTE
-        problems.append(
-            f"{free:.1f} GB of memory are free, a run takes about {MEMORY:.0f} to train: close other programs"
-        )
+        needs = f"a run takes about {MEMORY:.0f} to train: close other programs"
+        problems.append(f"{free:.1f} GB of memory are free, {needs}")
     if disk.free < DISK * GIGABYTE:
         free = disk.free / GIGABYTE
         problems.append(f"{free:.1f} GB are free at {store.folder}: free some, or set SENTISCOPE_RUNS to another disk")

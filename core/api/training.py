@@ -48,7 +48,7 @@ SCORES = {
         "token accuracy": "metrics.*.token_accuracy",
     },
 }
-"""Task → title of a first number → its place in a `summarize_run`; *: the split."""
+"""Task → title of a main score → its path in the result of `summarize_run`; *: the split."""
 
 Start = Annotated[AnyRun, CliArgument(name="--from", metavar="RUN", kind=str)]
 Name = Annotated[str, CliArgument("Name of the run; default: data, model, seed and time.")]
@@ -88,8 +88,8 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         stopped_run: Resume this run, with its own settings.
 
     Returns:
-        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out settings that
-        the model does not support, and `left_out` says why. Data that cannot be used leave no run.
+        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe omits settings that the
+        model does not support, with the reasons in `left_out`. Unusable data leave no run.
     """
     if stopped_run:
         return resume(stopped_run, store=store, on_event=on_event)
@@ -97,9 +97,8 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: begun} if begun else {})
     given |= _resolve_additions(add, store) | ({"data.texts": False} if no_texts else {})
-    config, used = configure_with_recipe(
-        data, model, {**_get_length_settings(length), **(settings or {}), **given}, recipe, store=store
-    )
+    chosen = {**_get_length_settings(length), **(settings or {}), **given}
+    config, used = configure_with_recipe(data, model, chosen, recipe, store=store)
     check_room(store.folder)
     find_teacher(config, store)
     takes = estimate_cost(config, store.list())
@@ -111,7 +110,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     try:
         return resume(record.run, store=store, on_event=on_event)
     except DataError:
-        if not store.read(record.run).data_fingerprint:  # it has never begun: its data cannot be used
+        if not store.read(record.run).data_fingerprint:  # it never started, since its data cannot be used
             store.remove(record.run)
         raise
 
@@ -170,12 +169,14 @@ def _get_length_settings(name: str) -> dict[str, Any]:
 def summarize_run(record: RunRecord) -> dict[str, Any]:
     """Return the summary of a training run: status, metrics, intervals, map weights λ, seconds, TF-IDF baseline.
 
-    `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
-    what an interval is, `shortened` says what a training shorter than the preset's costs, `pairs` whether it reads two
-    texts at once. `reported` is the result of a paper for the same preset and data set, with a note where splits
-    differ; else null.
+    `data_notes`: changes to the data; `data_decisions`: how its file was read; `interval_method`: describes the
+    intervals; `shortened`: effects of a training shorter than the preset's; `pairs`: whether the run reads text pairs;
+    `reported`: a paper's result for the same preset and data set, with a note if splits differ, or null.
     """
-    results, paper = record.results, find_counterpart(record.preset, record.config)
+    results, reported = record.results, None
+    if paper := find_counterpart(record.preset, record.config):
+        layers = [list(layer) for layer in paper.lambdas]
+        reported = {"dataset": paper.dataset, "metrics": paper.metrics, "lambda": layers, "note": paper.note}
     return {
         "run": record.run,
         "status": record.status,
@@ -192,14 +193,7 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
         **{name: results[name] for name in ("tuned", "mix", "temperature", "start", "examples") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
-        "reported": None
-        if paper is None
-        else {
-            "dataset": paper.dataset,
-            "metrics": paper.metrics,
-            "lambda": [list(layer) for layer in paper.lambdas],
-            "note": paper.note,
-        },
+        "reported": reported,
         "data_notes": list(record.data_notes),
         "data_decisions": [dataclasses.asdict(each) for each in record.data_decisions],
         "pairs": record.pairs,
@@ -221,7 +215,7 @@ def describe_start(start: Mapping[str, Any]) -> str:
 def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the main scores of a `summarize_run` as a table, a row for each split; intervals as [low, high].
 
-    With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
+    With several labels per text: macro F1 at the thresholds chosen on validation, and at 0.5.
     """
 
     def find_number(path: str, split: str) -> Any:
@@ -232,9 +226,7 @@ def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         return found
 
     columns = SCORES[result["task"]].items()
-    return [
-        {"split": split} | {title: find_number(path, split) for title, path in columns} for split in result["metrics"]
-    ]
+    return [{"split": split} | {title: find_number(at, split) for title, at in columns} for split in result["metrics"]]
 
 
 def print_train(result: dict[str, Any]) -> None:

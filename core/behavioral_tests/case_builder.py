@@ -15,8 +15,8 @@ from core.json_store import Flaw
 
 _SLOT = re.compile(r"\{(\w+)\}")
 
-Words = Mapping[str, Sequence[str]]  # by slot what may stand in it
-Make = Callable[[Mapping[str, str]], list[SuiteCase]]
+Words = Mapping[str, Sequence[str]]  # slot → the words that can fill it
+Make = Callable[[Mapping[str, str]], list[SuiteCase]]  # slot → chosen word, to cases
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class _Form:
     """A template with slots that makes test cases: a text, a text pair or a contrast set."""
 
     slots: tuple[str, ...]
-    make: Make  # words of the slots → cases
+    make: Make
     words: Words
 
 
-MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; many may come to the same case
+MOST_FILLINGS = 10 * MOST_CASES  # of all templates of a suite, at most; several fillings may give the same case
 
 
 @dataclass
@@ -54,7 +54,7 @@ class SuiteSize:
 def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
     """Build a behavioural test with all its cases; slots of the test override `shared` slots of the same name.
 
-    Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
+    Raises Flaw if a field is missing or belongs to another kind, or if there are no cases or too many.
     """
     _check_fields(written)
     words: Words = {**shared, **written.slots}
@@ -69,7 +69,7 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
             made.count_characters(cases, written.most)
             for case in cases:
                 found.setdefault((*case.texts, case.group), replace(case, template=template))
-        if len(found) > MOST_CASES:  # before all of a monster is made
+        if len(found) > MOST_CASES:  # checked early, before a huge test is complete
             raise Flaw("most", written.most, f"lower it: the test comes to more than {count(MOST_CASES)} cases")
     if not found:
         raise Flaw("edits", list(written.edits), "an edit that changes at least one of the texts")
@@ -94,8 +94,8 @@ def _check_fields(written: WrittenTest) -> None:
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
-        said = " and ".join(given) or "nothing"
-        raise Flaw("", None, f"kind {kind} takes {' or '.join(allowed)}, one of them; given is {said}")
+        found = " and ".join(given) or "nothing"
+        raise Flaw("", None, f"kind {kind} takes {' or '.join(allowed)}, one of them; given is {found}")
     expects = kind == "direction" or (kind == "minimum" and not written.contrast)
     if expects and not written.expected:
         raise Flaw("", None, "the field expected is missing: negative, neutral or positive")
@@ -122,41 +122,32 @@ def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None
     for name in sorted(used):
         if len(set(words[name])) < len(words[name]):
             raise Flaw(f"slots.{name}", list(words[name]), "every word once")
-    if written.vary and (
-        any(written.vary not in find_slots((text,)) for text in written.texts) or len(words[written.vary]) < 2
-    ):
+    vary_everywhere = all(written.vary in find_slots((text,)) for text in written.texts)
+    if written.vary and not (vary_everywhere and len(words[written.vary]) > 1):
         raise Flaw("vary", written.vary, "a slot of every text with two words or more")
 
 
 def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
+    given = written.expected or ()
+    expected = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
     for text in written.texts:
         if written.vary:
             yield _make_variations(text, written.vary, words)
         elif written.kind == "invariance":
             yield _Form(find_slots((text,)), _make_edits(text, written.edits), words)
         else:
-            yield _Form(find_slots((text,)), _make_single(text, _list_expected(written)), words)
-    for before, after in written.pairs:
-        yield _Form(find_slots((before, after)), _make_pair(before, after, _list_expected(written)), words)
+            yield _Form(find_slots((text,)), _make_case((text,), expected), words)
+    for pair in written.pairs:
+        yield _Form(find_slots(pair), _make_case(pair, expected), words)
     for number, contrast in enumerate(written.contrast):
         yield _Form(find_slots(tuple(contrast.values())), _make_contrast(contrast, f"{written.name} {number}"), words)
 
 
-def _list_expected(written: WrittenTest) -> tuple[Polarity, ...]:
-    if written.expected is None:
-        return ()
-    return (written.expected,) if isinstance(written.expected, str) else tuple(dict.fromkeys(written.expected))
-
-
-def _make_single(text: str, expected: tuple[Polarity, ...]) -> Make:
-    return lambda chosen: [SuiteCase((fill_template(text, chosen),), expected)]
-
-
-def _make_pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
+def _make_case(templates: Sequence[str], expected: tuple[Polarity, ...]) -> Make:
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return a pair of filled texts as a test case, if the texts differ."""
-        texts = fill_template(before, chosen), fill_template(after, chosen)
-        return [SuiteCase(texts, expected)] if texts[0] != texts[1] else []
+        """Return the filled texts as a test case, if they all differ."""
+        texts = tuple(fill_template(each, chosen) for each in templates)
+        return [SuiteCase(texts, expected)] if len(set(texts)) == len(texts) else []
 
     return make_cases
 
@@ -186,9 +177,8 @@ def _make_contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
         """Return a test case for each text of a filled contrast set."""
         group = " ".join((name, *chosen.values()))
-        return [
-            SuiteCase((fill_template(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()
-        ]
+        filled = {polarity: fill_template(text, chosen) for polarity, text in contrast.items()}
+        return [SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]
 
     return make_cases
 
@@ -214,7 +204,7 @@ def choose_words(names: Sequence[str], words: Words, number: int) -> dict[str, s
 
 def fill_template(template: str, chosen: Mapping[str, str]) -> str:
     """Fill the slots of a template with words; raises the error Flaw if the sentence would be too long."""
-    parts = _SLOT.split(template)  # a slot's name at every second place
+    parts = _SLOT.split(template)  # every second part is the name of a slot
     parts[1::2] = [chosen[name] for name in parts[1::2]]
     if sum(map(len, parts)) > LONGEST:
         raise Flaw("", None, f"with its slots filled '{template:.40}…' has more than {count(LONGEST)} characters")
@@ -222,13 +212,10 @@ def fill_template(template: str, chosen: Mapping[str, str]) -> str:
 
 
 def draw_numbers(size: int, most: int, seed: str) -> list[int]:
-    """Return the sorted numbers of the slot combinations to use: all if at most `most` exist, else a random sample.
-
-    None of them is made here, so that they may be very many.
-    """
+    """Return the sorted numbers of the slot combinations to use: all if at most `most` exist, else a random sample."""
     if size <= most:
         return list(range(size))
     random_, chosen = random.Random(seed), set[int]()
-    while len(chosen) < most:  # not `sample`, which needs a size that fits the machine's words
+    while len(chosen) < most:  # `sample` would need a size that fits in 64 bits
         chosen.add(random_.randrange(size))
     return sorted(chosen)

@@ -1,11 +1,10 @@
 """Failure rates of behavioural test cases, with their intervals.
 
-Sentences of one template are not independent: a model that fails one of them is likely to fail the others
-too. Their agreement ρ (the intracluster correlation of failures, between templates of the same capability) is
-estimated once for a run over the whole suite, by analysis of variance (Ridout, Demétrio and Firth, Biometrics 1999,
-eq. 2). n sentences then count as many as n / (1 + (m − 1) ρ) independent ones (Kish 1965; m = Σ nₖ² / n, nₖ sentences
-of template k), and the interval is Wilson's for that number. A bootstrap of templates would have no uncertainty where
-all templates pass, and there are too few templates for it elsewhere.
+Sentences of one template are not independent: a model that fails one is likely to fail the others too. Their agreement
+ρ (the intracluster correlation of failures) is estimated once per run over the whole suite, by analysis of variance
+between templates of the same capability (Ridout, Demétrio and Firth, Biometrics 1999, eq. 2). The effective number of
+sentences is n / (1 + (m − 1) ρ) (Kish 1965; m = Σ nₖ² / n, nₖ sentences of template k), and the interval is Wilson's
+for that number. A bootstrap of templates would give no uncertainty if all templates pass, and needs more templates.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from core.evaluation.intervals import LEVEL, compute_wilson
 from core.lazy_imports import scipy
 
 TOLERATED = 0.3
-"""A capability fails where the whole interval of its failure rate lies above, passes where it lies below."""
+"""A capability fails if the whole interval of its failure rate is above this rate, and passes if it is below."""
 
 Verdict = Literal["passes", "fails", "open"]
 
@@ -70,15 +69,14 @@ def count_failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
 def estimate_agreement(groups: Sequence[Failures]) -> float:
     """Return the intracluster correlation ρ of failures in templates, 0 to 1, by analysis of variance.
 
-    1, the most careful value, if it cannot be estimated: no variation within capabilities, or one case per template.
+    It is 1, the most cautious value, if it cannot be estimated (no variation, or one case per template).
     """
     between = within = squares = 0.0
     templates = rows = 0
     for group in (group for group in groups if group.n):
-        between += sum(n * (group.failed.get(name, 0) / n - group.rate) ** 2 for name, n in group.cases.items())
-        within += sum(
-            group.failed.get(name, 0) * (n - group.failed.get(name, 0)) / n for name, n in group.cases.items()
-        )
+        counts = [(n, group.failed.get(name, 0)) for name, n in group.cases.items()]
+        between += sum(n * (failed / n - group.rate) ** 2 for n, failed in counts)
+        within += sum(failed * (n - failed) / n for n, failed in counts)
         squares += sum(n**2 for n in group.cases.values()) / group.n
         templates, rows = templates + len(group.cases), rows + group.n
     free = templates - sum(1 for group in groups if group.n)
@@ -124,21 +122,18 @@ class RateDifference:
         least = 1e-12
         if not self.difference:
             return 1.0
-        return (
-            least
-            if self._measure_distance(least) > 0
-            else float(scipy.optimize.brentq(self._measure_distance, least, 1.0, xtol=1e-14))
-        )
+        if self._measure_distance(least) > 0:
+            return least
+        return float(scipy.optimize.brentq(self._measure_distance, least, 1.0, xtol=1e-14))
 
     def compute_interval(self, alpha: float) -> tuple[float, float]:
         """Return the interval of the rate difference at level 1 − alpha (Newcombe, Stat. Med. 1998, 17:2635).
 
-        His method 10 but for one thing: φ is not corrected for continuity. Since sentences of one template count less,
-        two equally good runs are told apart in 1 to 6 % of simulated suites without it.
+        This is his method 10 without the continuity correction of φ. Without it, two equally good runs differ
+        significantly in 1 to 6 % of simulated suites, since sentences of one template count less.
         """
-        (low, high), (low_, high_) = (
-            each.compute_interval(self.agreement, 1 - alpha) for each in (self.first, self.second)
-        )
+        runs, level = (self.first, self.second), 1 - alpha
+        (low, high), (low_, high_) = (each.compute_interval(self.agreement, level) for each in runs)
         p, q, gap = self.first.rate, self.second.rate, self.difference
         return gap - self._combine_widths(p - low, high_ - q), gap + self._combine_widths(high - p, q - low_)
 

@@ -13,9 +13,9 @@ from core.behavioral_tests.suite import POLARITIES, Polarity, Suite, SuiteCase, 
 class SuitePrediction:
     """A run's prediction for one text of a behavioural test suite."""
 
-    label: str  # the class with the highest probability: what every other page shows too
-    side: Polarity | None  # of that class
-    probabilities: Mapping[Polarity, float]  # summed over the classes of each polarity; of those that the run knows
+    label: str  # the class with the highest probability
+    side: Polarity | None  # polarity of that class
+    probabilities: Mapping[Polarity, float]  # summed over the classes of each polarity that the run has
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SuiteResult:
     sides: Sides
     answers: Mapping[str, SuitePrediction]  # by text
     passed: Mapping[str, Sequence[bool | None]]
-    """By test, in the order of its cases; None: this run cannot be asked that."""
+    """Test → whether each of its cases passes; None: the case does not apply to this run."""
 
     def list_failing(self, test: SuiteTest) -> list[SuiteCase]:
         """Return the cases of a behavioural test that the run fails."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from core.behavioral_tests.suite import POLARITIES, Polarity
 from core.exceptions import InputError
 
-NONE = "none"  # how a person maps a class without polarity: never a right answer, never part of a side
+NONE = "none"  # how the user maps a class without polarity, which is never a correct answer
 _WORDS: dict[str, Polarity] = {
     **dict.fromkeys(("negative", "neg", "bearish", "unfavourable", "unfavorable", "bad"), "negative"),
     **dict.fromkeys(("neutral", "neu"), "neutral"),
@@ -16,7 +16,7 @@ _WORDS: dict[str, Polarity] = {
 }
 _TURNS = {"not", "non", "no"}
 
-Sides = dict[str, Polarity | None]  # by class its polarity; None: it has none
+Sides = dict[str, Polarity | None]  # class → polarity; None: it has none
 
 
 def find_polarities(
@@ -24,15 +24,18 @@ def find_polarities(
 ) -> Sides:
     """Return the polarity of each class of a run: negative, neutral, positive or None.
 
-    `chosen` is class → negative, neutral, positive or none, as a person says; classes of other runs are left alone.
-    `order` has the classes from negative to positive, where the data say it. Raises InputError if a class has no
-    polarity by its name, or the run knows but one side.
+    `chosen` is the user's map, class → negative, neutral, positive or none; it may have classes of other runs.
+    `order` has the classes from negative to positive, if the data define an order. Raises InputError if the polarity of
+    a class is unknown, or all classes have the same one.
     """
-    said = _check_mapping(chosen or {})
+    for name, side in (chosen or {}).items():
+        if side not in (*POLARITIES, NONE):
+            raise InputError(f"--map {name}={side}: a class is {', '.join(POLARITIES)} or {NONE}")
+    mapped = {name.casefold(): side for name, side in (chosen or {}).items()}
     ranked = _rank_polarities(order) if set(order) == set(classes) else {}
-    found = {name: said.get(name.casefold(), infer_polarity(name) or ranked.get(name)) for name in classes}
+    found = {name: mapped.get(name.casefold(), infer_polarity(name) or ranked.get(name)) for name in classes}
     if unknown := [name for name, side in found.items() if side is None]:
-        example = " ".join(f"--map {_quote_name(name)}=…" for name in unknown[:6])
+        example = " ".join(f'--map "{name}"=…' if " " in name else f"--map {name}=…" for name in unknown[:6])
         raise InputError(
             f"run '{run}' has classes without a polarity ({', '.join(unknown)}); say for each whether it is "
             f"{', '.join(POLARITIES)} or {NONE}: {example}"
@@ -67,14 +70,3 @@ def _rank_polarities(order: Sequence[str]) -> dict[str, Polarity]:
     """Return class → polarity of ordered classes: negative before the middle, neutral in the middle, positive after."""
     last = len(order) - 1
     return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
-
-
-def _check_mapping(chosen: Mapping[str, str]) -> dict[str, Polarity | str]:
-    for name, side in chosen.items():
-        if side not in (*POLARITIES, NONE):
-            raise InputError(f"--map {name}={side}: a class is {', '.join(POLARITIES)} or {NONE}")
-    return {name.casefold(): side for name, side in chosen.items()}
-
-
-def _quote_name(name: str) -> str:
-    return f'"{name}"' if " " in name else name

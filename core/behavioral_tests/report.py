@@ -14,7 +14,7 @@ from core.behavioral_tests.failure_rates import (
     estimate_agreement,
     judge_interval,
 )
-from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
+from core.behavioral_tests.outcomes import SuiteResult
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.evaluation.comparison import apply_holm
 from core.evaluation.intervals import compute_wilson
@@ -36,25 +36,26 @@ def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
             "cases": suite.size,
             "texts": len(suite.texts),
         },
-        "runs": [_describe_run(each, agreements[each.run]) for each in runs],
+        "runs": [
+            {
+                "run": each.run,
+                "polarities": dict(each.sides),
+                "agreement": agreements[each.run],
+                **_summarize_rate(each, suite.tests, agreements[each.run]),
+            }
+            for each in runs
+        ],
         "capabilities": [
             {
                 "capability": name,
-                "must": list(dict.fromkeys(test.words for test in suite.select_tests(name))),
-                "rates": {
-                    each.run: _summarize_rate(each, suite.select_tests(name), agreements[each.run]) for each in runs
-                },
-                "tests": [_describe_test(test, runs, agreements) for test in suite.select_tests(name)],
+                "must": list(dict.fromkeys(test.words for test in tests)),
+                "rates": {each.run: _summarize_rate(each, tests, agreements[each.run]) for each in runs},
+                "tests": [_describe_test(test, runs, agreements) for test in tests],
             }
-            for name in suite.capabilities
+            for name, tests in zip(suite.capabilities, map(suite.select_tests, suite.capabilities), strict=True)
         ],
         "differences": _compare_runs(runs, agreements),
     }
-
-
-def _describe_run(judged: SuiteResult, agreement_: float) -> dict[str, Any]:
-    rate = _summarize_rate(judged, judged.suite.tests, agreement_)
-    return {"run": judged.run, "polarities": dict(judged.sides), "agreement": agreement_, **rate}
 
 
 def _pair_outcomes(
@@ -68,16 +69,14 @@ def _pair_outcomes(
 
 
 def _estimate_agreement(judged: SuiteResult) -> float:
-    suite = judged.suite
-    return estimate_agreement(
-        [count_failures(_pair_outcomes(judged, suite.select_tests(name))) for name in suite.capabilities]
-    )
+    groups = map(judged.suite.select_tests, judged.suite.capabilities)
+    return estimate_agreement([count_failures(_pair_outcomes(judged, tests)) for tests in groups])
 
 
-def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
+def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement: float) -> dict[str, Any]:
     """Return the failure rate of a run on some tests; `rate` and `interval` are None if no case applies."""
     found = count_failures(_pair_outcomes(judged, tests))
-    interval = found.compute_interval(agreement_)
+    interval = found.compute_interval(agreement)
     return {
         "n": found.n,
         "failed": found.total,
@@ -113,12 +112,11 @@ def _describe_case(judged: SuiteResult, case: SuiteCase) -> dict[str, Any]:
     return {
         "texts": list(case.texts),
         "expected": list(case.expected),
-        "answers": [_describe_answer(judged.answers[text]) for text in case.texts],
+        "answers": [
+            {"label": each.label, "polarity": each.side, "probabilities": dict(each.probabilities)}
+            for each in (judged.answers[text] for text in case.texts)
+        ],
     }
-
-
-def _describe_answer(answer: SuitePrediction) -> dict[str, Any]:
-    return {"label": answer.label, "polarity": answer.side, "probabilities": dict(answer.probabilities)}
 
 
 def _compare_runs(runs: Sequence[SuiteResult], agreements: dict[str, float]) -> list[dict[str, Any]]:

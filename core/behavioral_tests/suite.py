@@ -19,8 +19,8 @@ Polarity = Literal["negative", "neutral", "positive"]
 POLARITIES: tuple[Polarity, ...] = get_args(Polarity)
 Kind = Literal["minimum", "invariance", "direction"]
 Must = Literal["not weaken", "rise"]
-MOST_CASES = 20_000  # of a suite: a transformer on a processor answers these in minutes
-LONGEST = 5_000  # characters of a text with its slots filled, at most
+MOST_CASES = 20_000  # of a suite, at most; a transformer on a CPU predicts these in minutes
+LONGEST = 5_000  # characters of a text with filled slots, at most
 MOST_CHARACTERS = 10_000_000  # of all texts of a suite together, at most
 
 
@@ -28,11 +28,11 @@ MOST_CHARACTERS = 10_000_000  # of all texts of a suite together, at most
 class SuiteCase:
     """A behavioural test case: one or more texts, passed or failed together."""
 
-    texts: tuple[str, ...]  # one; of invariance two or more that mean the same; of direction before and after
+    texts: tuple[str, ...]  # minimum: one · invariance: two or more with the same meaning · direction: before, after
     expected: tuple[Polarity, ...] = ()
-    """All right answers; of direction the side that is looked at; of invariance none."""
-    template: str = ""  # cases of one template are not independent: they share this name
-    group: str = ""  # contrast set: consistent where all its cases are right; empty: none
+    """minimum: all correct answers · direction: the polarity whose probability is compared · invariance: none."""
+    template: str = ""  # cases with the same template are not independent
+    group: str = ""  # contrast set, which passes if all its cases do; empty: none
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class SuiteTest:
     kind: Kind
     cases: tuple[SuiteCase, ...]
     about: str = ""
-    must: Must = "not weaken"  # of direction: what the probability of the expected side must do
-    tolerance: float = 0.0  # of direction: by how much it may fall, or must rise at least
+    must: Must = "not weaken"  # direction: what the probability of the expected polarity must do
+    tolerance: float = 0.0  # direction: by how much it may fall, or must rise at least
 
     @property
     def words(self) -> str:
@@ -61,7 +61,7 @@ class Suite:
     tests: tuple[SuiteTest, ...]
     about: str = ""
     path: str = ""
-    """The file that it was read from; empty: ours."""
+    """The file that it was read from; empty: the built-in suite."""
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:
@@ -99,13 +99,13 @@ def check_suite(suite: Suite, *, file: str) -> Suite:
         names.add(test.name)
     refuse_too_many(suite.size, file=file)
     if sum(len(text) for test in suite.tests for case in test.cases for text in case.texts) > MOST_CHARACTERS:
-        said = f"its texts have more than {count(MOST_CHARACTERS)} characters together; take some tests out"
-        raise DataError(said, file=file)
+        found = f"its texts have more than {count(MOST_CHARACTERS)} characters together"
+        raise DataError(f"{found}; take some tests out", file=file)
     return suite
 
 
 def refuse_too_many(cases: int, *, file: str) -> None:
     """Refuse a test suite with too many cases; raises DataError."""
     if cases > MOST_CASES:
-        said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
-        raise DataError(said, file=file)
+        found = f"it comes to more than {count(MOST_CASES)} cases"
+        raise DataError(f"{found}; take some tests out, or lower their `most`", file=file)

@@ -1,17 +1,17 @@
 """The format of a behavioural test suite in YAML, and the text edits for invariance tests.
 
     name: my suite
-    slots:                                # words that several tests share
+    slots:                                # words for several tests
       thing: [film, soup, hotel]
     tests:
-      - name: plain praise                # minimum functionality: the answer must be what is expected
+      - name: plain praise                # minimum functionality: the answer must be the expected one
         capability: vocabulary
         kind: minimum
         expected: positive                # negative, neutral, positive, or a list of all that are right
         texts: ["The {thing} was {good}."]
         slots: {good: [excellent, superb]}
         most: 4                           # fillings of each text at most, drawn with `seed`
-      - name: not                         # contrast sets: each filling makes a group, consistent if all of it is right
+      - name: not                         # contrast sets: each filling is a group, which passes if all its texts do
         capability: negation
         kind: minimum
         contrast: [{positive: "I like the {thing}.", negative: "I do not like the {thing}."}]
@@ -20,7 +20,7 @@
         kind: invariance
         texts: ["The {thing} was dull."]
         edits: [upper case]               # or `vary: thing`, or pairs: [[before, after]]
-      - name: very                        # direction: the expected side's probability must not weaken, or rise
+      - name: very                        # direction: the expected polarity's probability must not weaken, or rise
         capability: intensifiers
         kind: direction
         expected: positive
@@ -28,7 +28,7 @@
         tolerance: 0.05
         pairs: [["The {thing} was good.", "The {thing} was very good."]]
 
-A word in braces is a slot; without one a text is taken as it is.
+A word in braces is a slot.
 """
 
 from __future__ import annotations
@@ -46,17 +46,7 @@ from core.text.words import build_mark_class
 Edit = Literal["lower case", "upper case", "no punctuation", "exclamation", "typo", "doubled letter"]
 
 _SIGNS = rf"{build_mark_class()}\u200c\u200d"  # vowel signs and joiners, which belong to a letter
-_INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with a slip in them
-
-
-def to_lower_case(text: str) -> str:
-    """Return a text in lower case."""
-    return text.lower()
-
-
-def to_upper_case(text: str) -> str:
-    """Return a text in capitals."""
-    return text.upper()
+_INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with a typo
 
 
 def remove_punctuation(text: str) -> str:
@@ -80,8 +70,8 @@ def repeat_letter(text: str) -> str:
 
 
 EDITS: dict[Edit, Callable[[str], str]] = {
-    "lower case": to_lower_case,
-    "upper case": to_upper_case,
+    "lower case": str.lower,
+    "upper case": str.upper,
     "no punctuation": remove_punctuation,
     "exclamation": add_exclamation,
     "typo": swap_letters,
@@ -103,7 +93,7 @@ def _change_word(text: str, change: Callable[[str, int], str]) -> str:
     return text
 
 
-MOST = 4  # fillings of a text, where a test does not say
+MOST = 4  # fillings of a text, by default
 TOLERANCE = 0.1
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=80)]

@@ -28,10 +28,10 @@ class SuiteAnswers(Analysis[list[list[float]]]):
     run: str
     suite: Suite
     chosen: Mapping[str, str]
-    """Class → polarity, where a person says it (`core.behavioral_tests.polarity.find_polarities`)."""
+    """The user's map, class → polarity (`core.behavioral_tests.polarity.find_polarities`)."""
 
     AT_ONCE: ClassVar[int] = 2000
-    """Texts that a page asks without a click, at most: some seconds."""
+    """Texts that a page predicts without a click, at most; that takes some seconds."""
     name = FOLDER
     shape = list[list[float]]
     offer = Offer(

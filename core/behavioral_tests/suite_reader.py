@@ -1,6 +1,6 @@
 """Test suites read from YAML (see `core.behavioral_tests.suite_format`) or a table, and the built-in suite.
 
-Of a table each row is a text, with `text`, `test`, `capability` and `expected`, or `group`, or both.
+Each row of a table is a text, with the columns `text`, `test`, `capability`, and `expected` or `group` or both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from core.behavioral_tests.case_builder import SuiteSize, build_test
 from core.behavioral_tests.suite import (
     POLARITIES,
-    Kind,
     Polarity,
     Suite,
     SuiteCase,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("text", "test", "capability")
 ANSWERS = ("expected", "group")
-BETWEEN = "|"  # stands in `expected` between answers that are all right
+BETWEEN = "|"  # separates several correct answers in `expected`
 
 Row = dict[str, str]
 
@@ -43,8 +42,8 @@ Row = dict[str, str]
 def convert_table(frame: pd.DataFrame, file: str) -> Suite:
     """Build a test suite from a table of texts; DataError names the row if something is missing or wrong.
 
-    Rows with `expected` are minimum functionality; those of the same `group` form a contrast set. Rows with a `group`
-    alone are an invariance test: all of a group must be answered alike.
+    Rows with `expected` test minimum functionality; rows of the same `group` form a contrast set. Rows with only a
+    `group` test invariance: all texts of a group must get the same prediction.
     """
     names = {str(name).strip().lower(): name for name in frame.columns}
     missing = [name for name in COLUMNS if name not in names]
@@ -72,31 +71,29 @@ def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
     capability = rows[0][1]["capability"]
     for number, row in rows:
         if row["capability"] != capability:
-            said = f"test '{name}' is of '{capability}' in an earlier row; a test has one capability"
-            raise DataError(said, file=file, row=number, field="capability")
+            problem = f"test '{name}' is of '{capability}' in an earlier row; a test has one capability"
+            raise DataError(problem, file=file, row=number, field="capability")
     expecting = [bool(row.get("expected")) for _, row in rows]
     if not any(expecting):
         return SuiteTest(name, capability, "invariance", _group_cases(name, rows, file))
     if not all(expecting):
         number = rows[expecting.index(False)][0]
         raise DataError(f"test '{name}' expects an answer in other rows", file=file, row=number, field="expected")
-    kind: Kind = "minimum"
-    return SuiteTest(name, capability, kind, tuple(_build_case(name, number, row, file) for number, row in rows))
+    return SuiteTest(name, capability, "minimum", tuple(_build_case(name, number, row, file) for number, row in rows))
 
 
 def _build_case(name: str, number: int, row: Row, file: str) -> SuiteCase:
     group = f"{name} {row['group']}" if row.get("group") else ""
-    return SuiteCase(
-        (row["text"],), _parse_expected(row["expected"], number, file), group or f"{name} row {number}", group
-    )
+    expected = _parse_expected(row["expected"], number, file)
+    return SuiteCase((row["text"],), expected, group or f"{name} row {number}", group)
 
 
 def _parse_expected(cell: str, number: int, file: str) -> tuple[Polarity, ...]:
     found = {each.strip().lower() for each in cell.split(BETWEEN)}
     answers = tuple(polarity for polarity in POLARITIES if polarity in found)
     if len(answers) < len(found):
-        said = f"'{cell:.40}' is no answer; write negative, neutral or positive, with {BETWEEN} between several"
-        raise DataError(said, file=file, row=number, field="expected")
+        problem = f"'{cell:.40}' is no answer; write negative, neutral or positive, with {BETWEEN} between several"
+        raise DataError(problem, file=file, row=number, field="expected")
     return answers
 
 
@@ -110,8 +107,8 @@ def _group_cases(name: str, rows: list[tuple[int, Row]], file: str) -> tuple[Sui
     for group, members in groups.items():
         texts = tuple(dict.fromkeys(text for _, text in members))
         if len(texts) < 2:
-            said = f"group '{group}' of test '{name}' needs two different texts to be compared"
-            raise DataError(said, file=file, row=members[0][0], field="group")
+            problem = f"group '{group}' of test '{name}' needs two different texts to be compared"
+            raise DataError(problem, file=file, row=members[0][0], field="group")
         cases.append(SuiteCase(texts, template=f"{name} {group}"))
     return tuple(cases)
 
@@ -152,7 +149,7 @@ def _build_suite(found: Any, file: str) -> Suite:
     for number, each in enumerate(written.tests, 1):
         tests.append(_build_test(each, number, written, made, file))
         cases += len(tests[-1].cases)
-        refuse_too_many(cases, file=file)  # before all of a monster is made
+        refuse_too_many(cases, file=file)  # checked early, before a huge suite is complete
     return check_suite(Suite(written.name, tuple(tests), written.about), file=file)
 
 

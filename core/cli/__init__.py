@@ -37,6 +37,7 @@ GROUPS = {
     "counter-examples": "Sentences that a model gets wrong",
     "data": "Data sets",
     "runs": "Runs",
+    "talks": "Talks",
     "sweeps": "Sweeps",
 }
 OLD_NAMES = {
@@ -46,27 +47,27 @@ OLD_NAMES = {
     "report": {"--output": "--to"},
     "codes edit": {"--to": "--name"},
 }
-"""Command → old name of an option → its name now. No help shows the old ones."""
+"""Command → old name of an option → its present name. Help texts do not show old names."""
 FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "train": lambda result: result["status"] != "done",
     "pretrain": lambda result: result["status"] != "done",
     "sweep": lambda result: "rows" in result and result["progress"]["done"] < result["progress"]["runs"],
     "doctor": lambda result: bool(result["problems"]),
 }
-"""Commands that end with 1 although they have a result."""
+"""Commands with a result that can still exit with 1: when they do."""
 
 
 def main() -> None:
     """Run the console command `sentiscope`; an expected error is printed as a sentence and sets the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without emoji shows their numbers
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
     try:
         app()
     except SentiscopeError as error:
         say(f" {error}", head="sentiscope:", console=err)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`); nothing is left to tell anybody.
+        # The reader of the output has ended (`| head`), so the rest is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -87,8 +88,7 @@ class Argument(NamedTuple):
 
     name: str
     typed: CliArgument
-    parameter: inspect.Parameter
-    """That of the command."""
+    parameter: inspect.Parameter  # parameter of the command
 
 
 def generate_command(command: str) -> Callable[..., None]:
@@ -122,7 +122,7 @@ def _end_command(command: str, result: Any, printer: Callable[[dict[str, Any]], 
     if isinstance(result, int):
         raise typer.Exit(result)
     if as_json:
-        # ASCII, so that it arrives whole through any pipe, also half characters from undecodable arguments.
+        # ASCII passes through any pipe unchanged, even undecodable arguments.
         sys.stdout.write(json.dumps(result, allow_nan=False) + "\n")
     else:
         (printer or show_tree)(result)
@@ -138,9 +138,8 @@ def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict
     hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
     arguments, listeners = list[Argument](), dict[str, str]()
     for name, parameter in inspect.signature(verb).parameters.items():
-        typed = next(
-            (each for each in getattr(hints[name], "__metadata__", ()) if type(each) is CliArgument), CliArgument()
-        )
+        marks = getattr(hints[name], "__metadata__", ())
+        typed = next((each for each in marks if type(each) is CliArgument), CliArgument())
         if typed.listener:
             listeners[name] = typed.listener
         else:
@@ -231,7 +230,7 @@ LISTENERS: dict[str, Callable[[bool], contextlib.AbstractContextManager[Any]]] =
     "stopped": _listen_to_signals,
     "python": lambda as_json: contextlib.nullcontext(),
 }
-"""What a verb is given that nobody types, by `CliArgument.listener`."""
+"""`CliArgument.listener` → the callback that a verb gets from the command line."""
 
 
 def generate_app() -> typer.Typer:

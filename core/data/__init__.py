@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.data import (
-        sandbox,
-        card,
-        check,
-        columns,
-        conll,
-        decoding,
-        folders,
-        availability,
-        counterexample_snapshot,
-        labeled_files,
-    )
-    from core.data import limits, lineage, load, parquet, splits, header_detection, table_writer
+    from core.data import availability, card, check, columns, conll, counterexample_snapshot, decoding, folders
+    from core.data import header_detection, labeled_files, limits, lineage, load, parquet, sandbox, splits, table_writer
 
 __getattr__ = make_getattr(__name__)

@@ -13,7 +13,6 @@ from core.data.findings import plural, shorten
 from core.exceptions import DataError
 
 _LOOKED_AT = 1_000
-"""Rows that show which keys there are."""
 CHOICES = "choices"
 _ANSWERS = frozenset({"accept", "reject", "ignore"})
 _PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")
@@ -27,7 +26,7 @@ Note = Callable[..., None]
 def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     """Convert the export of an annotation tool (Label Studio, Prodigy …) to table rows; return other rows unchanged.
 
-    `note` is called with the kind, number and sentence of what was left out or chosen; labels of spans are refused.
+    `note` is called with kind, number and sentence of each finding; labels of spans are refused.
     """
     if not rows:
         return rows
@@ -45,7 +44,7 @@ def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
 
 _ANNOTATIONS = ("annotations", "completions")
 _VALUES = {CHOICES: CHOICES, "rating": "rating", "number": "number"}
-"""Kinds of Label Studio's results that are of a whole text → the key of their value."""
+"""Label Studio's kinds of results for whole texts → the key of their value."""
 
 
 def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
@@ -73,11 +72,9 @@ def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
         note("not-annotated", len(tasks), f"{seen}, so there are no labels; {how}", "refused")
         return rows
     if not any(kind in _VALUES for kind in kinds):
-        said = ", ".join(map(shorten, map(replace_surrogates, sorted(kinds))))
-        raise DataError(
-            f"a list of {plural(len(tasks), 'Label Studio task')} with annotations of the kind {said}, none of a text",
-            file=file,
-        )
+        found = ", ".join(map(shorten, map(replace_surrogates, sorted(kinds))))
+        number = plural(len(tasks), "Label Studio task")
+        raise DataError(f"a list of {number} with annotations of the kind {found}, none of a text", file=file)
     rows = _flatten_single(rows, questions)
     note("label-studio", len(tasks), f"{plural(len(tasks), 'task')} of Label Studio, choices and ratings as labels")
     if unanswered:
@@ -126,16 +123,15 @@ def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
     if not set(answers) <= _ANSWERS:
         return rows
     left = len(rows) - answers["accept"]
-    said = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")
+    others = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")
     if left == len(rows):
-        raise DataError(f"none of {plural(left, 'row')} was accepted in Prodigy ({said})", file=file)
+        raise DataError(f"none of {plural(left, 'row')} was accepted in Prodigy ({others})", file=file)
     if left:
-        message = f"{plural(left, 'row')} that were not accepted in Prodigy left out ({said})"
+        message = f"{plural(left, 'row')} that were not accepted in Prodigy left out ({others})"
         note("not-accepted", left, message, "warning")
     kept = [row for row in rows if row.get("answer") == "accept"]
-    return _flatten_single(
-        [{key: each for key, each in row.items() if key not in _PRODIGY_ASIDE} for row in kept], ["accept"]
-    )
+    plain = [{key: each for key, each in row.items() if key not in _PRODIGY_ASIDE} for row in kept]
+    return _flatten_single(plain, ["accept"])
 
 
 def _refuse_spans(rows: list[Row], file: str) -> None:
@@ -143,11 +139,7 @@ def _refuse_spans(rows: list[Row], file: str) -> None:
     for key in dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row if key.casefold() in LABEL_NAMES):
         for number, row in enumerate(rows, 1):
             value = row.get(key)
-            if isinstance(value, list) and _is_span(value):
-                said = f"spans such as {json.dumps(value[0], ensure_ascii=False)[:60]}, and no labels of whole texts"
-                raise DataError(f"the cells hold {said}", file=file, row=number, field=key)
-
-
-def _is_span(labels: list[Any]) -> bool:
-    first = labels[0] if labels else None
-    return isinstance(first, list) and bool(first) and not any(isinstance(each, (list, dict)) for each in first)
+            first = value[0] if isinstance(value, list) and value else None
+            if isinstance(first, list) and first and not any(isinstance(each, (list, dict)) for each in first):
+                problem = f"the cells hold spans such as {json.dumps(first, ensure_ascii=False)[:60]}"
+                raise DataError(f"{problem}, and no labels of whole texts", file=file, row=number, field=key)

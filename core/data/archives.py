@@ -23,7 +23,6 @@ from core.formatting import count
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _FIRST = ("all", "train", "training", "data")
-"""Stems of the tables that are read before others."""
 _PACKED = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz", ".tar", ".tgz")
 _MOST_MEMBERS = 200_000
 _DEEPEST = 30
@@ -88,9 +87,8 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
     """Read labelled texts from a zip archive with one folder or file per class; return None for other content."""
     with _open_archive(data, file) as (archive, members):
-        if any(
-            _is_table(name := PurePosixPath(each.filename)) and _rank_table(name)[1] < len(_FIRST) for each in members
-        ):
+        tables = filter(_is_table, (PurePosixPath(each.filename) for each in members))
+        if any(_rank_table(name)[1] < len(_FIRST) for name in tables):
             return None
         root = _arrange_files(archive, members, file)
         found, (folder, names) = folders.find_folders(root), _find_class_files(root)
@@ -155,7 +153,7 @@ def _read_bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> b
     """Read unpacked data to the stream's end; if they are too large, raise an error that says how to cut the file."""
     most = limits.get_limits().size * limits.MEGABYTE
     blocks, size = list[bytes](), 0
-    while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory
+    while block := stream.read(limits.MEGABYTE):  # in blocks, as the whole could fill the memory
         size += len(block)
         if size > most:
             how = f"its first lines: {shell} | head -n 100000 > part.csv"
@@ -176,18 +174,17 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
         raise DataError("an OpenDocument file; save its table as .xlsx or CSV", file=file)
     above = Counter(name.parent.name for name in names if name.suffix.casefold() in (".txt", "") and name.parent.name)
     if len(above) > 1 and (number := sum(above.values())) > len(members) // 2:
-        said = f"{count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
-        raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
+        inside = f"{count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
+        raise DataError(f"an archive of {inside}; unpack it and give the folder", file=file)
     found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
     if not found:
-        said = ", ".join(f"`{shorten(str(name))}`" for name in names[:4])
-        raise DataError(f"an archive without a table that can be read; in it: {said}", file=file)
+        inside = ", ".join(f"`{shorten(str(name))}`" for name in names[:4])
+        raise DataError(f"an archive without a table that can be read; in it: {inside}", file=file)
     found.sort(key=lambda each: _rank_table(each[1]))
     plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
     if len(plain) == len(found) > 1 and not any(_rank_table(name)[1:] < (len(_FIRST), 1) for name in plain):
-        said = ", ".join(f"`{shorten(str(name))}`" for name in plain[:4])
-        said = f"{count(len(plain))} text files ({said})"
-        raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
+        inside = f"{count(len(plain))} text files ({', '.join(f'`{shorten(str(name))}`' for name in plain[:4])})"
+        raise DataError(f"an archive of {inside}; unpack it and give the folder", file=file)
     return [member for member, _ in found]
 
 
@@ -206,10 +203,8 @@ def _rank_table(name: PurePosixPath) -> tuple[int, int, int]:
 
 
 def _choose_table(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:
-    if not part:
-        return tables[0]
-    named = [each for each in tables if part in (each.filename, PurePosixPath(each.filename).name)]
-    if not named:
-        there = ", ".join(shorten(each.filename) for each in tables[:10])
-        raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)
-    return named[0]
+    for each in tables:
+        if part in ("", each.filename, PurePosixPath(each.filename).name):
+            return each
+    there = ", ".join(shorten(each.filename) for each in tables[:10])
+    raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)

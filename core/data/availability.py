@@ -10,7 +10,7 @@ from pathlib import Path
 from core.data.sources import DataSource
 
 DATA_FOLDER = "SENTISCOPE_DATA"
-"""Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
+"""Environment variable: a folder with a subfolder for each named data set, which is read instead of the hub."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,9 @@ def check_availability(source: DataSource, *, hub: bool | None = None) -> Availa
         return Availability("found")
     if source.hub and (find_spec("huggingface_hub") is not None if hub is None else hub):
         return Availability("on the hub")
-    if source.hub:
-        return Availability(
-            "not here", f"Install the download: `pip install sentiscope[hub]`. Or: {_explain_copy(source)}"
-        )
-    return Availability(
-        "not here", f"No download is known for it. {_explain_copy(source)}" if not layout else _explain_copy(source)
-    )
+    how = "" if layout else "No download is known for it. "
+    how = "Install the download: `pip install sentiscope[hub]`. Or: " if source.hub else how
+    return Availability("not here", how + _explain_copy(source))
 
 
 def _explain_copy(source: DataSource) -> str:

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NotRequired, TypedDict
 
@@ -95,10 +95,10 @@ def build_card(
     """Build the data card of a data set: facts that matter before training, as plain data for JSON.
 
     Args:
-        dataset: The data set; nothing of it but counts, shares and names enters the card.
-        text: How texts become tokens; the vocabulary is fitted on train.
-        yardstick: What TF-IDF of words reaches (`core.evaluation.baseline`), where that was measured.
-        yardstick_chars: The same with character n-grams beside the words.
+        dataset: The data set. The card contains only counts, shares and names, no text.
+        text: The text settings; the vocabulary is fitted on train.
+        yardstick: Scores of TF-IDF with words (`core.evaluation.baseline`), if measured.
+        yardstick_chars: The same with words and character n-grams.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
@@ -130,13 +130,14 @@ def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[
     """Count duplicate texts in splits: exact ones, and ones that are equal after normalisation with the text settings.
 
     Returns:
-        `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
-        of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
-        those that are part of one as a run of whole words, and of pairs `mirrored`, rows that are a training pair the
-        other way round. `as_read`: the same of texts with equal keys (`core.text.normalization.make_text_keys`).
+        `within`: split → rows that repeat an earlier text of the split; `conflicting`: distinct texts with more than
+        one set of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text,
+        `phrase_share` of rows whose text is a phrase of whole words in one, and for pairs `mirrored`, rows that are a
+        training pair in reverse order. `as_read`: the same for equal `core.text.normalization.make_text_keys`.
     """
     training = splits[TRAIN]["text"].tolist()
-    phrases, mirrored = _Phrases(training), _mirror_pairs(training) if is_mostly_pairs(training) else None
+    pairs = filter(None, map(split_pair, training)) if is_mostly_pairs(training) else None
+    phrases, mirrored = _Phrases(training), pairs and {join_pair(second, first) for first, second in pairs}
     exact = _count_repeats(splits)
     for name, found in exact["from_train"].items():
         texts = splits[name]["text"]
@@ -145,10 +146,6 @@ def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[
             found["mirrored"] = int((texts.isin(mirrored) & ~texts.isin(training)).sum())
     read = {name: rows.assign(text=make_text_keys(rows["text"], text)) for name, rows in splits.items()}
     return {**exact, "as_read": {"settings": get_key_settings(text), **_count_repeats(read)}}
-
-
-def _mirror_pairs(pairs: Iterable[str]) -> set[str]:
-    return {join_pair(second, first) for first, second in filter(None, map(split_pair, pairs))}
 
 
 def _count_repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
@@ -184,7 +181,7 @@ class _Phrases:
 def _describe_split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
     tags = dataset.task == "tokens"
     counts = rows["label"].explode().value_counts()
-    labeled = max(1, int(counts.sum())) if tags else len(rows)  # of tags the words have one each, not the texts
+    labeled = max(1, int(counts.sum())) if tags else len(rows)  # each word has a tag, not each text
     card: dict[str, Any] = {
         "rows": len(rows),
         "classes": {
@@ -212,7 +209,7 @@ def _measure_lengths(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     total = max(1, int(lengths.sum()))
     unknown = sum(ids.count(UNKNOWN) for ids in encoded)
     beyond = np.maximum(lengths - tokenizer.max_length, 0) if tokenizer.max_length else np.zeros_like(lengths)
-    # One long text must not squeeze all others into the first bar: the last bar holds everything beyond.
+    # The last bin has all longer texts too; otherwise one very long text would put all others into the first bin.
     top = max(BINS, int(np.ceil(np.quantile(lengths, 0.99))))
     edges = np.unique(np.linspace(0, top, BINS + 1).round().astype(int))
     histogram = np.histogram(np.minimum(lengths, top), edges)[0]

@@ -19,16 +19,16 @@ ERRORS = frozenset(
     "#N/A #NAME? #REF! #VALUE! #DIV/0! #NULL! #NUM! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN! "
     "#GETTING_DATA #ERROR! #NV #BEZUG! #WERT! #ZAHL! #NOM? #VALEUR! #NOMBRE!".split()
 )
-"""What spreadsheets show where a formula has no value, also in German and French."""
+"""Error values of spreadsheet formulas, also in German and French."""
 MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}
-"""What databases and spreadsheets write where there is no value."""
+"""Missing values as databases and spreadsheets write them."""
 MOST_NESTED = 20
-"""Levels of lists and objects in a cell."""
+"""Levels of lists and objects in a cell, at most."""
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
 )
-"""Joiners stay inside emoji and between letters of other scripts, where they change what is seen."""
+"""Joiners are kept inside emoji and between non-ASCII letters, where they are visible."""
 _WHOLE = re.compile(r"[-+]?\d+\.0+")
 
 
@@ -79,12 +79,8 @@ def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> 
         inside = [part for each in inside for part in _list_parts(each)]
         if not inside:
             return value
-    raise DataError(
-        f"the cell is nested more than {MOST_NESTED} levels deep; write it as text",
-        file=file,
-        row=row,
-        field=replace_surrogates(field),
-    )
+    problem = f"the cell is nested more than {MOST_NESTED} levels deep; write it as text"
+    raise DataError(problem, file=file, row=row, field=replace_surrogates(field))
 
 
 def _list_parts(value: Any) -> Iterable[Any]:

@@ -23,8 +23,8 @@ def check_dataset(
     """Load the data set `config.name` (a path or a registered name), and report on each of its files.
 
     Returns:
-        `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`, and where it loads
-        `task`, `classes`, `splits` (rows of each), `notes`, and what `further` tells of the data set.
+        `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`; if it loads, also
+        `task`, `classes`, `splits` (rows of each), `notes`, and the result of `further`.
     """
     reports, dataset, problem = list[FileReport](), None, ""
     try:
@@ -33,12 +33,11 @@ def check_dataset(
         problem = str(error)
     files = [dataclasses.asdict(each) for each in reports] or _inspect_files(config)
     decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
-    result: dict[str, Any] = {"data": config.name, "ok": dataset is not None, "problem": problem, "files": files}
-    result["decisions"] = decisions
+    if dataset and not files:  # each file is a text, or the texts of a class
+        decisions = [dataclasses.asdict(each) for each in dataset.decisions]
+    result = {"data": config.name, "ok": bool(dataset), "problem": problem, "files": files, "decisions": decisions}
     if dataset is None:
         return result
-    if not files:  # of a text each, or of a class each
-        result["decisions"] = [dataclasses.asdict(each) for each in dataset.decisions]
     return {
         **result,
         "task": dataset.task,
@@ -52,7 +51,7 @@ def check_dataset(
 def _inspect_files(config: DataConfig) -> list[dict[str, Any]]:
     try:
         path = resolve_path(config.name, folders=True)
-    except SentiscopeError:  # the loading says so
+    except SentiscopeError:  # `load_dataset` has reported it
         return []
     paths = [path] if os.path.isfile(path) else []
     if os.path.isdir(path):

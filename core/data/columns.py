@@ -28,18 +28,17 @@ PAIR_NAMES = (
     *(("premise", "hypothesis"), ("question1", "question2"), ("question_1", "question_2")),
     *(("text1", "text2"), ("text_1", "text_2"), ("text_a", "text_b")),
 )
-"""Two columns of these names are the texts of a pair."""
+"""Usual names of the two text columns of pairs."""
 KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
-"""Names by which columns of texts and labels are known."""
 
 SINGLE = "none"
 PREFIX = "y_"
 BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 _FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
 _MOST_RATINGS = 11
-"""Distinct numbers of a rating at most: 0 to 10."""
+"""Distinct values of a rating, at most: 0 to 10."""
 _LONG = 20
-"""Characters from which on a label that is longer than the text is not guessed to be one."""
+"""Characters; a column with longer cells than these and than the text is not guessed to be the label."""
 MOST_GUESSED = 50
 """A column with more distinct values is not guessed to be the label."""
 ALONE = "holds a single row; if that is a header, the rows below it are missing"
@@ -53,13 +52,13 @@ class ColumnProfile:
     distinct: int
     missing: int
     mean_length: float
-    """Mean number of characters of the values that are there."""
+    """Mean number of characters, without missing values."""
     numeric: bool
     nested: bool
     flag: bool = False
-    """Every value is one of two that mean yes and no."""
+    """Whether its two values mean yes and no."""
     unbroken: bool = False
-    """Values have no blanks and nothing but ASCII, as addresses and keys."""
+    """Whether its values are ASCII without blanks, such as URLs and keys."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,16 @@ class Layout:
 
     text: str
     labels: tuple[str, ...]
-    """One column, or the 0/1 columns."""
+    """One column, or several 0/1 columns."""
     form: Literal["one", "list", "separated", "columns", "tags"] = "one"
-    """one: a label a cell · list, separated: several in a cell · columns: 0 or 1 for each label · tags: one for each
-    word of the text."""
+    """one: one label per cell · list, separated: several per cell · columns: a 0/1 column per label · tags: one label
+    per word of the text."""
     mark: str = ""
-    """The sign between separated labels; empty: no cell has more than one."""
+    """The sign that separates labels; empty: no cell has more than one."""
     pair: str = ""
-    """The column of second texts; empty: texts are single."""
+    """The column of second texts; empty: single texts."""
     listed: bool = False
-    """Of form one: each cell is a list of one label."""
+    """For the form `one`: whether each cell is a list of one label."""
 
     @property
     def task(self) -> Task:
@@ -100,9 +99,9 @@ class Layout:
 
 
 TAGGED = Layout("text", ("label",), "tags")
-"""Of the sentences of a CoNLL file."""
+"""The layout of CoNLL files."""
 CLASS_TEXTS = Layout("text", ("label",))
-"""Of texts in folders or files of their classes."""
+"""The layout of class folders and class files."""
 
 
 def summarize_columns(frame: pd.DataFrame) -> list[ColumnProfile]:
@@ -121,9 +120,9 @@ def choose_columns(
 ) -> Layout:
     """Choose the text and label columns of a table, as named by the user or guessed from column names and content.
 
-    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, then the longest distinct texts
-    and the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second texts, or
-    `none`: texts are single.
+    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, else texts are the longest distinct
+    values and labels the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second
+    texts, or `none` for single texts.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]
@@ -134,22 +133,18 @@ def choose_columns(
         return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
     rows = len(frame)
     if len(columns) == 1 and not (text and label):
-        raise DataError(
-            f"{plural(rows, 'row')} with one column and no labels; if each file holds the texts of one class, put them "
-            "in one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with "
-            "data.delimiter",
-            file=file,
-        )
-    if rows == 1 and not label and columns[0].name == "0":  # numbered: no header was found
+        how = "if each file holds the texts of one class, put them in one folder as CLASS.txt (or NAME.CLASS) and give "
+        how += "the folder, else name the delimiter with data.delimiter"
+        raise DataError(f"{plural(rows, 'row')} with one column and no labels; {how}", file=file)
+    if rows == 1 and not label and columns[0].name == "0":  # the columns are numbered, so there is no header
         raise DataError(ALONE, file=file)
     text_column = _find_named(columns, text, "text", file) if text else None
     label_column = _find_named(columns, label, "label", file) if label else None
     text_column = text_column or _guess_text([each for each in columns if each is not label_column])
     if text_column is None:
         raise _make_refusal("text", columns, file)
-    label_column = label_column or _guess_label(
-        [each for each in columns if each is not text_column], rows, text_column
-    )
+    not_text = [each for each in columns if each is not text_column]
+    label_column = label_column or _guess_label(not_text, rows, text_column)
     if label_column is None:
         raise _make_refusal("label", columns, file)
     if text_column is label_column:
@@ -262,9 +257,8 @@ def _is_numeric(words: pd.Series) -> bool:
 
 
 def _find_named(columns: Sequence[ColumnProfile], wanted: str, role: str, file: str) -> ColumnProfile:
-    for column in columns:
-        if column.name == wanted:
-            return column
+    if named := next((column for column in columns if column.name == wanted), None):
+        return named
     if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 and int(wanted) < len(columns):
         return columns[int(wanted)]
     near = difflib.get_close_matches(wanted, [column.name for column in columns], n=1)
@@ -282,11 +276,8 @@ def _list_names(columns: Sequence[ColumnProfile]) -> str:
 
 
 def _find_by_name(columns: Sequence[ColumnProfile], names: Sequence[str]) -> ColumnProfile | None:
-    for name in names:
-        for column in columns:
-            if column.name.strip().casefold() == name and column.distinct:
-                return column
-    return None
+    known = {column.name.strip().casefold(): column for column in reversed(columns) if column.distinct}
+    return next((known[name] for name in names if name in known), None)
 
 
 def _guess_text(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
@@ -297,7 +288,7 @@ def _guess_text(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
 def _guess_label(columns: Sequence[ColumnProfile], rows: int, text: ColumnProfile) -> ColumnProfile | None:
     if by_name := _find_by_name(columns, LABEL_NAMES):
         return by_name
-    # What is longer than the text is a sentence that an unquoted delimiter cut in two.
+    # A column with longer cells than the text is half of a sentence with an unquoted delimiter.
     few = [each for each in rank_label_columns(columns, rows) if each.mean_length < max(_LONG, text.mean_length)]
     ratings = [column for column in few if column.numeric and 3 <= column.distinct <= _MOST_RATINGS]
     if few and few[0].flag and ratings:

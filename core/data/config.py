@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from core.exceptions import ConfigError
@@ -16,11 +17,10 @@ QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
 """How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
 
 READING = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
-"""Settings by which a file is read."""
 LONGEST = 4096
-"""Characters of a setting that is a text: the longest path of Linux."""
+"""Characters of a text setting, at most; the longest path on Linux."""
 ONE_LABEL = "none"
-"""As `data.separator`: each cell is one label, whatever signs are in it."""
+"""Value of `data.separator` for one label per cell, with any signs in it."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,8 @@ class DataConfig:
                 raise ConfigError("data.folds and data.split both cut the rows: choose one")
 
     def _check_values(self) -> None:
-        texts = ((each.name, getattr(self, each.name)) for each in fields(self))
-        for name, text in ((name, text) for name, text in texts if isinstance(text, str)):
-            if "\0" in text or len(text) > LONGEST:
+        for name, text in dataclasses.asdict(self).items():
+            if isinstance(text, str) and ("\0" in text or len(text) > LONGEST):
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")

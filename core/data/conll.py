@@ -17,14 +17,14 @@ from core.data.findings import Finding, list_finding, plural, shorten
 from core.exceptions import DataError
 
 KIND = "conll"
-"""What such a file is called, also in `data.delimiter` by whoever wants a file to be read as one."""
+"""The name of the format, also as a value of `data.delimiter`."""
 SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _ANYWHERE = re.compile(r"[ \t]+")
 _INSIDE = "IEL"
 _LOOKED_AT = 200
-"""Lines by which a file is known."""
+"""Lines that decide whether a file is CoNLL."""
 
 
 class TaggedWord(NamedTuple):
@@ -61,9 +61,8 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     """Read a CoNLL file as a table of sentences with an IOB2 tag (B-, I-, O) per word; also return findings."""
     sentences, aside = _parse_sentences(text, file)
     if not sentences:
-        raise DataError(
-            "has no word with a tag: write a word and its tag per line, and a blank line between sentences", file=file
-        )
+        how = "write a word and its tag per line, and a blank line between sentences"
+        raise DataError(f"has no word with a tag: {how}", file=file)
     rows, begun, other = [], 0, 0
     for sentence in sentences:
         tags, repaired = to_iob2([line.tag for line in sentence])
@@ -71,9 +70,8 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
         other += sum(line.tag[0] in "ESLU" for line in sentence)
         rows.append((" ".join(line.word for line in sentence), tags))
     words = sum(len(tags) for _, tags in rows)
-    found = [
-        Finding("tags", "note", words, f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}")
-    ]
+    tagged = f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}"
+    found = [Finding("tags", "note", words, tagged)]
     message = f"{plural(begun, 'span')} that began with I- (IOB1, or a slip) read as IOB2: now with B-"
     found += list_finding("bioes", "note", other, f"{plural(other, 'tag')} of BIOES or BILOU read as IOB2")
     found += list_finding("iob1", "note", begun, message)
@@ -88,17 +86,16 @@ def to_iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
     found, before, repaired = list[str](), "", 0
     for tag in tags:
         kind = tag[2:]
-        goes_on = tag[0] in _INSIDE and kind == before
-        repaired += tag[0] == "I" and not goes_on
-        found.append(OUTSIDE if tag == OUTSIDE else f"{'I' if goes_on else 'B'}-{kind}")
-        # What ends a span of BIOES or BILOU lets none go on.
+        continues = tag[0] in _INSIDE and kind == before
+        repaired += tag[0] == "I" and not continues
+        found.append(OUTSIDE if tag == OUTSIDE else f"{'I' if continues else 'B'}-{kind}")
+        # E, S, L and U end a span, so an I- tag after them begins a new one.
         before = "" if tag[0] in "ESLU" else kind
     return tuple(found), repaired
 
 
 def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]:
-    sentences: list[list[TaggedWord]] = [[]]
-    aside, columns = 0, 0
+    sentences, aside, columns = list[list[TaggedWord]]([[]]), 0, 0
     for row, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         if not line.strip():
             sentences.append([])
@@ -118,9 +115,8 @@ def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]
 def _parse_word(parts: list[str], columns: int, row: int, file: str) -> TaggedWord:
     word, tag = parts[0], parts[-1]
     if len(parts) < 2:
-        raise DataError(
-            f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row
-        )
+        problem = f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag"
+        raise DataError(problem, file=file, row=row)
     if len(parts) != columns:
         raise DataError(f"{len(parts)} columns, and the first word has {columns}", file=file, row=row)
     if not _TAG.fullmatch(tag):

@@ -9,16 +9,15 @@ import pandas as pd
 
 from core import json_store
 from core.data.config import DataConfig
-from core.data.dataset import TRAIN
+from core.data.dataset import TRAIN, Splits
 from core.data.findings import plural
 from core.data.labels import is_several
-from core.data.mixture import CORPUS, normalize_texts
+from core.data.mixture import CORPUS, collect_eval_texts, normalize_texts
 from core.data.table_writer import SEPARATOR
 from core.exceptions import DataError, RunDamaged
 from core.paths import resolve_path
 
 NAME = "counter-examples"
-Splits = dict[str, pd.DataFrame]
 _LARGEST = 64 * 1024**2
 
 
@@ -32,31 +31,26 @@ class CounterExampleRow(TypedDict):
 def add_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -> tuple[Splits, list[str]]:
     """Add the user's counterexamples in `config.examples` to the training rows; also return notes on those left out.
 
-    Their labels are renamed as the data's are. Those of another class are left out, and those that are read alike
-    with a text of another split. Train then keeps `text`, `label` and `corpus` alone.
+    Their labels are renamed like the data's. Counterexamples of another class are left out, and those whose text equals
+    one of another split after normalisation. Train then has only the columns `text`, `label` and `corpus`.
     """
     if not config.examples:
         return given, []
     several, rows = is_several(given[TRAIN]["label"]), _read_snapshot(config.examples)
     labels = [_encode_label(each["label"], classes, config.parse_renames(), several=several) for each in rows]
     known = [(each["text"], label) for each, label in zip(rows, labels, strict=True) if label is not None]
-    judged = {
-        text for split, frame in given.items() if split != TRAIN for text in normalize_texts(frame["text"].tolist())
-    }
-    alike = normalize_texts([text for text, _ in known])
-    kept = [row for row, text in zip(known, alike, strict=True) if text not in judged]
+    judged, texts = collect_eval_texts(given), normalize_texts([text for text, _ in known])
+    kept = [row for row, text in zip(known, texts, strict=True) if text not in judged]
     notes = [f"{NAME}: {plural(len(kept), 'row')} joined train"]
     if other := len(rows) - len(known):
         notes.append(f"{NAME}: {plural(other, 'row')} of other classes left out")
     if twice := len(known) - len(kept):
         notes.append(f"{NAME}: {plural(twice, 'row')} left out, read alike in the other splits")
-    train = given[TRAIN]
-    before = train if CORPUS in train else train.assign(**{CORPUS: config.name})
-    texts = pd.Series([text for text, _ in kept], dtype="str")
-    found = pd.Series([label for _, label in kept], dtype=train["label"].dtype)
-    added = pd.DataFrame({"text": texts, "label": found, CORPUS: pd.Series([NAME] * len(kept), dtype="str")})
-    columns = ["text", "label", CORPUS]
-    return {**given, TRAIN: pd.concat([before[columns], added], ignore_index=True)}, notes
+    train = given[TRAIN] if CORPUS in given[TRAIN] else given[TRAIN].assign(**{CORPUS: config.name})
+    columns = {"text": [text for text, _ in kept], "label": [label for _, label in kept], CORPUS: [NAME] * len(kept)}
+    kinds = {"text": "str", "label": train["label"].dtype, CORPUS: "str"}
+    added = pd.DataFrame({name: pd.Series(cells, dtype=kinds[name]) for name, cells in columns.items()})
+    return {**given, TRAIN: pd.concat([train[[*columns]], added], ignore_index=True)}, notes
 
 
 def _encode_label(

@@ -14,38 +14,39 @@ if TYPE_CHECKING:
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 WHOLE = "all"
-"""In place of splits: all rows of a single file."""
+"""The key in place of splits for all rows of a single file."""
 Task = Literal["single", "multi", "tokens"]
 """single: each text has one label · multi: each may have several, or none · tokens: each word has a tag."""
+Splits = dict[str, "pd.DataFrame"]
 
 
 @dataclass(frozen=True)
 class Dataset:
     """Labelled texts in splits: train, validation, test, and perhaps further ones to evaluate on.
 
-    Each split is a frame with a fresh index and the columns `text` (str, never blank), `label` (int64, position in
-    `classes`; of a multi-label task a rising tuple of positions; of tokens one position for each word), and whatever
-    columns the source carries (phenomenon, domain, id …).
+    Each split is a frame with a new index and the columns `text` (str, never blank), `label` (int64, position in
+    `classes`; multi: an ascending tuple of positions; tokens: a tuple with one position per word), and further columns
+    of the source (phenomenon, domain, id …).
     """
 
     name: str
-    splits: dict[str, pd.DataFrame]
+    splits: Splits
     classes: tuple[str, ...]
     fingerprint: str
-    """SHA-256 of all texts, labels and splits: the name of this content in caches and records."""
+    """SHA-256 of all texts, labels and splits; the name of this content in caches and records."""
     language: str = ""
-    """ISO code such as `en`; empty: not known."""
+    """ISO code such as `en`; empty: unknown."""
     licence: str = ""
     source: str = ""
-    """Where the texts come from, for a person."""
+    """The origin of the texts, in words."""
     task: Task = "single"
     ordered: bool = False
     notes: tuple[str, ...] = field(default_factory=tuple)
-    """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
+    """What was done while loading, with counts: rows left out, splits made, classes dropped."""
     decisions: tuple[ReadingDecision, ...] = ()
-    """How a person's own file was read, or the first one of a folder."""
+    """How the user's file was read, or the files of a folder."""
     beside: pd.DataFrame | None = None
-    """Validation rows of added sets, text and label: the temperature is fitted on them too, and nothing else."""
+    """Validation rows of added sets (text and label), which are only used to fit the temperature."""
 
     @property
     def scale(self) -> bool:

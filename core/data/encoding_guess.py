@@ -1,7 +1,7 @@
 """A guess of a text's legacy encoding from how likely its letters are in the languages of each encoding.
 
-A reading of bytes is judged by the probability of its letters after each other, of single characters for Chinese,
-Japanese and Korean, from a few sentences of each language (`languages.tsv`).
+A decoding is scored by the probabilities of its letter pairs (for Chinese, Japanese and Korean, of single characters),
+estimated from a few sentences of each language (`languages.tsv`).
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from importlib import resources
 from operator import itemgetter
 
 _SAMPLE = 40_000
-"""Bytes of lines with non-ASCII characters that are judged."""
+"""Bytes of lines with non-ASCII characters that are scored."""
 _PER_BYTE = -5.5
-"""Mean log-probability of a byte above 127 below which no reading is believed."""
+"""Mean log-probability of a byte above 127 in a plausible decoding, at least."""
 _FEW = 8
-"""Bytes above 127 up to which nothing is refused: a pound sign and two accents prove little."""
+"""Up to so many bytes above 127, every decoding is plausible; a pound sign and two accents prove little."""
 _RARE = dict.fromkeys(("cp850", "cp852", "cp857", "mac-cyrillic"), 4.0)
 _RARE |= dict.fromkeys(("cp866", "mac-roman", "iso8859-5"), 3.0) | {"cp1258": 2.0}
 _RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)
-"""Nats that an encoding pays for being seldom met."""
+"""Penalty in nats for rare encodings."""
 _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
 _EURO_OR_ASCII = bytes(range(129))
 _ASCII = -3.0
 _MARK, _OTHER, _CONTROL, _BROKEN = -4.5, -9.5, -14.0, -25.0
 _LETTERS = 120
-"""Letters of a script that a language could still use, though its sentences do not."""
+"""Letters of its script that a language may use beyond those in its sentences."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,10 @@ class EncodingGuess:
 
     encoding: str
     others: tuple[str, ...]
-    """Encodings that can be read and give another text, the likeliest first."""
+    """Other possible encodings, the likeliest first."""
     per_byte: float
-    """The mean log-probability of a byte above 127 in it."""
+    """Mean log-probability of a byte above 127."""
     plausible: bool
-    """Whether the text looks like any language at all."""
 
 
 def guess_encoding(data: bytes) -> EncodingGuess:
@@ -54,7 +53,7 @@ def guess_encoding(data: bytes) -> EncodingGuess:
         text = sample.decode(encoding, "replace")
         best[text] = max(best.get(text, (-math.inf, "")), (score_text(text, encoding), encoding), key=itemgetter(0))
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
-    if not sample.translate(None, _EURO_OR_ASCII):  # in other encodings a capital letter, which is never alone
+    if not sample.translate(None, _EURO_OR_ASCII):  # the euro sign; elsewhere the byte is a capital letter
         ranked.sort(key=lambda each: each[1] != "cp1252")
     score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
@@ -68,7 +67,8 @@ def score_text(text: str, encoding: str = "") -> float:
     """Return the log-likelihood (nats) of a text in the likeliest language of one encoding, or of all encodings."""
     pairs = Counter(zip(" " + text, text, strict=False))
     known = {each.name: each for name, models in _load_languages().items() if encoding in ("", name) for each in models}
-    return max(_score_pairs(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
+    scores = (sum(n * _score_pair(*pair, model) for pair, n in pairs.items()) for model in known.values())
+    return max(scores) - _RARE.get(encoding, 0.0)
 
 
 def score_non_ascii(text: str, score: float, beyond: int) -> float:
@@ -96,11 +96,10 @@ class _Language:
 
     name: str
     single: dict[str, float]
-    """Of a character wherever it stands."""
     after: dict[tuple[str, str], float]
-    """Of a character after another; empty where characters are words."""
+    """Of a character after another; empty for languages whose characters are words."""
     script: str
-    """Begins the Unicode names of its other letters."""
+    """Prefix of the Unicode names of its non-ASCII letters."""
     cased: bool
 
 
@@ -117,7 +116,7 @@ def _load_languages() -> dict[str, list[_Language]]:
 
 _WORDLESS = {"zh-Hans": "CJK", "zh-Hant": "CJK", "ja": "CJK", "ko": "HANGUL"}
 _FREQUENT = 0.8
-"""Share of a Chinese, Japanese or Korean text that its frequent characters make up."""
+"""Share of the listed frequent characters in a Chinese, Japanese or Korean text."""
 
 
 def _model_by_rank(name: str, characters: str) -> _Language:
@@ -154,21 +153,13 @@ def _is_letter(character: str) -> bool:
     return unicodedata.category(character)[0] in "LM"
 
 
-def _score_pairs(pairs: Counter[tuple[str, str]], model: _Language) -> float:
-    return sum(count * _score_pair(before, here, model) for (before, here), count in pairs.items())
-
-
 def _score_pair(before: str, here: str, model: _Language) -> float:
     if here <= "\x7f" and before <= "\x7f":
         return _ASCII
     if not _is_letter(here):
         return (_ASCII if here <= "\x7f" else _score_symbol(here, before)) + _score_word_end(before, here, model)
-    low = here.lower()
-    if model.after:
-        last = before.lower() if _is_letter(before) else " "
-        found = model.after.get((last, low), model.single.get(low))
-    else:
-        found = model.single.get(low)
+    low, last = here.lower(), before.lower() if _is_letter(before) else " "
+    found = model.after.get((last, low), model.single.get(low))
     if found is None:
         found = _score_unknown(here, model)
     return found + _score_case(before, here) if model.cased else found
@@ -197,7 +188,7 @@ def _score_unknown(here: str, model: _Language) -> float:
     if here <= "\x7f":
         return _ASCII - 2.0 if model.script == "LATIN" else -8.0
     if script != model.script:
-        return -12.0 if not (script == "HALFWIDTH") else -16.0
+        return -16.0 if script == "HALFWIDTH" else -12.0
     if model.script == "CJK":
         return -10.3 if _is_common(here, model.name) else -14.0
     if model.script == "HANGUL":
@@ -209,11 +200,8 @@ def _score_unknown(here: str, model: _Language) -> float:
 def _is_common(here: str, language: str) -> bool:
     """Return whether a language's character standard (Chinese, Japanese, Korean) lists a character as a common one."""
     standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
-    encoded = here.encode(standard, "ignore")
-    if not encoded:
-        return False
-    common = {"gb2312": 0xD8, "big5": 0xC7, "shift_jis": 0x98, "euc-kr": 0xFF}[standard]
-    return encoded[0] < common
+    end = {"gb2312": b"\xd8", "big5": b"\xc7", "shift_jis": b"\x98", "euc-kr": b"\xff"}[standard]
+    return b"" < here.encode(standard, "ignore")[:1] < end
 
 
 def _score_case(before: str, here: str) -> float:

@@ -23,13 +23,13 @@ from core.exceptions import DataError
 from core.formatting import count
 
 _MOST_PACKED = 200
-"""Unpacked bytes for each packed one, beyond which a large part is no sheet that somebody filled."""
+"""Unpacked bytes per packed byte in a real sheet, at most."""
 _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
 _LOOKED_AT = 20
 _MOST_STARTS, _LONGEST = 20, 40
-"""Empty rows below which a second table is looked for, and characters of a cell in its header, at most."""
+"""Limits of the search for a second table: empty rows that may precede it, characters of a cell in its header."""
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
@@ -38,14 +38,14 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, ParseError, EOFError, OSError, ArithmeticError),
     *(AssertionError, AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError),
 )
-"""What the library raises at a damaged workbook: nearly anything, since it trusts every attribute of the XML."""
+"""Errors that the library raises for a damaged workbook, as it trusts every attribute of the XML."""
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
     """Read the table of one sheet of an Excel workbook.
 
-    `sheet` names it; empty: the first visible one that holds a table of at least two columns. `header` says `yes` or
-    `no`: whether the first row names the columns; empty: found by inspection.
+    `sheet` is its name; empty: the first visible sheet with a table of at least two columns. `header` (`yes` or `no`)
+    says whether the first row names the columns; empty: found by inspection.
     """
     import openpyxl
 
@@ -71,14 +71,11 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         book.close()
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
-        raise DataError(
-            f"this is a zip archive but not a readable Excel workbook ({what}); unpack it, or save it again as .xlsx",
-            file=file,
-        ) from None
+        problem = f"this is a zip archive but not a readable Excel workbook ({what})"
+        raise DataError(f"{problem}; unpack it, or save it again as .xlsx", file=file) from None
     width = max(map(len, rows))
     filled = [row + [None] * (width - len(row)) for row in rows]
-    words = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
-    head = find_head(words, width, header)
+    head = find_head(_to_words(filled[: HEADER_ROWS + 20]), width, header)
     more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
     further = _find_second_table([*places], filled, starts[:_MOST_STARTS], head)
     kept = [row for row in filled[head.begin :] if not is_repeated_header(row, head)]
@@ -97,6 +94,10 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     )
 
 
+def _to_words(rows: list[list[Any]]) -> list[list[str]]:
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
     """Warn about columns with formulas without a stored value; refuse a text or label column with nothing else."""
     found = []
@@ -113,20 +114,16 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
 def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
     """Report rows of an Excel sheet that follow an empty row and look like a second table; they are read as data."""
     for start in starts:
-        words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
-        below = find_head(words, len(words[0]))
+        below = find_head(_to_words(rows[start : start + HEADER_ROWS]), len(rows[start]))
         if start > head.begin and below.named and below.cells != head.cells and max(map(len, below.cells)) <= _LONGEST:
             names = " | ".join(filter(None, below.cells))
-            message = (
-                f"a second table may begin in row {count(places[start])} ({shorten(names)}); its "
-                f"{plural(len(rows) - start, 'row')} read with the others: if so, put it on a sheet of its own"
-            )
+            message = f"a second table may begin in row {count(places[start])} ({shorten(names)}); its "
+            message += f"{plural(len(rows) - start, 'row')} read with the others: if so, put it on a sheet of its own"
             return [Finding("second-table", "warning", len(rows) - start, message)]
     return []
 
 
 def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
-    hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:
         found = next((each for each in sheets if each.title == asked), None)
@@ -140,14 +137,13 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
         tables = [each for each, rows, columns in sizes if rows > 2 and columns > 1]
         texts = [f"'{shorten(each.title)}'" for each, rows, columns in sizes if rows > 2 and columns == 1]
         if len(texts) > 1 and not tables:
-            raise DataError(
-                f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])}); if each holds the texts "
-                "of one class, put all texts on one sheet, with the class in a second column",
-                file=file,
-            )
+            problem = f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])})"
+            how = "if each holds the texts of one class, put all texts on one sheet, with the class in a second column"
+            raise DataError(f"{problem}; {how}", file=file)
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
-    others = [f"'{shorten(each.title)}'" for each in visible if each is not found]
-    others += [f"'{shorten(each.title)}' (hidden)" for each in hidden if each is not found]
+    hidden = [(each, " (hidden)") for each in sheets if each.sheet_state != "visible"]
+    listed = [*((each, "") for each in visible), *hidden]
+    others = [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]
     if not others:
         return found, []
     message = f"the sheet '{shorten(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
@@ -169,10 +165,9 @@ class _Part(NamedTuple):
     """Facts about an Excel sheet that openpyxl's read-only mode omits (merged cells, hidden rows), read from XML."""
 
     merged: list[tuple[int, int, int]]
-    """Column, from 0, first and last row, from 1, of cells that are merged downwards."""
+    """Column (from 0), first and last row (from 1) of vertically merged cells."""
     formulas: bool
     hidden: int
-    """Rows that a filter or a person hid."""
 
     @classmethod
     def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
@@ -230,17 +225,14 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
         raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
-            ratio = part.file_size // max(1, part.compress_size)
-            raise DataError(
-                f"the part {part.filename} is packed {count(ratio)} to 1, as no filled sheet is; save the table as CSV",
-                file=file,
-            )
+            problem = f"the part {part.filename} is packed {count(part.file_size // max(1, part.compress_size))} to 1"
+            raise DataError(f"{problem}, as no filled sheet is; save the table as CSV", file=file)
 
 
 def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
     """Return the cells of an Excel sheet by row number, without empty rows and trailing empty cells; also findings."""
     allowed = limits.get_limits()
-    sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
+    sheet.reset_dimensions()  # the declared size may be a billion empty cells
     rows: dict[int, list[Any]] = {}
     merging, errors, width = _MergedCells(merged), Counter[int](), 0
     for place, cells in enumerate(sheet.iter_rows(values_only=True), 1):
@@ -254,16 +246,14 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
             continue
         width = max(width, len(row))
         if width > allowed.columns:
-            raise limits.make_error(
-                f"row {count(place)} of the sheet has {count(filled)} columns", "columns", file=file
-            )
+            found = f"row {count(place)} of the sheet has {count(filled)} columns"
+            raise limits.make_error(found, "columns", file=file)
         limits.check_shape(len(rows), width, file=file)
-        errors.update(n for n, cell in enumerate(row) if isinstance(cell, str) and cell in ERRORS)
+        wrong = {n for n, cell in enumerate(row) if isinstance(cell, str) and cell in ERRORS}
+        errors.update(wrong)
         rows[place] = [
-            None
-            if isinstance(cell, str) and cell in ERRORS
-            else check_cell(cell, allowed.characters, file=file, row=place, field=f"column {number}")
-            for number, cell in enumerate(row)
+            None if n in wrong else check_cell(cell, allowed.characters, file=file, row=place, field=f"column {n}")
+            for n, cell in enumerate(row)
         ]
     return rows, [*_report_cells("merged-cells", merging.filled), *_report_cells("error-cells", errors)]
 
@@ -272,8 +262,7 @@ class _MergedCells:
     """Vertically merged cells of an Excel sheet; each cell of a merged block gets the value of its first cell."""
 
     def __init__(self, merged: list[tuple[int, int, int]]) -> None:
-        self.filled = Counter[int]()
-        """Column → cells that got the value of the first."""
+        self.filled = Counter[int]()  # column → cells that got the value of the first
         self._starts: dict[int, list[tuple[int, int]]] = {}
         for column, first, last in merged:
             self._starts.setdefault(first, []).append((column, last))

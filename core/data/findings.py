@@ -19,7 +19,7 @@ Level = Literal["note", "warning", "refused"]
 What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "label", "labels", "rows"]
 
 _NAMED = 3
-"""Files that are named before the others are counted."""
+"""File names in a message, at most; further ones are counted."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,8 @@ class Finding:
     """Short stable name, such as `blank-text`."""
     level: Level
     count: int
-    """How many rows (or classes, or characters) it concerns."""
+    """The number of affected rows (or classes, or characters)."""
     message: str
-    """A sentence for a person, with the count in it."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +40,17 @@ class ReadingDecision:
 
     what: What
     chosen: str
-    """As the setting would write it, such as `cp1251`; of `rows` a sentence."""
+    """A value of the setting, such as `cp1251`; a sentence if `what` is `rows`."""
     alternatives: tuple[str, ...] = ()
-    """Other values of the setting that would do, the likeliest first."""
+    """Other possible values of the setting, the likeliest first."""
     setting: str = ""
-    """The setting that chooses another one, such as `data.encoding`; empty: there is none."""
+    """The setting that changes the decision, such as `data.encoding`; empty: none."""
     proof: str = ""
-    """A line of text by which a person sees whether the choice is right."""
+    """A line of text that shows whether the choice is correct."""
     guessed: bool = False
-    """Whether the file leaves the choice open, so that a person should look at the proof."""
+    """Whether the choice is uncertain, so that the user should check the proof."""
     file: str = ""
-    """The files of a folder that it is of; empty: all files."""
+    """The files of a folder that it applies to; empty: all files."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class RawTable:
     """The cells of a data file as a table, before the text and label columns are known."""
 
     frame: pd.DataFrame
-    """Columns named as in the file (or numbered from 0); cells as the file gives them, missing = nan."""
+    """Columns named as in the file (or numbered from 0), and unchanged cells; missing cells are NaN."""
     kind: str
     """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
     encoding: str = ""
@@ -68,11 +67,11 @@ class RawTable:
     header: bool = True
     findings: tuple[Finding, ...] = ()
     seen: str = ""
-    """What the file holds, in words for a refusal: `a list of 60 objects under `data``; empty: a plain table."""
+    """The content of the file in words, for error messages: `a list of 60 objects`; empty: a plain table."""
     sheets: tuple[str, ...] = ()
-    """The tables of the file, of which one is read: sheets, keys, files of an archive."""
+    """The names of all tables in the file: sheets, keys, files of an archive."""
     sheet: str = ""
-    """The one that is read; empty: the file is one table."""
+    """The table that is read; empty: the file is one table."""
     decisions: tuple[ReadingDecision, ...] = ()
 
 
@@ -116,15 +115,10 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
     for file, decisions in by_file.items():
         for each in decisions:
             files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
-    return offer_for_all(
-        dataclasses.replace(_find_richest(alike.values()), file=name_files([*alike], len(by_file)))
-        for alike in files.values()
-    )
-
-
-def _find_richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
-    """Return the reading decision with the most alternatives; an ASCII file can be read in any encoding."""
-    return max(decisions, key=lambda each: len(each.alternatives))
+    # The decision with the most alternatives is kept, as an ASCII file has none.
+    richest = [max(same.values(), key=lambda each: len(each.alternatives)) for same in files.values()]
+    names = [name_files([*same], len(by_file)) for same in files.values()]
+    return offer_for_all(dataclasses.replace(each, file=of) for each, of in zip(richest, names, strict=True))
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:

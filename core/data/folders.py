@@ -23,20 +23,20 @@ from core.exceptions import DataError
 from core.formatting import count
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
-"""Names of folders that mean a split; something may stand before them: `20news-bydate-train`."""
+"""Last words of folder names that mean a split, such as in `20news-bydate-train`."""
 SPLIT_NAMES = {**SPLITS, WHOLE: (WHOLE,)}
-"""Names of files, without suffix, that mean a split, or all rows where there are no others."""
+"""Names of files, without suffix, that mean a split, or all rows if there are no splits."""
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
-"""Endings of files that are tables, in the order of preference."""
+"""Suffixes of tables, in order of preference."""
 PAPERS = frozenset({"readme", "license", "licence", "notice", "citation"})
 _IGNORED = PAPERS | {"labels"}
 _UNLABELED = frozenset({"unsup", "unlabeled", "unlabelled"})
 _PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)
-"""Endings of a file that is one text; names such as `51121` have none."""
+"""Suffixes of a file that is one text; names such as `51121` have none."""
 _NUMBERS = re.compile(r"(\d{1,18})")
 _MOST_CLASSES = 1_000
 _PEEKED = 200
-"""Files of a folder by which it is known to hold texts."""
+"""Files that decide whether a folder holds texts."""
 
 
 def is_hidden(name: str) -> bool:
@@ -56,7 +56,7 @@ class DiskFolder:
     """A folder of texts on disk."""
 
     root: Path
-    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
+    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it is immutable
 
     def list_folders(self) -> list[DiskFolder]:
         """Return the subfolders of a folder on disk, sorted by name, without hidden ones."""
@@ -70,7 +70,7 @@ class DiskFolder:
             for number, each in enumerate(entries):
                 limits.check_shape(number, 2, file=str(self.root))
                 if not is_hidden(each.name) and not _is_folder(each):
-                    yield each.name  # also a pipe, or a link to nowhere: `read` refuses it
+                    yield each.name  # `read` refuses a pipe or a broken link
 
     def read(self, name: str) -> bytes:
         """Return the content of a file in a folder on disk, as bytes."""
@@ -82,7 +82,7 @@ class ZipFolder:
     """A folder of texts inside a zip archive; its content is never written to disk."""
 
     archive: zipfile.ZipFile
-    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
+    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it is immutable
     inside: dict[str, ZipFolder] = field(default_factory=dict)
     members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class ClassFolders:
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    """Files and folders beside those of the classes that are not read."""
+    """Other files and folders, which are not read."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,8 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
     if len(set(names.values())) >= least:
         return read_class_files(folder, names, file, encoding)
     if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.list_files()):
-        raise DataError(
-            "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
-            "(positive.txt and negative.txt) in this folder",
-            file=file,
-        )
+        texts = "no text files named after classes (positive.txt and negative.txt) in this folder"
+        raise DataError(f"no train file (train.csv, .tsv, .jsonl, .parquet …) and {texts}", file=file)
     there = ", ".join(f"`{shorten(each.place.name)}`" for each in folder.list_folders()[:6])
     raise DataError(f"there is no data file in this folder{there and f'; in it: {there}'}", file=file)
 
@@ -173,8 +170,8 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
     rows = list[tuple[str, str]]()
     for name, each in decoded.items():
         if parse_table(each.text, file=name).delimiter == "\t":
-            message = "has several columns, so it is not a list of texts of one class"
-            raise DataError(message, file=f"{file}/{name}")
+            problem = "has several columns, so it is not a list of texts of one class"
+            raise DataError(problem, file=f"{file}/{name}")
         lines = [line.rstrip("\r\n") for line in split_lines(each.text) if line.strip()]
         limits.check_shape(len(lines), 1, file=name)
         rows += [(line, names[name]) for line in lines]
@@ -192,7 +189,7 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
         and not _is_text_folder(inside[0])
         and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.list_files())
     ):
-        return find_folders(inside[0])  # what an archive was unpacked to
+        return find_folders(inside[0])  # such as an unpacked archive
     named = {split: each for each in inside if (split := find_split(each.place.name))}
     by_split = {split: _list_classes(named[split]) for split in SPLITS if split in named}
     by_split = {split: classes for split, classes in by_split.items() if classes}
@@ -299,7 +296,7 @@ def _is_text_folder(folder: TextFolder) -> bool:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself
+    except OSError:  # a link to itself
         return False
 
 

@@ -11,22 +11,20 @@ from core.data.cells import is_missing
 from core.data.columns import KNOWN_NAMES
 
 HEADER_ROWS = 2_001
-"""Rows that tell whether the first one names the columns."""
+"""Rows that decide whether the first one names the columns."""
 _MOST_TITLES = 20
-"""Rows above the header at most."""
+"""Title rows above the header, at most."""
 _HEADER_WORDS = KNOWN_NAMES.union(
     "date user query author index id tweet_id review_id document_id sentence_id split summary title".split()
 )
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")
-"""A cell of the line below the header in Markdown."""
+"""A cell in the line below the header of a Markdown table."""
 _IMPORT = '{"ImportId"'
-"""Begins the cells of the row that survey exports have below the header."""
+"""Prefix of the cells in a second header row of survey exports."""
 ROW_NAMES = "row"
-
-
 _MOST_BLANKS = 2
-"""Blanks in the name of a row at most; with more it is a text that an unquoted delimiter cut in two."""
+"""Blanks in a row name, at most; a cell with more is half of a text with an unquoted delimiter."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,9 @@ class TableHead:
 
     columns: tuple[str, ...]
     named: bool
-    """Whether a row names the columns."""
     titles: int = 0
     further: int = 0
-    """Rows below the header that belong to it and were left out."""
+    """Rows below the header that belong to it."""
     cells: tuple[str, ...] = ()
 
     @property
@@ -50,13 +47,13 @@ class TableHead:
 def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
     """Find the header of a table (the row of column names), and the rows around it that are no data.
 
-    `width` is that of most rows. `asked` is `yes`: the first row names the columns; `no`: no row does; empty: found.
+    `width` is the width of most rows; `asked` (`yes`, `no` or empty) is the user's setting.
     """
     none = TableHead(tuple(map(str, range(width))), named=False)
     if asked == "no" or not rows:
         return none
     if asked == "yes":
-        cells = _fit_row(rows[0], rows[1:], width) or _cut_row(rows[0], width)
+        cells = _fit_row(rows[0], rows[1:], width) or [*rows[0], *[""] * width][:width]
         return TableHead(make_column_names(cells), named=True, cells=tuple(rows[0]))
     for at, row in enumerate(rows[: _MOST_TITLES + 1]):
         usual = is_usual(row)
@@ -74,7 +71,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
     """Return whether the first row of a table names the columns: by the user's setting (`yes`, `no`) or by inspection.
 
-    It does if it holds a usual name, or words above numbers, or short words above few values that are other words.
+    It does if it has a usual name, words above numbers, or short words above a few other words.
     """
     if asked and rows:
         return asked == "yes"
@@ -113,13 +110,10 @@ def make_column_names(cells: Iterable[str]) -> tuple[str, ...]:
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
     """Return column names with a number added to each repeated one, so that all are distinct."""
-    seen: set[str] = set()
-    found = []
+    found: dict[str, None] = {}
     for name in names:
-        free = (f"{name} ({number})" for number in itertools.count(2))
-        seen_as = name if name not in seen else next(other for other in free if other not in seen)
-        seen.add(seen_as)
-        found.append(seen_as)
+        numbered = (f"{name} ({number})" for number in itertools.count(2))
+        found[next(each for each in itertools.chain([name], numbered) if each not in found)] = None
     return tuple(found)
 
 
@@ -142,10 +136,6 @@ def _fit_row(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> l
     return None
 
 
-def _cut_row(row: Sequence[str], width: int) -> list[str]:
-    return [*row[:width], *[""] * (width - len(row))]
-
-
 def _is_title(row: Sequence[str], width: int) -> bool:
     filled = sum(bool(cell.strip()) for cell in row)
     return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
@@ -154,9 +144,8 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
     """Count the rows right below the column names that are no data yet, such as the import codes of a survey export."""
     for number, row in enumerate(below, 1):
-        if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
-            any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
-        ):
+        is_rule = any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
+        if is_rule or any(cell.lstrip().startswith(_IMPORT) for cell in row):
             return number
     if len(rest) < 20:
         return 0

@@ -24,17 +24,19 @@ from core.formatting import count
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4
-"""Keys inside keys that are searched for rows."""
+"""Levels of keys that are searched for rows."""
 _MOST_LISTS = 50
-"""Lists of objects of one file that can be chosen from."""
+"""Lists of objects in one file, at most, that the user can choose from."""
 _DISTINCT = 0.5
+"""Share of distinct texts in each list, from which on a JSON object has a list of texts per class."""
 _LONGEST_LITERAL = 1_000_000
-"""Characters of a line that is read as a Python dictionary."""
+"""Characters of a line that is parsed as a Python dictionary, at most."""
 _WRAPPERS = ("row", "_source", "attributes", "fields")
-"""Keys under which services put the columns of a row: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
+"""Keys of the inner object with the columns: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
 _TRAILING_COMMA = re.compile(r",\s*\]\s*\Z")
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_NO_OBJECT = 'every row must be an object such as {"text": "…", "label": "…"}'
 
 Row = dict[str, Any]
 
@@ -45,7 +47,7 @@ class _ReadState:
 
     file: str
     part: str
-    """The key that was asked for."""
+    """The key that the user chose."""
     kind: str = "json"
     where: str = ""
     parts: tuple[str, ...] = ()
@@ -71,9 +73,8 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
         return None
     rows = _find_rows(found[0], reading) if reading.kind == "json" else found[0]
     if part and part not in reading.parts:
-        there = (
-            f"it has {', '.join(map(_format_key, reading.parts))}" if reading.parts else "the rows are the file itself"
-        )
+        there = f"it has {', '.join(map(_format_key, reading.parts))}"
+        there = there if reading.parts else "the rows are the file itself"
         raise DataError(f"no list of objects under '{_format_key(part)}' for data.sheet; {there}", file=file)
     with name_sheets(reading.parts, reading.where):
         rows = _to_objects(rows, reading)
@@ -120,14 +121,12 @@ def _build_object(pairs: list[tuple[str, Any]]) -> Row:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
-"""A JSON decoder that refuses an object with the same key twice."""
 
 
 def has_text(row: Any) -> bool:
     """Return whether a JSON object has a text under a usual column name, such as `text` or `review`."""
-    return isinstance(row, dict) and any(
-        _fold_key(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
-    )
+    texts = (key for key, value in row.items() if isinstance(value, str)) if isinstance(row, dict) else ()
+    return any(_fold_key(key) in TEXT_NAMES for key in texts)
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
@@ -143,20 +142,17 @@ def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
         wrong = error
     if text.lstrip().startswith("[") and (comma := _TRAILING_COMMA.search(text)):
         try:
-            whole = decode_json(text[: comma.start()] + "]", reading.file)
+            whole = (decode_json(text[: comma.start()] + "]", reading.file),)
+            reading.add_finding("trailing-comma", 1, "a comma after the last row was ignored")
+            return whole
         except json.JSONDecodeError as error:
             wrong = error
-        else:
-            reading.add_finding("trailing-comma", 1, "a comma after the last row was ignored")
-            return (whole,)
-    rows = _parse_lines(text, reading)
-    if rows is None:
-        rows = _parse_sequence(text, reading)
-    if rows is not None:
-        reading.kind = "jsonl"
-        return (rows,)
+    for parse in (_parse_lines, _parse_sequence):
+        if (rows := parse(text, reading)) is not None:
+            reading.kind = "jsonl"
+            return (rows,)
     if reading.file.lower().endswith(_NAMED_JSON):
-        # Counted from 1, as editors do; `row` would be taken for a row of the table.
+        # As `row` it would look like a row of the table.
         where = f"line {count(wrong.lineno)}, character {count(wrong.colno)}"
         raise DataError(f"is not valid JSON: {wrong.msg} ({where})", file=reading.file)
     return None
@@ -177,9 +173,8 @@ def _parse_lines(text: str, reading: _ReadState) -> list[Any] | None:
             why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             raise DataError(f"this line is not valid JSON: {why}", file=reading.file, row=number) from None
     if decode is _parse_python:
-        reading.add_finding(
-            "python-dictionaries", len(rows), "each line is a Python dictionary rather than JSON; read as one"
-        )
+        message = "each line is a Python dictionary rather than JSON; read as one"
+        reading.add_finding("python-dictionaries", len(rows), message)
     return rows
 
 
@@ -256,8 +251,8 @@ def _read_lists(whole: Row, reading: _ReadState) -> list[Row] | None:
         return [{"text": text, "label": name} for name, texts in whole.items() for text in texts]
     sizes = {key: len(each) for key, each in whole.items()}
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"`{_format_key(key)}` {count(size)}" for key, size in list(sizes.items())[:5])
-        raise DataError(f"lists of different lengths are no columns of one table: {said}", file=reading.file)
+        found = ", ".join(f"`{_format_key(key)}` {count(size)}" for key, size in list(sizes.items())[:5])
+        raise DataError(f"lists of different lengths are no columns of one table: {found}", file=reading.file)
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
 
 
@@ -294,9 +289,9 @@ def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
     if not found:
         return None
     if has_text(whole) and not any(has_text(rows[0]) for rows in found.values()):
-        return [whole]  # a row with something else inside, such as spans
+        return [whole]  # one row with a list in it, such as spans
     if "row_idx" in next((rows[0] for rows in found.values() if rows[0].get("row_idx") is not None), ()):
-        found.pop("features", None)  # of the hub's viewer: what its columns are
+        found.pop("features", None)  # the schema in an answer of the hub's viewer
     reading.parts = tuple(found)
     firsts = {path: (rows[0], *rows[0].values()) for path, rows in found.items()}
     most = max(found, key=lambda path: (any(map(has_text, firsts[path])), len(found[path])))
@@ -329,11 +324,10 @@ def _to_objects(rows: Any, reading: _ReadState) -> list[Row]:
     if rows and all(isinstance(row, list) for row in rows):
         return _from_lists(rows, reading)
     if rows and not isinstance(rows[0], dict):
-        said = f"a list of {plural(len(rows), _name_type(rows[0]).partition(' ')[2])}{reading.describe_place()}"
-        raise DataError(f'{said}; every row must be an object such as {{"text": "…", "label": "…"}}', file=file)
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise DataError('every row must be an object such as {"text": "…", "label": "…"}', file=file, row=number)
+        found = f"a list of {plural(len(rows), _name_type(rows[0]).partition(' ')[2])}{reading.describe_place()}"
+        raise DataError(f"{found}; {_NO_OBJECT}", file=file)
+    if wrong := next((number for number, row in enumerate(rows, 1) if not isinstance(row, dict)), None):
+        raise DataError(_NO_OBJECT, file=file, row=wrong)
     return rows
 
 
@@ -341,9 +335,8 @@ def _from_lists(rows: list[list[Any]], reading: _ReadState) -> list[Row]:
     width = max(map(len, rows))
     limits.check_shape(len(rows), width, file=reading.file)
     if not width or min(map(len, rows)) < width:
-        raise DataError(
-            f"a list of {plural(len(rows), 'list')}{reading.describe_place()} of different lengths", file=reading.file
-        )
+        found = f"a list of {plural(len(rows), 'list')}{reading.describe_place()}"
+        raise DataError(f"{found} of different lengths", file=reading.file)
     words = [["" if cell is None else str(cell)[:1_000] for cell in row] for row in rows[:HEADER_ROWS]]
     header = has_header(words)
     names = make_column_names(words[0]) if header else tuple(map(str, range(width)))
@@ -368,19 +361,17 @@ def _fold_key(key: str) -> str:
 
 def _list_keys(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
     """Return all keys of JSON rows, and the inner keys of those keys that hold only objects."""
-    inner: dict[str, dict[str, None]] = {
-        key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
-    }
+    wide = (key for row in rows for key, value in row.items() if isinstance(value, dict))
+    inner: dict[str, dict[str, None]] = {key: {} for key in wide}
     if not inner:
         return set(), {}
     most = limits.get_limits().columns
     for row in rows:
         for key in list(inner):
             value = row.get(key)
-            if isinstance(value, dict):
-                if len(inner[key]) <= most:
-                    inner[key].update(dict.fromkeys(value))
-            elif value is not None:
+            if isinstance(value, dict) and len(inner[key]) <= most:
+                inner[key].update(dict.fromkeys(value))
+            elif value is not None and not isinstance(value, dict):
                 del inner[key]
     return {key for row in rows for key in row}, inner
 
@@ -404,8 +395,8 @@ def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
     if not renamed:
         return rows
     for key, columns in renamed.items():
-        columns_read = ", ".join(map(_format_key, columns.values()))
-        message = f"the objects under `{_format_key(key)}` are read as the columns {columns_read}"
+        names_read = ", ".join(map(_format_key, columns.values()))
+        message = f"the objects under `{_format_key(key)}` are read as the columns {names_read}"
         reading.add_finding("nested-columns", len(columns), message)
     return [_expand_row(row, renamed) for row in rows]
 
@@ -433,9 +424,8 @@ def _build_frame(rows: list[Row], file: str) -> pd.DataFrame:
     for number, row in enumerate(rows, 1):
         keys.update(dict.fromkeys(row))
         if len(keys) > limits.get_limits().columns:
-            raise limits.make_error(
-                f"the rows have {count(len(keys))} different keys", "columns", file=file, row=number
-            )
+            found = f"the rows have {count(len(keys))} different keys"
+            raise limits.make_error(found, "columns", file=file, row=number)
     if not keys:
         raise DataError("the list holds no rows", file=file)
     limits.check_shape(len(rows), len(keys), file=file)

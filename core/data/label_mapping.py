@@ -19,7 +19,7 @@ UNSAID = "CLASS"
 _CODE = re.compile(r"-?[0-9]{1,18}")
 
 Command = Callable[[Mapping[str, str]], str]
-"""Renamed labels → what a person types to have them read so."""
+"""Renamed labels → the command that the user types to rename them."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class MatchedLabels:
     """The result of matching labels to classes: a mask of kept rows, their class numbers, and the labels left out."""
 
     kept: np.ndarray
-    """(n,) bool: rows that stay. Of several labels the dropped ones go, and with them a row that has no other."""
+    """(n,) bool. A row with several labels is kept if at least one of them is."""
     numbers: list[tuple[int, ...]]
-    """Rising class numbers of each row that stays."""
+    """Ascending class numbers of each kept row."""
     dropped: dict[str, int]
-    """Label → rows that had it; it was left out."""
+    """Label that was left out → rows that had it."""
     renamed: dict[str, str]
-    """Label → class of another name."""
+    """Label → class with a different name."""
 
 
 class UnmatchedLabels(InputError):
@@ -55,10 +55,9 @@ def match_labels(
 ) -> MatchedLabels:
     """Match the labels of each row to class numbers, by name (ignoring case) or by the user's renames.
 
-    Where no class is written like a label, one that differs only in case is meant. `rename` is label → class, or
-    `DROPPED`; several labels may become one class. For messages: `whose` has these classes (`run 'first'`), and
-    `command` is what a person would type with other renamed labels. Raises Unmatched if labels are no class, with what
-    is likely meant, and an InputError if a label is renamed to what is no class either.
+    `rename` is label → class, or `DROPPED`; several labels may become one class. For messages, `whose` names the owner
+    of the classes (`run 'first'`), and `command` builds the command with suggested renames. Raises UnmatchedLabels if
+    labels match no class, and InputError if a label is renamed to an unknown class.
     """
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
     meant = _resolve_classes(rows, classes, rename, whose)
@@ -98,8 +97,8 @@ def guess_class(word: str, classes: Sequence[str]) -> str:
 def suggest_classes(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
     """Guess the classes of unknown labels by similar names, or by order if there is one numeric code for each class.
 
-    −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
-    labels that are known, those that nothing is near to are left out.
+    −1 counts as a code only if there are too few codes without it. A label without a similar class is dropped; but all
+    are None if nothing can be guessed for any label and there are no `others`, labels that are known.
     """
     codes = sorted(filter(_CODE.fullmatch, words), key=int)
     for taken in ([word for word in codes if word != WITHHELD], codes):
@@ -112,13 +111,13 @@ def suggest_classes(words: Sequence[str], classes: Sequence[str], *, others: boo
 def _resolve_classes(
     rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str
 ) -> dict[str, str]:
-    said = {}
+    renamed = {}
     for old, new in rename.items():
         name = DROPPED if new == DROPPED else find_same_name(new, classes)
         if name is None:
             raise InputError(f"--map {old}={new}: the classes of {whose} are {', '.join(classes)}")
-        said[find_same_name(old, list(rows)) or old] = name
-    found = {word: said.get(word, find_same_name(word, classes)) for word in rows}
+        renamed[find_same_name(old, list(rows)) or old] = name
+    found = {word: renamed.get(word, find_same_name(word, classes)) for word in rows}
     return {word: name for word, name in found.items() if name is not None}
 
 
@@ -128,10 +127,10 @@ def _format_question(
     named = ", ".join(f"'{shorten(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
     more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
     what = "is no class" if len(unknown) == 1 else "are no classes"
-    said = f"{named}{more} {what} of {whose} ({', '.join(classes)}). "
+    problem = f"{named}{more} {what} of {whose} ({', '.join(classes)}). "
     if WITHHELD not in unknown:
-        return f"{said}Say what each means, or nothing to leave its rows out: {command(suggested)}"
+        return f"{problem}Say what each means, or nothing to leave its rows out: {command(suggested)}"
     meant = suggested[WITHHELD] if suggested[WITHHELD] in classes else classes[0]
     asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, meant)]
     why = f"{WITHHELD} often marks rows without a label"
-    return f"{said}{why}; leave them out: {asked[0]} or say what it means: {asked[1]}"
+    return f"{problem}{why}; leave them out: {asked[0]} or say what it means: {asked[1]}"

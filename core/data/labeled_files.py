@@ -47,17 +47,17 @@ class FileReport:
     quoted: bool = False
     header: bool = False
     rows: int = 0
-    """Rows of the table, before any is left out."""
+    """Rows of the table before cleaning."""
     columns: tuple[ColumnProfile, ...] = ()
     text: str = ""
     label: str = ""
     task: Task = "single"
     classes: dict[str, int] = field(default_factory=dict)
-    """Usable rows of each class, in class order."""
+    """Usable rows by class, in class order."""
     preview: list[dict[str, str]] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
     problem: str = ""
-    """Why the file cannot be used as it is; empty: it can."""
+    """Why the file cannot be used unchanged; empty: it can."""
     pair: str = ""
     decisions: tuple[ReadingDecision, ...] = ()
     sheets: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class LabeledSplits:
     """Cleaned labelled rows by split (or `all`), with labels as words, and the class names in order."""
 
     splits: dict[str, pd.DataFrame]
-    """Columns `text` (str), `label` (str, the class name; a tuple of them in a multi-label file) and the others."""
+    """Columns `text` (str), `label` (class name, or a tuple of class names) and the others."""
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     task: Task = "single"
@@ -89,7 +89,7 @@ def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
     except DataError as error:
         if len(error.sheets) < 2:
             raise
-        # Of a file of which one table cannot be read, another one can be chosen.
+        # The user can choose another table of the file.
         return FileReport(path.name, problem=str(error), sheets=error.sheets, sheet=error.sheet)
 
 
@@ -105,13 +105,13 @@ def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSe
 def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
     """Read the labelled rows of each split from a data folder.
 
-    A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
-    single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`; or a
-    folder for each class with a file for each text, perhaps inside folders named after splits: `train/pos/1.txt`.
-    A split without a label column, as the test of a competition is, is set aside.
+    A folder has files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a single
+    `all.csv`; or a text file per class, such as `rt-polarity.pos`; or a folder per class with a file per text, perhaps
+    inside folders named after splits: `train/pos/1.txt`. A split without a label column, such as the test split of a
+    competition, is left out.
 
-    With `to_train` there must be rows to train on; without it any split will do, rows whose label is withheld stay, and
-    so do labels that `labels.json` does not know.
+    `to_train` requires training rows. Without it, one split of any name is enough, and rows are kept if their label is
+    withheld or not in `labels.json`.
     """
     names, files = read_label_names(folder), find_split_files(folder)
     if not files:
@@ -134,15 +134,15 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         notes += [f"`{shorten(each.name)}` is left out, since `{file}` is the {split} split" for each in others]
         tagged = table.kind == conll.KIND
         if layout and to_train and _is_unlabeled(table, layout):
-            aside = f"no column '{shorten(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
-            notes.append(f"{file}: {aside}")
+            rows_aside = f"its {plural(len(table.frame), 'row')} are set aside"
+            notes.append(f"{file}: no column '{shorten(layout.label)}', so {rows_aside}")
             continue
         if layout and (layout is TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
         columns, asked = summarize_columns(table.frame), settings
         if layout is None or not (tagged or layout.can_read(table.frame)):
             layout = _find_layout(table, columns, settings, several, file, layout)
-            # The further splits must have the columns of train, and as many labels per text.
+            # Further splits must have the columns of train, and the same form of labels.
             settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
             several = layout.task == "multi"
         of_columns, _ = describe_columns(table.frame, columns, layout, asked)
@@ -159,7 +159,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     assert layout is not None
     labels = {name for rows in splits.values() for name in list_labels(rows["label"])}
     notes += [each.message for each in find_alike(labels)]
-    known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
+    known = None if layout.form in ("columns", "tags") else names  # names of 0/1 columns, and tags, are the class names
     named = name_classes(splits, known, str(folder), notes, layout.task, to_train=to_train)
     return dataclasses.replace(named, decisions=join_decisions(decisions))
 
@@ -208,6 +208,7 @@ def _inspect_table(
     except SentiscopeError as error:
         problem, rows = error, None
     decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
+    known = layout or Layout("", ())
     report = FileReport(
         file=file,
         kind=table.kind,
@@ -217,14 +218,14 @@ def _inspect_table(
         header=table.header,
         rows=len(table.frame),
         columns=tuple(columns),
-        text=layout.text if layout else "",
-        label=layout.label if layout else "",
-        task=layout.task if layout else "single",
+        text=known.text,
+        label=known.label,
+        task=known.task,
         classes=classes,
         preview=_show_preview(table),
         findings=tuple(findings),
         problem=str(problem or ""),
-        pair=layout.pair if layout else "",
+        pair=known.pair,
         decisions=tuple(decisions),
         sheets=table.sheets,
         sheet=table.sheet,

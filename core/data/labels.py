@@ -25,17 +25,17 @@ from core.data.json_table import DECODER, decode_json
 from core.exceptions import DataError
 
 WITHHELD = "-1"
-"""What benchmark files write where a label is withheld; in a person's own file it may be a class."""
+"""How benchmark files mark a withheld label; in the user's file it may be a class."""
 MARKS = (";", "|", ",", " ")
-"""Signs that may stand between labels, the surest first."""
+"""Signs that may separate labels, the most reliable first."""
 _NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
-"""Words that make another class of the word behind them: `not good` is one label, also beside `not` and `good`."""
+"""Words that negate the next one: `not good` is one label, even if there are `not` and `good` too."""
 WHOLE_NUMBER = re.compile(r"\d{1,300}")
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
 _SHARE = re.compile(r"\d*\.\d*[1-9]\d*")
 _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
-"""Keys of an object in a label cell that hold its labels."""
+"""Keys for the labels in an object in a label cell."""
 
 
 def find_form(
@@ -43,8 +43,8 @@ def find_form(
 ) -> Layout:
     """Detect the form of a table's label cells (one label, list, separated …); return its column layout with this form.
 
-    `separator` is the sign between labels of a cell, `none` where each cell is one label; empty: found. `several`:
-    texts have several labels, whatever this table looks like.
+    `separator` is the sign between labels of a cell, `none` if each cell is one label, or empty to detect it. With
+    `several`, texts have several labels even if no cell shows it.
     """
     if layout.form == "columns":
         return layout
@@ -71,8 +71,8 @@ def find_form(
 def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
     """Return each row's label as a word, or its labels as a sorted tuple of words, and findings about the labels.
 
-    They are missing where the row does not say; an empty list, or 0 in every column, says that no label applies. Raises
-    a DataError if a 0/1 column holds something else, or a list holds several labels and the others one each.
+    Missing labels stay missing; an empty list, or 0 in every column, means that no label applies. Raises a DataError if
+    a 0/1 column has another value, or if one list has several labels and the others one each.
     """
     if layout.form == "tags":
         return frame[layout.label], []
@@ -208,21 +208,14 @@ def _read_bits(values: pd.Series, file: str) -> pd.Series:
 def _refuse_scores(cells: Iterable[Any]) -> None:
     """Refuse label cells that hold a number or score for each class, such as `[0, 1, 0]` or `[0.2, 0.8]`."""
     rows = list(dict.fromkeys(tuple(map(as_word, _unpack_list(cell))) for cell in cells))
-    of_bits = (
-        len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])} and all(set(row) <= set(BITS) for row in rows)
-    )
+    same_width = len(rows) > 1 < len(rows[0]) and len(set(map(len, rows))) == 1
     shares = any(len(row) > 1 and any(map(_SHARE.fullmatch, row)) for row in rows)
-    if (of_bits and len(rows[0]) > 1) or shares:
-        raise DataError(
-            f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]; write the names of a text's "
-            "labels, or give each class a column of 0 and 1"
-        )
-    if any(isinstance(cell, (list, np.ndarray)) and len(cell) > 1 and all(map(_is_scored, cell)) for cell in cells):
+    if shares or (same_width and all(set(row) <= set(BITS) for row in rows)):
+        problem = f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]"
+        raise DataError(f"{problem}; write the names of a text's labels, or give each class a column of 0 and 1")
+    lists = (cell for cell in cells if isinstance(cell, (list, np.ndarray)) and len(cell) > 1)
+    if any(all(isinstance(part, dict) and "score" in part for part in cell) for cell in lists):
         raise DataError("the cells hold a score for each label; write the labels that a text has")
-
-
-def _is_scored(part: Any) -> bool:
-    return isinstance(part, dict) and "score" in part
 
 
 def _has_lists(cells: pd.Series) -> bool:
@@ -267,7 +260,7 @@ def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
 def _unpack_list(cell: Any) -> list[Any]:
     """Return the labels in a cell with a list, or a list written as text: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
-        return [label for part in cell for label in _unpack_part(part)]
+        return [label for part in cell for label in _read_choices(_as_object(part) or {}) or [part]]
     if (found := _as_object(cell)) is not None:
         return _read_choices(found) or []
     text = str(cell).strip()
@@ -278,10 +271,6 @@ def _unpack_list(cell: Any) -> list[Any]:
     inside = text.removeprefix("[").removesuffix("]")
     parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
     return [part.strip().strip("'\"") for part in parts]
-
-
-def _unpack_part(part: Any) -> list[Any]:
-    return [part] if (found := _as_object(part)) is None else _read_choices(found) or [part]
 
 
 def _is_missing(cell: Any) -> bool:
@@ -304,7 +293,7 @@ def _take_distinct(cells: pd.Series) -> pd.Series:
 
 def _find_mark(labels: Sequence[str]) -> str:
     """Find the sign that separates labels in cells, such as the blank in `pharma rushed`; empty if there is none."""
-    # A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
+    # A blank or comma separates labels if nine of ten parts are also single labels; `;` and `|` are in no label.
     for mark in MARKS:
         parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]
         several = sum(len(part) > 1 for part in parts)

@@ -16,7 +16,7 @@ from core.formatting import count
 from core.paths import TooLarge, open_regular, read_regular
 
 VARIABLE = "SENTISCOPE_LIMITS"
-"""Environment variable that raises or lowers limits: `rows=5000000,memory=8000`."""
+"""Environment variable that changes limits: `rows=5000000,memory=8000`."""
 MEGABYTE = 1024**2
 
 
@@ -24,8 +24,8 @@ MEGABYTE = 1024**2
 class Limits:
     """The limits for reading a data file; a larger file is refused with a message, never truncated.
 
-    Megabytes of memory and seconds of the process that reads it; megabytes of the file, of a packed one when unpacked;
-    cells: rows times columns; characters of one cell.
+    Memory (MB) and seconds are those of the reading process, the size (MB) is that of the unpacked file, and cells are
+    rows times columns; characters are those of one cell.
     """
 
     memory: int = 2_048
@@ -59,18 +59,13 @@ def make_error(
 ) -> DataError:
     """Return the DataError for a file that exceeds the reading limit `name`.
 
-    `found` says what it asks for, `part` how a part of the file is made; file, row and field are those of the message.
+    `found` is the observed value in words, `part` a hint on how to make a smaller file.
     """
     most = getattr(get_limits(), name)
     unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
-    how = f" ({part})" if part else ""
-    return DataError(
-        f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
-        f"is started: {VARIABLE}={name}=…",
-        file=file,
-        row=row,
-        field=field,
-    )
+    how = f"Use a part of it{f' ({part})' if part else ''}, or raise the limit where Sentiscope is started"
+    problem = f"{found}; at most {count(most)} {unit} are read. {how}: {VARIABLE}={name}=…"
+    return DataError(problem, file=file, row=row, field=field)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import os
 import re
@@ -21,7 +20,7 @@ from core.data.columns import SINGLE, choose_columns, summarize_columns
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
 from core.data.counterexample_snapshot import add_examples
-from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, to_indicators
+from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, Task, to_indicators
 from core.data.findings import plural, refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
@@ -31,14 +30,12 @@ from core.data.row_cleaning import clean_rows, examine_classes
 from core.data.sources import LIFE, SOURCES, DataSource, split_mixture
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
-from core.formatting import count, whole_percent
+from core.formatting import count, suggest_name, whole_percent
 from core.paths import refuse_elsewhere, resolve_path
 
 _AT_ONCE = 10_000
-"""Texts that are joined at a time: all of a large data set would fill the memory a second time."""
+"""Texts that are joined at a time; joining all texts of a large data set would double the memory."""
 _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
-
-Splits = dict[str, pd.DataFrame]
 
 
 def load_dataset(
@@ -46,21 +43,21 @@ def load_dataset(
 ) -> Dataset:
     """Load the labelled texts that `config` names, split into train, validation and test by the rules of their source.
 
-    Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
-    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew,
-    `config.folds` holds one part out as test. Every cut is stratified, seeded, and follows the classes as the file
-    has them: `config.rename` and `config.order` change no split. Classes that train lacks leave the other splits.
-    Training texts of `config.add` and `config.examples` join train alone. What was done stands in `notes`.
+    Given splits are kept. Without a test split, validation is halved; without a validation split, a tenth of train is
+    taken (or the share of the source); a single table is cut 80/10/10. `config.split` pools the splits and cuts them
+    again, `config.folds` takes one fold as test. Every cut is stratified by the classes of the file and seeded, so
+    `config.rename` and `config.order` change no split. Classes without a training row are removed from other splits.
+    Texts of `config.add` and `config.examples` are added to train only. `notes` of the result list what was done.
 
     Args:
-        config: What is read, and how it is cut.
-        to_train: Whether added sets and those kept apart are read; they change train alone, and may not be here.
-        on_report: Called with what was found in a person's own file.
+        config: The data set, and how to read and split it.
+        to_train: Whether to read `config.add`, `config.apart` and `config.examples`, which only change train.
+        on_report: Called with the report on the user's file.
 
     Raises:
         DataError: name, path or content cannot be used.
-        NotAvailable: a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
-        ConfigError: `config.limit` is below the number of classes, or `config.rename` or `config.order` names no class.
+        NotAvailable: a named data set is neither on the hub nor in the folder SENTISCOPE_DATA.
+        ConfigError: `config.limit` is below the number of classes, or `config.rename` or `config.order` is wrong.
     """
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)
@@ -101,15 +98,16 @@ def load_dataset(
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limit_train(arranged[TRAIN], config, [standing.index(name) for name in classes])
-        arranged, classes, none_left = only_trained(arranged, classes)  # a label next to rarer ones may be lost
+        arranged, classes, none_left = only_trained(arranged, classes)  # a class may have lost all rows
         cut_to = [note, *none_left]
     if to_train:
         arranged, along = add_examples(arranged, classes, config)
+    hashes = {name: _hash_rows(rows) for name, rows in arranged.items()}
     return Dataset(
         name=config.name if source or mixed else Path(config.name).expanduser().resolve().name,
         splits=arranged,
         classes=classes,
-        fingerprint=_hash_splits(arranged, classes),
+        fingerprint=hash_value({"classes": classes, "splits": hashes}),
         language=_find_language((*(mixed or (config.name,)), *more)),
         licence=_join_licenses(mixed or ((config.name,) if source else ()), more),
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
@@ -129,9 +127,8 @@ def _refuse_text_settings(config: DataConfig) -> None:
 
 def _check_registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [name for name in names if name not in SOURCES]:
-        raise ConfigError(
-            f"data.{setting}: '{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
-        )
+        problem = f"'{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
+        raise ConfigError(f"data.{setting}: {problem}")
     return names
 
 
@@ -154,11 +151,9 @@ def resolve_data_path(name: str) -> Path:
         if not re.fullmatch(r"[\w +-]+", name) or os.path.exists(name):
             raise
     strange = next((part.strip() for part in name.split("+") if part.strip() not in SOURCES), name)
-    near = difflib.get_close_matches(strange, SOURCES, n=1)
-    hint = f" (did you mean '{near[0]}'?)" if near else ""
     raise DataError(
-        f"no data set and no file is called '{strange}'{hint}; `sentiscope data list` shows the names, "
-        "or give the path of a file or folder"
+        f"no data set and no file is called '{strange}'{suggest_name(strange, SOURCES)}; `sentiscope data list` shows "
+        "the names, or give the path of a file or folder"
     )
 
 
@@ -178,11 +173,10 @@ def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[s
     if strange := [old for old in names if old not in (*found.classes, *others)]:
         raise ConfigError(f"data.rename: no label '{strange[0]:.60}'; the labels are {', '.join(found.classes)}")
     classes = tuple(dict.fromkeys(new for old in found.classes if (new := names.get(old, old))))
-    kept, notes = {}, []
-    for split, rows in found.splits.items():
-        kept[split] = _relabel_rows(rows, names)
-        left = len(rows) - len(kept[split])
-        notes += [f"{split}: {plural(left, 'row')} without a label after data.rename left out"] if left else []
+    kept = {split: _relabel_rows(rows, names) for split, rows in found.splits.items()}
+    left = {split: len(rows) - len(kept[split]) for split, rows in found.splits.items()}
+    lost = "without a label after data.rename left out"
+    notes = [f"{split}: {plural(number, 'row')} {lost}" for split, number in left.items() if number]
     if order and set(order) != set(classes):
         raise ConfigError(f"data.order={config.order!r:.80}: every class once; they are {', '.join(classes)}")
     found = dataclasses.replace(found, splits=kept, classes=order or classes, notes=(*found.notes, *notes))
@@ -229,9 +223,8 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
         return dataclasses.replace(found, classes=classes)
     if strange := sorted(set(found.classes) - set(source.labels)):
         raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
-    splits = {
-        split: rows.assign(label=rename_labels(rows["label"], source.labels)) for split, rows in found.splits.items()
-    }
+    named = {split: rename_labels(rows["label"], source.labels) for split, rows in found.splits.items()}
+    splits = {split: rows.assign(label=named[split]) for split, rows in found.splits.items()}
     return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
@@ -243,10 +236,8 @@ def _load_builtin(name: str, classes: int) -> LabeledSplits:
     from core.data.sources.builtin import generate_corpus, get_class_names
 
     names, frames = get_class_names(classes), generate_corpus(classes)
-    words = {
-        split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
-    }
-    return LabeledSplits(words, names)
+    words = {split: rename_labels(rows["label"], dict(enumerate(names))) for split, rows in frames.items()}
+    return LabeledSplits({split: rows.assign(label=words[split]) for split, rows in frames.items()}, names)
 
 
 def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
@@ -255,11 +246,10 @@ def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
     base = os.environ.get(DATA_FOLDER)
     if source.hub is None and base:
         more = f". {check_availability(source).lacking}" if source.published else ""
-        raise NotAvailable(
-            f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known{more}"
-        )
+        missing = f"there is no folder '{source.name}' in {DATA_FOLDER}={base}"
+        raise NotAvailable(f"{missing}, and no hub repository is known{more}")
     frames, hub = fetch_splits(source), source.hub
-    assert hub is not None  # else there is nothing to fetch
+    assert hub is not None  # `fetch_splits` has checked it
     cleaned, notes = {}, []
     for split, frame in frames.items():
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
@@ -444,23 +434,15 @@ def _refuse_empty(made: Splits, name: str, notes: Sequence[str]) -> None:
             raise DataError(f"too small: nothing is left for the {split} split{why}", file=name)
 
 
-def _hash_splits(made: Splits, classes: tuple[str, ...]) -> str:
-    return hash_value({"classes": classes, "splits": {name: _hash_rows(rows) for name, rows in made.items()}})
-
-
 def _hash_rows(rows: pd.DataFrame) -> str:
-    """Return the SHA-256 of the labels and texts of rows; text lengths are hashed too, as they mark text boundaries."""
-    texts = rows["text"].tolist()
-    digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
-    for numbers in _flatten_labels(rows["label"]):
-        digest.update(numbers.astype("<i8").tobytes())
+    """Return the SHA-256 of the labels and texts of rows, with the length of each text and the number of its labels."""
+    texts, labels = rows["text"].tolist(), rows["label"]
+    numbers = [[len(text) for text in texts], labels]
+    if is_several(labels):
+        numbers[1:] = [labels.map(len), [number for each in labels for number in each]]
+    digest = hashlib.sha256()
+    for each in numbers:
+        digest.update(np.array(each, dtype="<i8").tobytes())
     for start in range(0, len(texts), _AT_ONCE):
         digest.update("".join(texts[start : start + _AT_ONCE]).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def _flatten_labels(labels: pd.Series) -> list[np.ndarray]:
-    """Return the labels of rows in a flat array; if rows have several, the number of labels of each row comes first."""
-    if not is_several(labels):
-        return [labels.to_numpy(np.int64)]
-    return [labels.map(len).to_numpy(np.int64), np.array([n for each in labels for n in each], np.int64)]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.config import DataConfig
-from core.data.dataset import TRAIN, VALIDATION, Dataset
+from core.data.dataset import TRAIN, VALIDATION, Dataset, Splits
 from core.data.findings import plural
 from core.data.labeled_files import LabeledSplits
 from core.data.labels import is_several
@@ -18,33 +18,30 @@ from core.text.config import TextConfig
 from core.text.normalization import prepare_all
 
 CORPUS = "corpus"
-"""The column of a mixture that names the data set of each row."""
-Splits = dict[str, pd.DataFrame]
 Load = Callable[[DataConfig], Dataset]
 _COARSE = TextConfig(normaliser="tweet-clean")
-"""Lower case without links, names, digits and marks: what any tokenizer here reads alike is alike in it."""
+"""Lower case without links, names, digits and marks; texts that any tokenizer reads in the same way become equal."""
 
 
 def mix_splits(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
     """Join the splits of several data sets, after splitting each data set in the same way as on its own.
 
-    Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
-    is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it. `rename`,
-    `order`, `limit`, `apart` and `add` of the settings are those of the whole.
+    Train, validation and test keep the columns that all parts have, and a column `corpus`. Training texts that occur in
+    another split of any part, after the coarsest normalisation, are left out. The settings `rename`, `order`, `limit`,
+    `apart` and `add` apply to the mixture, not to its parts.
     """
     alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="", lineage="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]
     if several := [name for name, part in zip(names, parts, strict=True) if part.task != "single"]:
-        raise DataError(
-            f"'{several[0]}' has several labels per text, or one for each word, and cannot be mixed with others"
-        )
+        what = "has several labels per text, or one for each word, and cannot be mixed with others"
+        raise DataError(f"'{several[0]}' {what}")
     splits: dict[str, list[pd.DataFrame]] = {}
     for name, part in zip(names, parts, strict=True):
         for split, rows in part.splits.items():
             words = np.array(part.classes, dtype=object)[rows["label"].to_numpy()]
             splits.setdefault(split, []).append(rows.assign(label=pd.Series(words, dtype="str"), corpus=name))
     joined = {split: pd.concat(frames, join="inner", ignore_index=True) for split, frames in splits.items()}
-    kept, notes = _drop_texts(joined, _collect_eval_texts(joined), "the other splits")
+    kept, notes = _drop_texts(joined, collect_eval_texts(joined), "the other splits")
     found = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
     classes = tuple(dict.fromkeys(label for part in parts for label in part.classes))
     return LabeledSplits(kept, classes, (*found, *notes))
@@ -54,9 +51,8 @@ def exclude_texts(given: Splits, names: Iterable[str], load: Load) -> tuple[Spli
     """Remove training texts that occur in the validation, test or further splits of other data sets."""
     notes = []
     for name in names:
-        given, note = _drop_texts(
-            given, _collect_eval_texts(load(DataConfig(name=name)).splits), f"'{name}' beyond train"
-        )
+        judged = collect_eval_texts(load(DataConfig(name=name)).splits)
+        given, note = _drop_texts(given, judged, f"'{name}' beyond train")
         if not len(given[TRAIN]):
             raise ConfigError(f"data.apart={name}: it contains every training text; nothing is left")
         notes += note
@@ -68,17 +64,16 @@ def add_texts(
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
     """Add the training texts of further data sets to train, at most `config.add_limit` from each.
 
-    Their labels are renamed as the whole is. Rows of a class that the data do not have are left out, and texts of the
-    data's other splits. Train then keeps the columns that all have, and a column `corpus`. Also returned: the
-    validation rows of the added sets (the temperature is fitted on them), and what was left out.
+    Their labels are renamed like the data's. Rows of other classes are left out, and texts that occur in the data's
+    other splits. Train then has the columns that all have, and a column `corpus`. Also return the validation rows of
+    the added sets (the temperature is fitted on them), and notes on what was left out.
     """
     if not added:
         return given, None, []
-    if several := [name for name, each in added.items() if each.task != "single"] or (
-        [config.name] if is_several(given[TRAIN]["label"]) else []
-    ):
+    several = [name for name, each in added.items() if each.task != "single"]
+    if several := several or [config.name] * is_several(given[TRAIN]["label"]):
         raise DataError(f"data.add: '{several[0]:.60}' has several labels per text; added sets need one label each")
-    judged, notes = _collect_eval_texts(given), list[str]()
+    judged, notes = collect_eval_texts(given), list[str]()
     frames = [given[TRAIN] if CORPUS in given[TRAIN] else given[TRAIN].assign(corpus=config.name)]
     beside = []
     for name, each in added.items():
@@ -97,14 +92,15 @@ def add_texts(
 def _select_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
     """Return the rows of an added data set's split whose renamed class is in `classes`, with their class numbers."""
     names = config.parse_renames()
-    said = [names.get(label, label) for label in added.classes]
-    codes = {old: classes.index(new) for old, new in enumerate(said) if new in classes}
+    renamed = [names.get(label, label) for label in added.classes]
+    codes = {old: classes.index(new) for old, new in enumerate(renamed) if new in classes}
     rows = added.splits[split]
     rows = rows[rows["label"].isin(codes)].reset_index(drop=True)
     return rows.assign(label=rows["label"].map(codes).astype("int64"))
 
 
-def _collect_eval_texts(splits: Splits) -> set[str]:
+def collect_eval_texts(splits: Splits) -> set[str]:
+    """Return the texts of all splits but train, each in its coarsest normal form."""
     return {text for name, rows in splits.items() if name != TRAIN for text in normalize_texts(rows["text"].tolist())}
 
 

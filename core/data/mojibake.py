@@ -15,23 +15,23 @@ from core.data.encoding_guess import guess_encoding, score_non_ascii, score_text
 _RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
 _WIDE_RUN = re.compile("[^\x00-\x7f]{3,}|[A-Za-z][^\x00-\x7f]{1,2}")
 _WIDE_LETTER = re.compile("[\u3400-\u9fff\uff61-\uff9f]")
-"""Chinese characters and narrow kana."""
+"""Chinese characters and half-width kana."""
 _WORD = re.compile("[^\x00-\x7f\xa0]{2,}|[^\x00-\x7f]")
 _BOXES = re.compile("[\u2500-\u259f]")
-"""Signs for drawing boxes: in texts of old encodings they stand for letters."""
+"""Box-drawing characters, which replace letters in misread texts of old encodings."""
 _USUAL_LEADS = {bytes([lead]) for lead in (*range(0xC2, 0xC6), *range(0xE0, 0xF5))}
-"""First bytes in UTF-8 of what a single garbled character may mean: Latin letters and signs."""
+"""First UTF-8 bytes of Latin letters and signs; a single garbled character must be one of them."""
 _OLD_CODECS = ("cp437", "cp850", "cp866", "koi8-r")
 _READ_AS = ("cp1252", "mac-roman", "cp1251", "koi8-r", "cp850", "cp866")
-"""What programs take a text for that is in another encoding."""
+"""Encodings with which programs misread texts."""
 _SAMPLE = 1_000_000
 _WIDE_RUNS = 5_000
 _CHARACTERS = 2_000
-"""Characters of lines beyond ASCII by which a legacy encoding is guessed."""
+"""Characters of non-ASCII lines from which a legacy encoding is guessed."""
 _LEAST_GAIN, _LEAST_SUM = 2.0, 60.0
-"""Nats that each character, and all of them, have to be likelier in another encoding."""
+"""Nats by which another encoding must be likelier, per character and in total."""
 _LIKELY, _LEAST_LIKELY = -4.0, -4.5
-"""Nats of a character above which a text is in a language, and below which another reading is in none."""
+"""Nats per character: above the first, a text is in a language; below the second, another reading is in none."""
 
 WRITINGS = {
     "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
@@ -46,7 +46,7 @@ WRITINGS = {
     "letters in UTF-7 (+APY-)": re.compile(r"\+A[A-Za-z0-9+/]{2}-|\+[A-Za-z0-9+/]{4,}-"),
     "letters in HZ (~{…~})": re.compile(r"~\{[!-~]+~\}"),
 }
-"""How programs write texts that were not decoded → its pattern in a text."""
+"""Description of undecoded text → its pattern."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ class GarbledText:
     """Garbled text (mojibake): text that was written in one encoding and read as another, with an example."""
 
     places: int
-    """Runs of characters, or lines."""
     run: str
     meant: str
     encoding: str
@@ -79,7 +78,7 @@ def find_garbled(text: str) -> GarbledText | None:
 def _decode_run(run: str) -> tuple[str, str] | None:
     """Decode a garbled run of characters back to UTF-8, and name the encoding it was misread as; None if impossible.
 
-    A single character has to be a usual one: `’é` of good French would be an Armenian letter.
+    A single decoded character must be a usual one: `’é` in correct French would give an Armenian letter.
     """
     if len(run) == 1:
         meant = run.encode("latin-1").decode("cp1252", "ignore")

@@ -23,9 +23,9 @@ from core.formatting import count
 
 _BATCH = 4_096
 _DEEPEST = 3
-"""Lists inside lists that a feature may be."""
+"""Levels of nested lists in a feature, at most."""
 _HUB = b"huggingface"
-"""Key of the metadata that the library `datasets` writes."""
+"""Metadata key of the library `datasets`."""
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -115,7 +115,7 @@ def read_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.Re
 def _convert_errors(file: str) -> Iterator[None]:
     try:
         yield
-    except MemoryError:  # Arrow's own is also one of its errors
+    except MemoryError:  # Arrow's memory error is also an ArrowException
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, LookupError) as error:
         reason = str(error).split("\n", 1)[0][:200]
@@ -135,7 +135,7 @@ def _read_table(data: bytes, file: str) -> pa.Table:
 
 def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
     words = _check_claims(pq.ParquetFile(data).metadata, file)
-    # Words stay numbers of a dictionary until it is known how long they are written out: 200 kB can be 2 GB.
+    # Texts are read as dictionaries until their total size is known; 200 kB can expand to 2 GB.
     source = pq.ParquetFile(data, read_dictionary=words)
     left, rows = limits.get_limits().size * limits.MEGABYTE, 0
     for batch in source.iter_batches(batch_size=_BATCH):
@@ -144,7 +144,8 @@ def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
         left -= sum(_measure_size(column) for column in batch.columns)
         if left < 0:
             raise limits.make_error("its cells unpack to more", "size", file=file)
-        yield pa.RecordBatch.from_arrays([_decode_column(column) for column in batch.columns], batch.schema.names)
+        cells = [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in batch.columns]
+        yield pa.RecordBatch.from_arrays(cells, batch.schema.names)
 
 
 def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> None:
@@ -178,7 +179,3 @@ def _measure_size(column: Any) -> int:
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
-
-
-def _decode_column(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

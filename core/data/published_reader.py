@@ -19,7 +19,8 @@ from core.exceptions import DataError
 from core.formatting import count
 
 Row = tuple[str | None, ...]
-"""A text, its label as in the file, the further columns."""
+"""A text, its class name, further columns."""
+_SAME_LINES = "each line of one belongs to the same line of the other"
 DELIMITERS = {"comma": ",", "tab": "\t"}
 
 
@@ -35,7 +36,7 @@ class PublishedSplit:
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow schema of a published split: `text`, `label` (a class name) and further columns, all strings."""
+        """Return the Arrow schema of a published split: text, label (class name) and further columns, all strings."""
         return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
 
     def read_batches(self) -> Iterator[pa.RecordBatch]:
@@ -53,11 +54,11 @@ class PublishedSplit:
 
     def list_notes(self) -> list[str]:
         """Report rows of a published split that were left out, and a row count that differs from the published one."""
-        said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
-        whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
-        if whole and whole != rows:
-            said.append(f"{self.name}: {plural(rows, 'row')}, and {count(whole)} are published")
-        return said
+        notes = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
+        published, rows = self.layout.rows.get(self.name), self.rows + self.left_out
+        if published and published != rows:
+            notes.append(f"{self.name}: {plural(rows, 'row')}, and {count(published)} are published")
+        return notes
 
 
 def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
@@ -94,19 +95,15 @@ def _read_table(split: PublishedSplit) -> Iterator[Row]:
     longest = limits.get_limits().characters
     for number, row in enumerate(filter(None, rows), 1):
         if len(row) != len(names):
-            raise DataError(
-                f"has {plural(len(row), 'field')} where {len(names)} are published; {describe_expected(layout)}",
-                file=path.name,
-                row=number,
-            )
+            problem = f"has {plural(len(row), 'field')} where {len(names)} are published; {describe_expected(layout)}"
+            raise DataError(problem, file=path.name, row=number)
         if layout.form == "tab" and any("\t" in cell and "\n" in cell for cell in row):
             problem = "a quotation mark opens a cell that goes on over tabs and lines; close it or double it"
             raise DataError(problem, file=path.name, row=number)
         text, label, *more = (None if place is None else row[place] or None for place in places)
         if text and len(text) > longest:
-            raise limits.make_error(
-                f"a cell has {count(len(text))} characters", "characters", file=path.name, row=number
-            )
+            problem = f"a cell has {count(len(text))} characters"
+            raise limits.make_error(problem, "characters", file=path.name, row=number)
         text = text.replace("\\n", "\n") if text and layout.escaped else text
         yield text, _name_class(label, split, path, number), *more
 
@@ -115,50 +112,35 @@ def _check_header(cells: list[str], layout: PublishedLayout, path: Path) -> tupl
     names = tuple(cell.strip() for cell in cells)
     absent = [name for name in (layout.text, layout.label) if name not in names]
     if absent:
-        found = shorten(", ".join(names)) or "nothing"
-        raise DataError(
-            f"the first row has no column '{absent[0]}' but {found}; {describe_expected(layout)}", file=path.name
-        )
+        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
+        raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
     return names
 
 
 def _name_class(label: str | None, split: PublishedSplit, path: Path, row: int) -> str:
-    name = split.layout.labels.get((label or "").strip())
+    layout = split.layout
+    name = layout.labels.get((label or "").strip())
     if name is None:
-        said = f"the label '{shorten(label)}' is" if label else "an empty label is"
-        known = ", ".join(split.layout.labels)
-        raise DataError(
-            f"{said} none of {known}; {describe_expected(split.layout)}",
-            file=path.name,
-            row=row,
-            field=split.layout.label or None,
-        )
+        what = f"the label '{shorten(label)}' is" if label else "an empty label is"
+        problem = f"{what} none of {', '.join(layout.labels)}; {describe_expected(layout)}"
+        raise DataError(problem, file=path.name, row=row, field=layout.label or None)
     return name
 
 
 def _read_lines(split: PublishedSplit) -> Iterator[Row]:
     layout, (texts, labels) = split.layout, split.files
-    first, second = (_strip_line_ends(_read_text(path, layout.encoding, newline="\n")) for path in (texts, labels))
+    lines = (_read_text(path, layout.encoding, newline="\n") for path in (texts, labels))
+    first, second = ((line.removesuffix("\n").removesuffix("\r") for line in each) for each in lines)
     for number, text in enumerate(first, 1):
         label = next(second, None)
         if label is None:
             if not text.strip() and not any(map(str.strip, first)):
                 break  # blank lines at the end
-            raise DataError(
-                f"has a label for {plural(number - 1, 'text')} and {texts.name} has more; each line of one belongs to "
-                "the same line of the other",
-                file=labels.name,
-            )
+            problem = f"has a label for {plural(number - 1, 'text')} and {texts.name} has more"
+            raise DataError(f"{problem}; {_SAME_LINES}", file=labels.name)
         yield text, _name_class(label, split, labels, number)
     if any(second):
-        raise DataError(
-            f"has more labels than {texts.name} has texts; each line of one belongs to the same line of the other",
-            file=labels.name,
-        )
-
-
-def _strip_line_ends(lines: Iterator[str]) -> Iterator[str]:
-    return (line.removesuffix("\n").removesuffix("\r") for line in lines)
+        raise DataError(f"has more labels than {texts.name} has texts; {_SAME_LINES}", file=labels.name)
 
 
 def _read_text(path: Path, encoding: str, newline: str) -> Iterator[str]:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST = 20
-"""Columns that are offered instead of another."""
+"""Alternatives to a column or sheet, at most."""
 _OF_COLUMNS = ("text", "label", "pair", "separator")
 _REPEAT = re.compile(r" \(\d+\)$")
-"""What `header_detection.make_unique` puts behind a name that was there before."""
+"""The number that `header_detection.make_unique` adds to a repeated name."""
 
 
 def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:
@@ -41,10 +41,8 @@ def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list
     if guessed := bool(decoded.others) and not decoded.named:
         first, _, second = decoded.encoding.partition("+")
         if second:
-            message = (
-                f"two encodings in one file: {plural(decoded.second, 'line')} not in {first} read as {second}, which "
-                f"is a guess (it could be {decoded.others[1].partition('+')[2] or first})"
-            )
+            message = f"two encodings in one file: {plural(decoded.second, 'line')} not in {first} read as {second}, "
+            message += f"which is a guess (it could be {decoded.others[1].partition('+')[2] or first})"
             findings.append(Finding("two-encodings", "warning", decoded.second, message))
         else:
             message = f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}"
@@ -95,15 +93,8 @@ def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingD
 def describe_table(parsed: ParsedTable, quoting: str = "") -> tuple[list[ReadingDecision], list[Finding]]:
     """Return the decisions and findings on how a delimited text was parsed; `quoting` is the user's setting."""
     proof = shorten(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
-    decisions = [
-        ReadingDecision(
-            "delimiter",
-            format_delimiter(parsed.delimiter),
-            tuple(map(format_delimiter, parsed.other_delimiters)),
-            "data.delimiter",
-            proof,
-        )
-    ]
+    chosen, others = format_delimiter(parsed.delimiter), tuple(map(format_delimiter, parsed.other_delimiters))
+    decisions = [ReadingDecision("delimiter", chosen, others, "data.delimiter", proof)]
     if parsed.quoted or parsed.other_quotings:
         others = parsed.other_quotings or ("none",)
         chosen = parsed.quoting.kind
@@ -114,10 +105,9 @@ def describe_table(parsed: ParsedTable, quoting: str = "") -> tuple[list[Reading
 
 def describe_head(head: TableHead) -> ReadingDecision:
     """Return the reading decision on whether a row of a table names its columns."""
-    proof = " | ".join(head.cells or head.columns)
-    return ReadingDecision(
-        "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shorten(proof, 100)
-    )
+    chosen, other = ("yes", "no") if head.named else ("no", "yes")
+    proof = shorten(" | ".join(head.cells or head.columns), 100)
+    return ReadingDecision("header", chosen, (other,), "data.header", proof)
 
 
 def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
@@ -154,17 +144,15 @@ def describe_columns(
     alike = [each.name for each in texts if not each.unbroken and 3 * each.mean_length > sizes[layout.text]]
     for_text = _put_first(found.text if found else "", texts, layout.text)
     for_label = _put_first(found.label if found else "", labels, layout.label)
-    first = frame[layout.labels[0]].dropna()
-    unsure = {
-        "text": alike if not asked.get("text") and layout.text.strip().casefold() not in KNOWN_NAMES else [],
-        "label": for_label if _is_guessed(layout, asked) else (),
-    }
+    proof = shorten("".join(map(str, frame[layout.text].dropna().head(1))), 100)
+    values = _show_values(frame[layout.labels[0]].dropna())
+    text_known = bool(asked.get("text")) or layout.text.strip().casefold() in KNOWN_NAMES
+    label_known = bool(asked.get("label")) or layout.form == "columns" or is_label_name(layout.label)
+    unsure = {"text": [] if text_known else alike, "label": () if label_known else for_label}
     decisions = [
-        ReadingDecision(
-            "text", layout.text, for_text, "data.text", _show_cell(frame[layout.text]), bool(unsure["text"])
-        ),
-        ReadingDecision("label", layout.label, for_label, "data.label", _show_values(first), bool(unsure["label"])),
-        *_describe_form(layout, found, _show_values(first)),
+        ReadingDecision("text", layout.text, for_text, "data.text", proof, bool(unsure["text"])),
+        ReadingDecision("label", layout.label, for_label, "data.label", values, bool(unsure["label"])),
+        *_describe_form(layout, found, values),
     ]
     findings = []
     for role, others in unsure.items():
@@ -190,16 +178,11 @@ def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tupl
     return tuple(name for name in names if name != chosen)[:MOST]
 
 
-def _is_guessed(layout: Layout, asked: Mapping[str, object]) -> bool:
-    return not asked.get("label") and layout.form != "columns" and not is_label_name(layout.label)
-
-
 def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[ReadingDecision]:
     """Return the decision on how several labels in a cell are written, even if the user chose one label per cell."""
     before = [found.mark or ";"] if found and found.form in ("list", "separated") else []
     if layout.form in ("list", "separated"):
-        others = tuple(dict.fromkeys(["none", *before]))
-        others = tuple(each for each in others if each != (layout.mark or ";"))
+        others = tuple(each for each in dict.fromkeys(["none", *before]) if each != (layout.mark or ";"))
         return [ReadingDecision("labels", layout.mark or "lists", others, "data.separator", proof)]
     if layout.listed:
         return [ReadingDecision("labels", "one label in each list", (";",), "data.separator", proof)]
@@ -213,10 +196,8 @@ def _find_same_names(columns: Sequence[ColumnProfile], layout: Layout, asked: Ma
         same = [each.name for each in columns if each.name != taken and _fold_name(each.name) == _fold_name(taken)]
         if same and not asked.get(role):
             names = ", ".join(repr(shorten(name)) for name in same[:5])
-            message = (
-                f"several columns are called '{shorten(taken)}' (the others: {names}); data.{role} chooses another"
-            )
-            found.append(Finding("same-names", "warning", len(same), message))
+            message = f"several columns are called '{shorten(taken)}' (the others: {names})"
+            found.append(Finding("same-names", "warning", len(same), f"{message}; data.{role} chooses another"))
     return found
 
 
@@ -226,18 +207,12 @@ def _fold_name(name: str) -> str:
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:
     """Return decisions on which labels were merged, how many rows were kept, and why the others were left out."""
-    decisions = [
-        ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
-    ]
+    merged = [each.message for each in findings if each.kind == "labels-merged"]
+    decisions = [ReadingDecision("labels", "merged", proof=message) for message in merged]
     if kept < rows:
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
         decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))
     return decisions
-
-
-def _show_cell(values: pd.Series) -> str:
-    present = values.dropna()
-    return shorten(str(present.iloc[0]), 100) if len(present) else ""
 
 
 def _show_values(values: pd.Series) -> str:

@@ -20,28 +20,28 @@ from core.formatting import count
 from core.text.text_pairs import join_pair, replace_sign, split_pair
 
 MOST_CLASSES = 200
-"""Distinct label words beyond which a column is not taken for classes."""
+"""Distinct labels of a column of classes, at most."""
 LONG_TEXT = 10_000
 LEAST_PER_CLASS = 3
-"""Two classes need at least this many rows: one for each split."""
+"""Rows that at least two classes need: one for each split."""
 FEW_PER_CLASS = 10
 SMALL = 100
 
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPED_SHARE = 0.01
 _FEW = 0.05
-"""Share of texts from on which a writing of programs in them is an export fault."""
+"""Share of texts from which on undecoded text is an export error."""
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
-"""Letters and signs that show nothing, and what chooses a form of emoji."""
+"""Invisible letters and signs, and variation selectors of emoji."""
 _SAME = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", "no", "n", "f"), "0")
 _SAME |= {"pos": "positive", "neg": "negative", "neu": "neutral"}
 _UNKNOWN = frozenset("None nan NaN n/a N/A NA na ? ?? <NA> null undefined".split())
-"""What programs write where nothing is known; as a label it may be a class."""
+"""How programs write an unknown value; as a label it may be a class."""
 _LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
 """Cyrillic and Greek letters and a minus sign that look Latin."""
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
-"""Columns of these names hold classes also where they are more than fifty numbers."""
+"""Names of columns that have classes even with more than `MOST_GUESSED` numbers."""
 
 
 def clean_rows(
@@ -49,9 +49,9 @@ def clean_rows(
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Return the rows of a table with a usable text and label, with a new index, and findings about the rows.
 
-    They have the columns `text` (str; both texts of a pair, see `core.text.text_pairs.join_pair`), `label` (str; a
-    tuple for several labels) and the others of the table. A label equal to `withheld` means no label. Raises a
-    DataError if a 0/1 column holds something else, or a pair has no second text.
+    The columns are `text` (str; pairs joined by `core.text.text_pairs.join_pair`), `label` (str; a tuple for several
+    labels) and the others of the table. A label equal to `withheld` means no label. Raises a DataError if a 0/1 column
+    has another value, or a pair has no second text.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
@@ -70,14 +70,16 @@ def clean_rows(
     if layout.task != "tokens":
         kept["text"], repaired = _resolve_escaped(kept["text"])
         repaired += _find_lost(kept["text"])
-    found = [*of_labels, *left_out, *_describe_pairs(layout, kept), *repaired]
-    return kept, found + _describe_labels(frame, layout, kept["label"])
+    columns = f"'{shorten(layout.text)}' and '{shorten(layout.pair)}'"
+    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
+    pairs = list_finding("pairs", "note", len(kept) if layout.pair else 0, message)
+    return kept, [*of_labels, *left_out, *pairs, *repaired, *_describe_labels(frame, layout, kept["label"])]
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
     """Return findings about cleaned labelled rows: duplicates, label conflicts, long texts and unusable classes.
 
-    `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
+    `to_train` requires enough rows of two classes; `column`, the name of the label column, may allow many numbers.
     """
     repeated = rows[rows["text"].duplicated(keep=False)]
     again = len(repeated) - repeated["text"].nunique()
@@ -114,11 +116,9 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
         inside = word.rstrip("),;]")
         closed = len(inside) > 1 and _QUOTES.get(inside[0]) == inside[-1]
         if ends and (word.count('"') % 2 or closed or '\\"' in word):
-            raise DataError(
-                f"the label {shorten(word)} begins or ends with a quote, so the file is quoted in a way that was not "
-                "understood; name it with data.quoting: double, backslash, single, curly or none",
-                file=file,
-            )
+            problem = f"the label {shorten(word)} begins or ends with a quote, so the file is quoted in a way that was"
+            how = "name it with data.quoting: double, backslash, single, curly or none"
+            raise DataError(f"{problem} not understood; {how}", file=file)
 
 
 def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
@@ -176,12 +176,6 @@ def _resolve_escapes(text: str) -> str:
     return join_pair(*parts) if len(parts) == 2 else replace_sign(parts[0])
 
 
-def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
-    columns = f"'{shorten(layout.text)}' and '{shorten(layout.pair)}'"
-    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
-    return list_finding("pairs", "note", len(rows) if layout.pair else 0, message)
-
-
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
     """Return findings on how several labels per text are written, or on 0/1 columns that might be labels."""
     if layout.task == "single":
@@ -229,11 +223,8 @@ def _fold_label(label: str) -> str:
 
 def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
     if int((counts >= LEAST_PER_CLASS).sum()) < 2:
-        message = (
-            f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows; "
-            "training, validation and test each need some"
-        )
-        return [Finding("tiny", "refused", rows, message)]
+        message = f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows"
+        return [Finding("tiny", "refused", rows, f"{message}; training, validation and test each need some")]
     few = [f"{shorten(str(name))} ({number})" for name, number in counts.items() if number < FEW_PER_CLASS]
     message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
     small = f"only {plural(rows, 'row')}: scores will vary widely"

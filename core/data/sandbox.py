@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from core.data.labeled_files import FileReport, LabeledSplits
 
 AT_ONCE = 2
-"""Files that this process has read at the same time; whoever comes later waits."""
+"""Files that are read at the same time, at most; further readings wait."""
 _STARTED_WITHIN = 60.0
-"""Seconds that a busy machine may take to begin."""
+"""Seconds that a busy machine may take to start a process."""
 ANSWER = "answer.json"
 _LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
-"""Signals that end a reading at its limit of time."""
+"""Signals that end a reading at its time limit."""
 _KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
 _OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
-"""No threads before a fork, and no memory taken in advance."""
+"""No threads before a fork, and no memory that is reserved in advance."""
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
@@ -142,7 +142,7 @@ class _Answer(msgspec.Struct):
     """The answer of a sandboxed reading process; the rows themselves are in Arrow files, one per split."""
 
     kind: str = ""
-    """The error that ended the reading; empty: none."""
+    """The name of the error that ended the reading; empty: none."""
     error: str = ""
     report: msgspec.Raw = msgspec.Raw(b"null")
     classes: tuple[str, ...] = ()
@@ -193,9 +193,8 @@ def _load_frame(path: Path) -> pd.DataFrame:
     frame = table.to_pandas()
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_list(column.type):  # several labels
-            frame[name] = pd.Series(
-                [None if each is None else tuple(each) for each in column.to_pylist()], dtype=object
-            )
+            labels = [None if each is None else tuple(each) for each in column.to_pylist()]
+            frame[name] = pd.Series(labels, dtype=object)
     return frame
 
 
@@ -242,7 +241,7 @@ atexit.register(_READERS.close)
 
 def _start_process() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "core.data.sandbox_worker"],  # -P: nothing is imported from beside the data
+        [sys.executable, "-P", "-m", "core.data.sandbox_worker"],  # -P: import nothing from the working directory
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -263,9 +262,9 @@ def _end_process(process: subprocess.Popen[str]) -> None:
 
 def _run_request(request: str, seconds: float) -> int:
     """Send a request to a reading process; return 0, or the negative number of the signal that ended the reading."""
-    for _ in range(2):  # a process that has waited long may go at this very moment
+    for _ in range(2):  # an idle process may end at this moment
         with _READERS.reserve_process(seconds + _STARTED_WITHIN) as process:
-            # The other process counts the seconds itself; this is for the day when it does not.
+            # The process has its own timer; this one is for the case that it fails.
             late = threading.Timer(seconds + _STARTED_WITHIN, process.kill)
             late.start()
             try:
@@ -275,9 +274,8 @@ def _run_request(request: str, seconds: float) -> int:
             if said:
                 return int(said)
             _end_process(process)
-    raise NotAvailable(
-        f"the process that reads files does not start; see `{sys.executable} -P -m core.data.sandbox_worker`"
-    )
+    command = f"{sys.executable} -P -m core.data.sandbox_worker"
+    raise NotAvailable(f"the process that reads files does not start; see `{command}`")
 
 
 def _query_process(process: subprocess.Popen[str], request: str) -> str:

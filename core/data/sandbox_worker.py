@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-import openpyxl  # noqa: F401  all that a reading needs is there before the fork
+import openpyxl  # noqa: F401  imported before the fork
 import pandas as pd
 import psutil
 import pyarrow as pa
@@ -37,7 +37,7 @@ from core.data.yaml_tree import read_yaml
 from core.exceptions import SentiscopeError
 
 IDLE_SECONDS = 120.0
-"""After so long without a request the process goes; the next one starts it again."""
+"""Seconds without a request after which the process ends; the next request starts a new one."""
 _FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "ctypes.")
 
 Answer = dict[str, Any]
@@ -49,13 +49,13 @@ def main() -> None:
         line = sys.stdin.readline()
         if not line:
             return
-        print(json.dumps(_serve_forked(json.loads(line))), flush=True)  # noqa: T201  the pipe is the answer's way
+        print(json.dumps(_serve_forked(json.loads(line))), flush=True)  # noqa: T201  the answer goes through the pipe
         if not hasattr(os, "fork"):
             return
 
 
 def _has_request() -> bool:
-    if os.name == "nt":  # pipes cannot be waited for there
+    if os.name == "nt":  # `select` does not support pipes there
         return True
     return bool(select.select([sys.stdin], [], [], IDLE_SECONDS)[0])
 
@@ -76,8 +76,7 @@ def _serve_bounded(request: dict[str, Any]) -> NoReturn:
 
     os.environ[limits.VARIABLE] = request["limits"]
     allowed = limits.get_limits()
-    memory = allowed.memory * limits.MEGABYTE
-    seconds = allowed.seconds
+    memory, seconds = allowed.memory * limits.MEGABYTE, allowed.seconds
     for what, most in (
         (resource.RLIMIT_AS, psutil.Process().memory_info().vms + memory),
         (resource.RLIMIT_CPU, seconds),
@@ -87,7 +86,7 @@ def _serve_bounded(request: dict[str, Any]) -> NoReturn:
         _, hard = resource.getrlimit(what)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
-    signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends the process, whatever that is doing
+    signal.setitimer(signal.ITIMER_REAL, seconds)  # the unhandled signal ends the process
     sys.addaudithook(_forbid_event)
     _serve_request(request)
     os._exit(0)
@@ -115,13 +114,9 @@ def _answer_request(request: dict[str, Any], folder: Path) -> Answer:
         pass
     except OSError as error:
         return {"error": f"could not be read ({error.strerror or error})", "kind": "Unexpected"}
-    except Exception as error:  # a fault of ours: told as one, with what it takes to find it
+    except Exception as error:  # a bug: the message helps to find it
         return {"error": f"{type(error).__name__}: {error}"[:500], "kind": "Unexpected"}
     return {"error": "", "kind": "MemoryError"}
-
-
-def _report_file(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    return {"report": dataclasses.asdict(inspect_file(path, **reading))}
 
 
 def _read_labeled(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
@@ -154,12 +149,11 @@ def _read_rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
 
 
 def _read_cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    frame = read_table(path).frame
-    return {"splits": _write_splits({WHOLE: frame.apply(as_words)}, folder)}
+    return {"splits": _write_splits({WHOLE: read_table(path).frame.apply(as_words)}, folder)}
 
 
 _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
-    "report": _report_file,
+    "report": lambda path, reading, _: {"report": dataclasses.asdict(inspect_file(path, **reading))},
     "labeled": _read_labeled,
     "published": _read_published,
     "rows": _read_rows,

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
 LEAST = 3
-"""Rows of a class from which on each part of a cut has one."""
+"""Rows of a class, at least, for one in each part of a cut."""
 
 
 def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:
     """Order all rows so that every prefix of the order has the class shares of the whole, apart from rounding.
 
-    The i-th of the n_c shuffled rows of class c (`labels`, shape (n,)) is at (i + 1/2) / n_c, the first one at 0: every
-    class comes before any comes twice, and a shorter prefix is contained in every longer one.
+    The i-th of the n_c shuffled rows of class c (`labels`, shape (n,)) is at (i + 1/2) / n_c, the first one at 0. So
+    every class comes before any class comes twice.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(labels), dtype=np.float64)
@@ -40,8 +40,7 @@ def cut_three_parts(
 ) -> tuple[Indices, Indices, Indices]:
     """Return the row numbers of stratified train, validation and test splits with the given shares.
 
-    Train is the first share rounded down, validation its part of the rest rounded down, test what remains: 68,221 rows
-    at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
+    Train and validation are rounded down, test is the rest: 68,221 rows at 0.7/0.15/0.15 give 47,754/10,233/10,234.
     """
     train, rest = cut_rows(labels, _round_down(shares[0] * len(labels)), seed)
     first, second = cut_rows(labels[rest], _round_down(len(rest) * shares[1] / (shares[1] + shares[2])), seed)
@@ -51,8 +50,8 @@ def cut_three_parts(
 def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed: int) -> list[Indices]:
     """Swap rows between the parts of a split so that every class of at least three rows has one in each part.
 
-    A class of fewer rows has one in the first part, which is trained on. A part keeps its size unless it has fewer rows
-    than there are classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
+    A smaller class has one row in the first part, which is for training. A part keeps its size, but grows if it has
+    fewer rows than there are classes. Parts with all classes do not change.
     """
     numbers = np.unique(labels, return_inverse=True)[1]
     random, part_of = np.random.default_rng(seed), np.empty(len(labels), np.int64)
@@ -82,8 +81,8 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
 def select_fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
     """Return the rows of fold `number` (from 0) of `count` disjoint cross-validation folds, and the remaining rows.
 
-    The shuffled rows of class after class are dealt out like cards, so that the sizes of the parts, and the rows of
-    each class in them, differ by at most one. Parts that belong together have one seed.
+    The shuffled rows of each class are dealt out like cards, so that the sizes of the folds, and the rows of each class
+    in them, differ by at most one. All folds of a cross-validation have the same seed.
     """
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -96,10 +95,9 @@ def _round_down(size: float) -> int:
 
 
 def find_strata(targets: npt.NDArray[np.generic]) -> Indices:
-    """Return the label by which each multi-label row is stratified: its rarest one, of equally rare ones the first.
+    """Return the label by which each multi-label row is stratified: its rarest one, or C for a row without labels.
 
-    So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets
-    (n, C) are nonzero where the row has the label; C stands for a row without labels.
+    Rare labels are then divided exactly, frequent ones nearly so. Targets (n, C) are nonzero if a row has the label.
     """
     has = targets != 0
     classes = has.shape[1]

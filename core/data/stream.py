@@ -1,6 +1,6 @@
 """Streaming of a file's rows for a single pass, so that memory does not grow with the length of the file.
 
-Kinds that cannot be read in pieces (Excel, JSON that is one list, treebanks) are read whole, within the limits.
+Formats that cannot be read in pieces (Excel, a JSON list, treebanks) are read completely, within the limits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from core.exceptions import DataError
 
 AT_ONCE = 4_096
 SAMPLE = 2 * limits.MEGABYTE
-"""Bytes from which delimiter, header and the column of texts are told."""
+"""Bytes from which delimiter, header and text column are detected."""
 SAMPLE_ROWS = 2_000
 _BLOCK = limits.MEGABYTE
 _WHOLE_NUMBERS = 2**63
@@ -45,7 +45,7 @@ _KINDS = {
     frozenset({float}): pa.float64(),
     frozenset({int, float}): pa.float64(),
 }
-"""Columns of JSON that stay what they are; all others are words."""
+"""Types of JSON columns that are kept; all other columns become strings."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -63,9 +63,9 @@ class Rows:
 def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
     """Return a stream of all rows of a data file with all columns, in order; the file may be unlabelled.
 
-    `text` is the name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-    `lines`: every line is a text, also an empty one, and nothing divides it. Raises a DataError if the file cannot be
-    read; a row without a text, or of another width, says so when it is reached.
+    `text` is the name or 0-based number of the text column; empty: guessed by name, else the longest distinct texts.
+    With `lines`, every line is a text, even an empty one. Raises a DataError if the file cannot be read; the stream
+    raises one at a row without a text or of another width.
     """
     stream = limits.open_file(path)
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
@@ -76,7 +76,8 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     if head.startswith(b"PAR1"):
         schema, batches = read_batches(stream, path.name)
         return _stream_batches(schema, batches, text, path.name)
-    decoded = None if _is_packed(head) else _DecodedFile(stream, head, encoding, path.name)
+    packed = not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
+    decoded = None if packed else _DecodedFile(stream, head, encoding, path.name)
     objects = decoded is not None and not delimiter and decoded.is_json_lines()
     if objects and decoded and (rows := _stream_json(decoded, text, path.name)):
         return rows
@@ -106,7 +107,7 @@ class _DecodedFile:
             raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
 
     def _decode_lines(self) -> Iterator[str]:
-        raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
+        raw = io.FileIO(self.stream.fileno(), closefd=False)  # keep the file open after this reading
         raw.seek(0)
         if "+" in self.encoding:
             for line in io.BufferedReader(raw):
@@ -137,20 +138,16 @@ class _DecodedFile:
             return False
         if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
             return False
-        return len(first) > 1 or has_text(found)  # one object may hold all rows
-
-
-def _is_packed(head: bytes) -> bool:
-    return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
+        return len(first) > 1 or has_text(found)  # a single object may contain all rows
 
 
 def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
     """Find the encoding of a file from its beginning or, if that is UTF-8, around the first invalid bytes."""
-    # A character may be cut in two at the end of the sample.
+    # The sample may end inside a character.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _is_utf8(whole):
         return _report_encoding(decode_bytes(whole, asked, file=file))
-    decode_bytes(whole, file=file)  # refuses what is no text
+    decode_bytes(whole, file=file)  # refuses binary data
     stream.seek(0)
     decoder, before, plain = codecs.getincrementaldecoder("utf-8")(), b"", True
     while block := stream.read(_BLOCK):
@@ -158,7 +155,7 @@ def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tupl
             decoder.decode(block)
         except UnicodeDecodeError:
             found = decode_bytes(before + block, file=file)
-            if not plain and found.others and "+" not in found.encoding:  # what came before is UTF-8
+            if not plain and found.others and "+" not in found.encoding:  # the part before is UTF-8
                 found = dataclasses.replace(found, encoding=f"utf-8+{found.encoding}")
             return _report_encoding(found)
         before, plain = block, plain and block.isascii()
@@ -187,14 +184,22 @@ def _stream_lines(decoded: _DecodedFile) -> Rows:
 
 def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
     like = parse_table(sample, *asked, file=decoded.file)
-    if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
+    if len(like.rows) == 1 < len(like.columns) and not (like.head.named or asked[1] or text):
         raise DataError(ALONE, file=decoded.file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
-    column = choose_text(summarize_columns(frame.replace("", None)), text, file=decoded.file)
-    schema = pa.schema({name: pa.string() for name in like.columns})
+    fields = [pa.field(name, pa.string()) for name in like.columns]
     rows = ([cell or None for cell in row] for row in parse_rows(decoded.read_lines(), like, file=decoded.file))
     notes = tuple(each.message for each in describe_table(like)[1] if each.kind == "joined-rows")
-    return Rows(column, schema, _build_batches(rows, schema, column, decoded.file), notes)
+    return _make_stream(frame.replace("", None), fields, rows, text, decoded.file, notes)
+
+
+def _make_stream(
+    sample: pd.DataFrame, fields: list[pa.Field], rows: Iterable[Any], text: str, file: str, notes: tuple[str, ...] = ()
+) -> Rows:
+    """Return the stream of rows, with the text column chosen in a sample and converted to strings."""
+    column = choose_text(summarize_columns(sample), text, file=file)
+    schema = pa.schema([pa.field(each.name, pa.string()) if each.name == column else each for each in fields])
+    return Rows(column, schema, _build_batches(rows, schema, column, file), notes)
 
 
 def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
@@ -209,16 +214,10 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     if not kinds:
         raise DataError("the list holds no rows", file=file)
     keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
-    frame = pd.DataFrame(
-        [[row.get(key) for key in keys] for row in islice(_parse_objects(decoded, file), SAMPLE_ROWS)],
-        columns=list(names),
-        dtype=object,
-    )
-    column = choose_text(summarize_columns(frame), text, file=file)
     fields = [_make_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
-    schema = pa.schema([pa.field(each.name, pa.string()) if each.name == column else each for each in fields])
-    rows = ([row.get(key) for key in keys] for row in _parse_objects(decoded, file))
-    return Rows(column, schema, _build_batches(rows, schema, column, file))
+    first, rows = (([row.get(key) for key in keys] for row in _parse_objects(decoded, file)) for _ in range(2))
+    frame = pd.DataFrame(islice(first, SAMPLE_ROWS), columns=list(names), dtype=object)
+    return _make_stream(frame, fields, rows, text, file)
 
 
 def _make_field(name: str, kinds: set[type]) -> pa.Field:
@@ -243,11 +242,10 @@ def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]
 
 
 def _stream_frame(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    column = choose_text(summarize_columns(frame), text, file=file)
-    schema = pa.schema({str(name): pa.string() for name in frame.columns})
+    fields = [pa.field(str(name), pa.string()) for name in frame.columns]
     words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
     rows = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-    return Rows(column, schema, _build_batches(rows, schema, column, file))
+    return _make_stream(frame, fields, rows, text, file)
 
 
 def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:

@@ -15,7 +15,7 @@ import pandas as pd
 from core.data import conll, limits
 from core.data.archives import GZIP, ZIP, UnpackedTable, is_archive, read_zipped_classes, unpack_gzip, unpack_zip
 from core.data.decoding import decode_bytes
-from core.data.delimited_text import parse_table
+from core.data.delimited_text import QUOTE_TEXTS, parse_table
 from core.data.excel import read_excel
 from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, refuse_findings, shorten
 from core.data.json_table import is_json, read_json
@@ -33,9 +33,9 @@ _AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _LOOKED_AT = 500
 _LEAST = 0.95
-"""Least share of lines of a form for a file to be taken for one."""
+"""Share of lines with a label form, at least, for a file in this form."""
 _MOST_AT = 20
-"""Most labels behind an at sign: beyond, they are rather names of people."""
+"""Distinct labels after an at sign, at most; more would be names of people."""
 _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",
@@ -56,7 +56,7 @@ FOREIGN = {
         "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
     ),
 }
-"""How a file begins that is read by no way → why."""
+"""First bytes of a file that is refused → the reason."""
 
 
 class TableSettings(TypedDict, total=False):
@@ -82,7 +82,7 @@ def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     """Read the cells of a data file as a table; its format is detected from its content, not from its name.
 
     Raises:
-        DataError: it is of no kind that can be read, damaged, or asks for more than is allowed (`limits`).
+        DataError: its format is unknown, it is damaged, or it exceeds the `limits`.
     """
     data = limits.read_bytes(path)
     if data.startswith(GZIP):
@@ -91,9 +91,8 @@ def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
         table = _read_zip(data, path.name, settings)
     else:
         table = _parse_bytes(data, path.name, settings)
-    return dataclasses.replace(
-        table, decisions=(*describe_sheet(table.sheet, table.sheets, table.frame), *table.decisions)
-    )
+    decisions = (*describe_sheet(table.sheet, table.sheets, table.frame), *table.decisions)
+    return dataclasses.replace(table, decisions=decisions)
 
 
 def _parse_bytes(data: bytes, file: str, settings: TableSettings) -> RawTable:
@@ -167,8 +166,8 @@ def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
 def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     delimiter, header = settings.get("delimiter", ""), settings.get("header", "")
     if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
-        frame, told = conll.read_conll(text, file)
-        return RawTable(frame, conll.KIND, header=False, findings=tuple(told))
+        frame, found_tags = conll.read_conll(text, file)
+        return RawTable(frame, conll.KIND, header=False, findings=tuple(found_tags))
     start = text.lstrip()[:1]
     if (
         not delimiter
@@ -185,19 +184,14 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     parsed = parse_table(text, delimiter, header, settings.get("quoting", ""), file=file)
     every = len(parsed.rows) + len(parsed.ragged)
     if len(parsed.ragged) > 0.2 * every:
-        raise DataError(
-            f"{count(len(parsed.ragged))} of {count(every)} rows have another number of fields than the rest; "
-            "put texts that hold the delimiter into double quotes, or name another one with data.delimiter",
-            file=file,
-            row=parsed.ragged[0],
-        )
-    frame = pd.DataFrame(
-        [[cell or None for cell in row] for row in parsed.rows], columns=list(parsed.columns), dtype=object
-    )
+        problem = f"{count(len(parsed.ragged))} of {count(every)} rows have another number of fields than the rest"
+        raise DataError(f"{problem}; {QUOTE_TEXTS}", file=file, row=parsed.ragged[0])
+    cells = [[cell or None for cell in row] for row in parsed.rows]
+    frame = pd.DataFrame(cells, columns=list(parsed.columns), dtype=object)
     decisions, findings = describe_table(parsed, settings.get("quoting", ""))
     findings += conll.find_word_tags(text) if parsed.delimiter == "\t" else []
     kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")
-    table = RawTable(frame, kind, "", parsed.delimiter, parsed.quoted, parsed.header, tuple(findings))
+    table = RawTable(frame, kind, "", parsed.delimiter, parsed.quoted, parsed.head.named, tuple(findings))
     return dataclasses.replace(table, decisions=tuple(decisions))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.atomic import convert_os_errors, make_temporary_path
+from core.atomic import replace_file
 from core.data.cells import as_word
 from core.exceptions import InputError
 from core.table_format import escape_formula
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 Write = Callable[["pa.RecordBatch"], None]
 SEPARATOR = ";"
-"""Between several labels in a cell of a CSV file; the same is found when such a file is read."""
+"""Separates several labels in a cell of a CSV file; it is detected when such a file is read."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 NESTED = {b"nested": b"json"}
 
@@ -38,16 +37,8 @@ def check_target(path: Path) -> None:
 @contextlib.contextmanager
 def open_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
     """Yield a function that writes batches of rows to a file; the file appears only if the context ends normally."""
-    temporary = make_temporary_path(path)
-    with convert_os_errors(path):
-        try:
-            with WAYS[path.suffix.lower()](temporary, schema) as write:
-                yield write
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+    with replace_file(path) as temporary, WAYS[path.suffix.lower()](temporary, schema) as write:
+        yield write
 
 
 @contextlib.contextmanager

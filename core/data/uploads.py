@@ -1,7 +1,7 @@
 """Uploaded data sets: files stored by content hash, and the settings to read them. Imports nothing heavy.
 
-FOLDER/files/SHA256/NAME     what was uploaded
-FOLDER/choices/ID.json       which file, which columns, which encoding: the settings that a training run needs
+FOLDER/files/SHA256/NAME     the uploaded file
+FOLDER/choices/ID.json       the settings for reading it: file, columns, encoding …
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 CHOSEN = ("name", *READING, "rename", "order")
-"""The settings of a `DataConfig` that a choice holds."""
+"""The settings of a `DataConfig` that are stored."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def make_safe_name(name: str) -> str:
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     stem, dot, ending = _UNSAFE.sub("-", last).strip(".-").rpartition(".")
     whole = f"{stem[: LONGEST_NAME - 12]}{dot}{ending[:11]}" if dot else ending[:LONGEST_NAME]
-    # Beside a file, `labels.json` would be read as the names of its classes.
+    # A file `labels.json` would be read as the class names of other files.
     return f"data-{whole}" if whole.casefold() == "labels.json" else whole or "data"
 
 
@@ -62,7 +62,7 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
     if kept is None:
         raise StorageError(f"{home}: the file has just been deleted; upload it again")
     with convert_os_errors(kept):
-        os.utime(home)  # used today, so that it is not swept as left over
+        os.utime(home)  # a recent time stamp protects it from the cleanup
     return kept
 
 
@@ -98,7 +98,7 @@ def _write_folder(home: Path, name: str, content: bytes) -> None:
         write_bytes(new / name, content)
         with convert_os_errors(home):
             with contextlib.suppress(OSError):
-                home.rmdir()  # empty: left by a process that was killed
+                home.rmdir()  # an empty folder of a process that was killed
             try:
                 new.rename(home)
             except OSError:

@@ -35,7 +35,10 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(content: bytes, file: str) -> Any:
     """Parse YAML to plain data; refuse tags, aliases, keys that are repeated or not text, and too deep nesting."""
     try:
-        found = _build_tree(content.decode("utf-8-sig"), file)
+        tree = _Tree(file)
+        for event in yaml.parse(content.decode("utf-8-sig"), Loader=_PARSER):
+            tree.add_event(event)
+        found = tree.root[0] if tree.root else None
         refuse_unsafe(found)
     except UnicodeDecodeError:
         raise DataError("it is not UTF-8; save it as UTF-8", file=file) from None
@@ -48,20 +51,13 @@ def parse_yaml(content: bytes, file: str) -> Any:
     return found
 
 
-def _build_tree(text: str, file: str) -> Any:
-    tree = _Tree(file)
-    for event in yaml.parse(text, Loader=_PARSER):
-        tree.add_event(event)
-    return tree.root[0] if tree.root else None
-
-
 class _Tree:
     """A builder of plain data (dicts, lists and values) from the events of a YAML parser."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root = file, list[Any]()
         self.open: list[tuple[dict[str, Any] | list[Any], list[str]]] = [(self.root, [])]
-        """Groups and lists that have not ended, each with the name that waits for its value."""
+        """Groups and lists that have not ended, each with a name that has no value yet."""
 
     def add_event(self, event: yaml.Event) -> None:
         """Add the content of a YAML parser's event to the plain data built so far."""
@@ -75,17 +71,14 @@ class _Tree:
             if event.tag not in (None, "!", _TEXT):
                 self._raise_error(f"the tag {event.tag!s:.60} is not read; take it out", event)
             inside, name = self.open[-1]
-            if isinstance(inside, dict) and not name:
-                name.append(self._read_name(event, inside))
-            else:
+            if not isinstance(inside, dict) or name:
                 self._add_value(event, inside, name)
-
-    def _read_name(self, event: yaml.Event, group: dict[str, Any]) -> str:
-        if not isinstance(event, yaml.ScalarEvent):
-            self._raise_error("a name is a text, and this is a group or a list", event)
-        if event.value in group:
-            self._raise_error(f"{event.value:.80} stands here twice", event)
-        return str(event.value)
+            elif not isinstance(event, yaml.ScalarEvent):
+                self._raise_error("a name is a text, and this is a group or a list", event)
+            elif event.value in inside:
+                self._raise_error(f"{event.value:.80} stands here twice", event)
+            else:
+                name.append(str(event.value))
 
     def _add_value(self, event: yaml.Event, inside: dict[str, Any] | list[Any], name: list[str]) -> None:
         group: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
@@ -116,6 +109,6 @@ def _convert_scalar(event: yaml.ScalarEvent) -> str | bool | int | float | None:
 
 
 def _make_error(problem: str, mark: yaml.Mark | None, file: str) -> DataError:
-    if "nesting depth" in problem:  # newer parsers have a limit of their own, far above ours
+    if "nesting depth" in problem:  # newer parsers have their own, higher limit
         problem = f"it is nested more than {DEEPEST} deep"
     return DataError(f"line {mark.line + 1}: {problem}" if mark else problem, file=file)

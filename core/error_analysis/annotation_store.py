@@ -1,8 +1,8 @@
 """The SQLite file of annotations (codes and notes) next to the runs, in which every change can be undone.
 
-Thirty users may write at once, from threads, processes and terminals: each change is one transaction that waits for its
-turn (`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on disk when it returns.
-A change is a list of rows before and after; `history` stores it, so that undo restores the rows before.
+Many users may write at the same time, from threads and processes. Each change is one transaction that waits for its
+turn (`BEGIN IMMEDIATE`, a busy timeout) and is on disk when it returns; readers do not wait (write-ahead log).
+`history` stores each changed row before and after the change, so that a change can be undone.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ from core.formatting import count
 
 FILE = "codes.sqlite"
 BUSY_S = 30.0
-REST_NS = 100_000_000  # after which a further change certainly gives the file another time
-SCHEMA = 2  # 1 did not say when something was taken back
+REST_NS = 100_000_000  # a change that is later than this gives the file a new modification time
+SCHEMA = 2  # version 1 has no `undone_at`
 TABLES = {
     "codes": (("data", "name"), ("place", "definition", "example")),
     "codings": (("data", "key", "author", "code"), ("run", "time")),
     "notes": (("data", "key", "author"), ("text", "run", "time")),
     "draws": (("data", "id"), ("keys", "population", "seed", "said", "run", "author", "time")),
     "examples": (("id",), ("text", "label", "note", "author", "link", "time")),
-}  # what names a row, and its other columns
+}  # table → (primary key, other columns)
 _WHOLE = frozenset(("place", "seed"))
 _HISTORY = (
     "CREATE TABLE IF NOT EXISTS history (id INTEGER PRIMARY KEY, about TEXT NOT NULL, author TEXT NOT NULL, "
     "time TEXT NOT NULL, said TEXT NOT NULL, changes TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0, "
     "undone_at TEXT NOT NULL DEFAULT '')"
 )
+_LAST = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
+_UNDO = "UPDATE history SET undone = 1, undone_at = ? WHERE id = ?"
 Row = dict[str, Any]
 _VERSIONS: dict[Path, tuple[tuple[tuple[int, int, int], ...], str]] = {}
-"""Per file: its state and that of its log, and the version that was found then."""
+"""File → (state of the file and of its log, cache key in that state)."""
 
 
 class Ledger:
@@ -52,10 +54,7 @@ class Ledger:
 
     @property
     def version(self) -> str:
-        """Return a cache key that changes with every change or undo of annotations; empty before the first.
-
-        Pages ask often: the version of a file that has not changed since is not looked up again.
-        """
+        """Return a cache key that changes with every change or undo of annotations; empty before the first."""
         files, newest = _read_file_state(self.path)
         if not files:
             return ""
@@ -64,7 +63,8 @@ class Ledger:
             return known[1]
         with self._open_connection() as connection:
             last = connection.execute("SELECT MAX(id), SUM(undone) FROM history").fetchone()
-        found = f"{get_file_version(self.path)} {last[0]} {last[1]}"  # the file's own too: it may have been begun anew
+        # The file's version too: a new file may repeat the numbers of a deleted one.
+        found = f"{get_file_version(self.path)} {last[0]} {last[1]}"
         if time.time_ns() - newest > REST_NS:
             _VERSIONS[self.path] = files, found
         return found
@@ -84,9 +84,8 @@ class Ledger:
         if not self.path.is_file():
             return []
         with self._open_connection() as connection:
-            asked = (
-                "SELECT id, author, time, said, undone, changes FROM history WHERE about = ? ORDER BY id DESC LIMIT ?"
-            )
+            columns = "id, author, time, said, undone, changes"
+            asked = f"SELECT {columns} FROM history WHERE about = ? ORDER BY id DESC LIMIT ?"
             found = [dict(row) for row in connection.execute(asked, (about, most))]
         for row in found:
             names = _list_rows(json.loads(row.pop("changes")))
@@ -105,14 +104,14 @@ class Ledger:
         """Open one transaction on the annotations: an error undoes all of its row changes.
 
         Args:
-            about: What is changed: the name of a data set.
-            author: Who changes it.
-            said: What is done, for the list of changes.
-            goes_on: It is merged with the author's last change, if that has the same row and the same `said`.
+            about: The name of the data set.
+            author: The annotator.
+            said: Description of the change in the history.
+            goes_on: Merge with the author's last change if that has the same row and the same `said`.
 
         Raises:
-            StorageError: It cannot be written.
-            InputError: This server keeps no more.
+            StorageError: The file cannot be written.
+            InputError: The storage limit of this server is reached.
         """
         with self._open_connection(write=True) as connection:
             change = Change(connection)
@@ -139,11 +138,10 @@ class Ledger:
     ) -> Row:
         """Undo an author's last annotation change not undone yet; return the change's description and affected rows.
 
-        `check` raises InputError if the result is not allowed; so does a later change of these rows by somebody else.
+        Raises InputError if there is none, if somebody else has changed these rows since, or if `check` raises it.
         """
         with self._open_connection(write=True) as connection:
-            asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
-            last = connection.execute(asked, (about, author)).fetchone()
+            last = connection.execute(_LAST, (about, author)).fetchone()
             if last is None:
                 raise InputError(f"nothing to undo: {name_author(author)} has changed nothing here")
             made, change = json.loads(last["changes"]), Change(connection)
@@ -152,9 +150,7 @@ class Ledger:
                     raise InputError(f"{last['said']!r:.80} cannot be undone: somebody has changed it since")
                 _replace_row(connection, table, before, after)
             check(change, last["said"])
-            connection.execute(
-                "UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (get_timestamp(), last["id"])
-            )
+            connection.execute(_UNDO, (get_timestamp(), last["id"]))
             return {"said": last["said"], "rows": [before or after for _, before, after in made]}
 
     @contextlib.contextmanager
@@ -263,13 +259,12 @@ def _prepare_tables(connection: sqlite3.Connection) -> None:
 
 def _join_last(connection: sqlite3.Connection, about: str, author: str, said: str, made: Sequence[Any]) -> bool:
     """Merge a one-row change into the author's previous change for undo; return whether that was possible."""
-    asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
-    last = connection.execute(asked, (about, author)).fetchone()
+    last = connection.execute(_LAST, (about, author)).fetchone()
     before = json.loads(last["changes"]) if last is not None and last["said"] == said else []
     if len(before) != 1 or len(made) != 1 or before[0][2] != made[0][1]:
         return False
-    if before[0][1] == made[0][2]:  # such as a note that was begun and is none any more
-        connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (get_timestamp(), last["id"]))
+    if before[0][1] == made[0][2]:  # the two changes cancel, such as a note that was typed and deleted
+        connection.execute(_UNDO, (get_timestamp(), last["id"]))
         return True
     whole = json.dumps([(made[0][0], before[0][1], made[0][2])])
     connection.execute("UPDATE history SET changes = ?, time = ? WHERE id = ?", (whole, get_timestamp(), last["id"]))

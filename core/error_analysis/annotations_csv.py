@@ -1,8 +1,8 @@
 """Export and import of annotations (codes and notes) as CSV: a row for each sentence and author, with stable keys.
 
-The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
-apostrophe guards cells that a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
-column `time` holds a row's last change: rows that were changed here after the export are not overwritten.
+The export has every column of the prediction table; the import reads only `key`, `author`, `codes`, `note` and `time`.
+An apostrophe before cells that a spreadsheet would compute is removed by the import, so that a round trip changes
+nothing. `time` is the last change of a row: rows that were changed here after the export are not overwritten.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,12 +36,12 @@ from core.exceptions import DataError, InputError
 from core.paths import resolve_path
 from core.table_format import format_csv, strip_apostrophe
 
-JOINED = 100_000  # characters of a note: several become one where a name is given to what had none
+JOINED = 100_000  # characters of a note: an unnamed visitor's notes are joined when the visitor takes a name
 CODED = ("author", "codes", "note", "time")
 BOOK = ("code", "place", "definition", "example")
 _MOST_BYTES = 200 * 1024**2
-_SHOWN = 5  # bad rows that are named
-_DELIMITERS = (",", ";", "\t")  # those that spreadsheets write
+_SHOWN = 5  # bad rows listed in an error
+_DELIMITERS = (",", ";", "\t")  # delimiters that spreadsheets write
 
 
 class _RowAnnotation(NamedTuple):
@@ -101,41 +102,38 @@ def import_codebook(codes: Codes, file: Path, author: str = "") -> dict[str, Any
 def import_annotations(codes: Codes, table: PredictionTable, file: Path, *, author: str = "") -> dict[str, Any]:
     """Import codes and notes from a CSV of `format_annotations`, all or nothing; an InputError names each bad row.
 
-    Codes that the codebook lacks are added, further columns are ignored. With a column `time`, rows that were changed
-    here later are refused; without it the file wins. `author` is that of the change, and of rows without one.
+    Codes that the codebook lacks are added; other columns are ignored. With a column `time`, rows that were changed
+    here later are refused; without it the file wins. `author` makes the change and owns rows without an author.
     """
     rows, keys = _read_rows(file, ("key", "codes")), set(table.frame["key"])
     wanted: dict[tuple[str, str], _RowAnnotation] = {}
     times: dict[tuple[str, str], tuple[int, str]] = {}
     bad: list[DataError] = []
-    for number, row in enumerate(rows, 1):
+    for number, cells in enumerate(rows, 1):
         try:
-            name, said = _parse_annotation(row, keys, author, number, file, table)
-            if said is None:
+            name, row = _parse_annotation(cells, keys, author, number, file, table)
+            if row is None:
                 continue
-            if wanted.setdefault(name, said) != said:
+            if wanted.setdefault(name, row) != row:
                 raise DataError("this sentence and author are given twice", file=file.name, row=number, field="key")
-            if "time" in row:
-                times[name] = number, _get_time(row["time"], number, file)
+            if "time" in cells:
+                times[name] = number, _get_time(cells["time"], number, file)
         except DataError as error:
             bad.append(error)
     _refuse_rows(bad)
     fresh: dict[str, None] = {}
-    for code in sorted({code for said in wanted.values() for code in said.codes}):
+    for code in sorted({code for row in wanted.values() for code in row.codes}):
         fresh.setdefault(match_name(code, fresh) or code)
     known = [code.name for code in codes.list_codes()]
-    with codes.ledger.begin_change(
-        codes.data, clean_author(author), f"{plural(len(wanted), 'row')} from {file.name}"
-    ) as change:
+    said = f"{plural(len(wanted), 'row')} from {file.name}"
+    with codes.ledger.begin_change(codes.data, clean_author(author), said) as change:
         names = codes.add_names(change, fresh)
-        wanted = {
-            name: said._replace(codes=tuple(sorted({names[match_name(each, fresh)] for each in said.codes})))
-            for name, said in wanted.items()
-        }
+        for name, row in wanted.items():
+            wanted[name] = row._replace(codes=tuple(sorted({names[match_name(each, fresh)] for each in row.codes})))
         _refuse_rows(_list_newer(change, codes, wanted, times, file))
-        for (key, who), said in wanted.items():
-            codes.set_codes(change, key, who, said.codes, table.record.run)
-            codes.set_note(change, key, who, said.note, table.record.run)
+        for (key, who), row in wanted.items():
+            codes.set_codes(change, key, who, row.codes, table.record.run)
+            codes.set_note(change, key, who, row.note, table.record.run)
     return {"rows": len(wanted), "added": [name for name in names.values() if name not in known]}
 
 
@@ -156,7 +154,7 @@ def _list_newer(
     touched, found = change.read_times(codes.data), []
     for name, (number, time) in times.items():
         now = _RowAnnotation(tuple(sorted(there.get(name, ()))), notes.get(name, ""))
-        # Without a time nobody had coded it when the file was written.
+        # An empty time: the sentence had no annotation when the file was written.
         newer = touched.get(name, "") > time if time else now != _RowAnnotation((), "")
         if newer and now != wanted[name]:
             said = f"{name_author(name[1])} has changed this sentence here after the file was written"
@@ -174,7 +172,7 @@ def _get_time(text: str, number: int, file: Path) -> str:
         zone = datetime.UTC
         aware = found if found.tzinfo else found.replace(tzinfo=zone)
         return aware.astimezone(zone).isoformat(timespec="seconds")
-    except (ValueError, OverflowError):  # the first day of year 1 in a zone ahead of ours
+    except (ValueError, OverflowError):  # overflow: the first day of year 1 in a time zone ahead of UTC
         said = f"{text!r:.40} is no time as it went out; leave this column alone, or delete it to let the file win"
         raise DataError(said, file=file.name, row=number, field="time") from None
 
@@ -190,39 +188,32 @@ def _parse_annotation(
         of = f"{table.record.run}, {table.split}"
         raise DataError(f"no sentence of {of} has the key {key!r:.40}{hint}", **where, field="key")
     given = [part.strip() for part in row["codes"].split(SEPARATOR)]
-    try:
-        codes = tuple(sorted({clean_code_name(part) for part in given if part}))
-    except InputError as error:
-        raise DataError(str(error), **where, field="codes") from None
-    try:
-        who, note = clean_author(row.get("author") or author), clean_text(row.get("note") or "", JOINED)
-    except InputError as error:
-        field = "author" if "author" in str(error)[:6] else "note"
-        raise DataError(str(error), **where, field=field) from None
-    # A line without an author, code and note stands for a row that nobody has coded.
+    codes = tuple(sorted({_clean_cell(clean_code_name, part, where, "codes") for part in given if part}))
+    who = _clean_cell(clean_author, row.get("author") or author, where, "author")
+    note = _clean_cell(partial(clean_text, longest=JOINED), row.get("note") or "", where, "note")
     nothing = not (codes or note or row.get("author"))
     return (key, who), None if nothing else _RowAnnotation(codes, note)
 
 
+def _clean_cell(clean: Callable[[str], str], text: str, where: Mapping[str, Any], field: str) -> str:
+    """Normalise a CSV cell by a function of `core.error_analysis.annotator_names`; DataError if it is invalid."""
+    try:
+        return clean(text)
+    except InputError as error:
+        raise DataError(str(error), **where, field=field) from None
+
+
 def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Path) -> tuple[str, int, str, str]:
     where: dict[str, Any] = {"file": file.name, "row": number}
-    try:
-        name = clean_code_name(row["code"])
-    except InputError as error:
-        raise DataError(str(error), **where, field="code") from None
+    name = _clean_cell(clean_code_name, row["code"], where, "code")
     if match_name(name, names):
         raise DataError(f"the code {name!r} is given twice", **where, field="code")
     names.add(name)
     place = (row.get("place") or "0").strip()
     if place not in map(str, (0, *KEYS)):
         raise DataError(f"{place!r:.20}: a digit from 1 to 9, or 0 for none", **where, field="place")
-    texts = []
-    for field in BOOK[2:]:
-        try:
-            texts.append(clean_text(row.get(field) or ""))
-        except InputError as error:
-            raise DataError(str(error), **where, field=field) from None
-    return name, int(place), texts[0], texts[1]
+    definition, example = (_clean_cell(clean_text, row.get(field) or "", where, field) for field in BOOK[2:])
+    return name, int(place), definition, example
 
 
 def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
@@ -256,9 +247,8 @@ def _read_csv(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[s
 
 def _read_header(text: str, delimiter: str) -> list[str]:
     try:
-        return [
-            strip_apostrophe(name) for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
-        ]
+        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        return list(map(strip_apostrophe, header))
     except csv.Error:
         return []
 

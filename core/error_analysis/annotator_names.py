@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from core.exceptions import InputError
 
-LONGEST = 60  # characters of the name of a code, and of an author
-LONGEST_TEXT = 4000  # of a definition, an example and a note
-SEPARATOR = ";"  # between the codes of a row in a file, so in no name
-JOINERS = "\u200c\u200d"  # between letters of Persian and parts of emoji
-BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs that are drawn as nothing
+LONGEST = 60  # characters of a code's or an author's name
+LONGEST_TEXT = 4000  # characters of a definition, an example or a note
+SEPARATOR = ";"  # separates codes in files, so names must not contain it
+JOINERS = "\u200c\u200d"  # needed between Persian letters and between parts of an emoji
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs that fonts draw as empty space
 _VISITOR = re.compile(r"\?[0-9a-f]{12}")
 
 

@@ -1,7 +1,7 @@
 """Clusters of sentences in embedding space, each named by its over-represented words.
 
-HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
-them, by Euclidean distance. Sentences in sparse regions belong to no group.
+HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) by Euclidean distance of the vectors that the model's head
+reads, not of their 2-D projection. Sentences in sparse regions belong to no cluster.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from core.runs.predictions import list_embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION
 from core.runs.store import RunStore
 
-FEWEST = 30  # sentences; fewer have no groups to look for
-MOST = 5_000  # sentences that are looked at; of more a seeded sample with their class shares
-LEAST, SHARE = 10, 100  # a group has ten sentences or one of a hundred, whichever is more
-PART = 2  # a group has one of so many at most; larger ones are split, since most of the rows is no group
-SURE = 5  # neighbours that make a place dense
-NAMED = 3  # words and phrases of a name
+FEWEST = 30  # sentences needed for clustering
+MOST = 5_000  # sentences that are clustered; of more, a stratified random sample
+LEAST, SHARE = 10, 100  # smallest cluster: 10 sentences, or 1/100 of them if that is more
+PART = 2  # largest cluster: 1/PART of the sentences; larger ones are split
+SURE = 5  # HDBSCAN's min_samples
+NAMED = 3  # words and phrases in a cluster's name
 BETWEEN = " · "
 NAMELESS = "no word marks it"
 NONE = "no group"
@@ -41,9 +41,9 @@ NONE = "no group"
 class FoundGroup:
     """A cluster of sentences of one split, with its name and its over-represented words."""
 
-    name: str  # the first words that mark it; `NAMELESS` where none does
-    words: tuple[Keyword, ...]  # those of the name, with their numbers against all other sentences that were looked at
-    places: np.ndarray  # (k,) rows of the split, rising
+    name: str  # its first keywords; `NAMELESS` without any
+    words: tuple[Keyword, ...]  # the keywords of the name, against all other clustered sentences
+    places: np.ndarray  # (k,) rows of the split, ascending
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +51,10 @@ class FoundGroups:
     """All clusters of the sentences of a split, largest first, and the sentences that belong to none."""
 
     groups: tuple[FoundGroup, ...]
-    none: np.ndarray  # (k,) rows that were looked at and belong to no group, rising
-    rows: np.ndarray  # (m,) rows that were looked at, rising
-    least: int  # sentences of a group at least
-    reason: str = ""  # why nothing was looked for; empty: it was
+    none: np.ndarray  # (k,) rows in no cluster, ascending
+    rows: np.ndarray  # (m,) all rows that were clustered, ascending
+    least: int  # sentences of the smallest possible cluster
+    reason: str = ""  # why the rows were not clustered; empty if they were
 
 
 def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
@@ -88,11 +88,9 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
         reason = "some vectors are not finite numbers: this training has diverged"
     if reason:
         return table, FoundGroups((), np.empty(0, np.int64), rows, least, reason)
-    settings = [least, SURE, PART, MOST]
+    settings, looked_at = [least, SURE, PART, MOST], vectors[rows].astype(np.float64)
     depends = [hash_file(folder / EVALUATION / table.split / EMBEDDINGS), settings, rows.tolist()]
-    numbers = cache_array(
-        "groups", depends, (len(rows),), lambda: cluster_vectors(vectors[rows].astype(np.float64), least)
-    )
+    numbers = cache_array("groups", depends, (len(rows),), lambda: cluster_vectors(looked_at, least))
     return table, name_clusters(numbers, rows, [table.texts[row] for row in rows], least)
 
 
@@ -102,7 +100,8 @@ def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], l
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)
     for number in np.argsort(-sizes, kind="stable"):
-        words = _select_distinct(phrases.find_keywords(numbers == number, least_z=WITHIN_95))  # a name, not a finding
+        # A low limit: the words name the cluster, they are not a finding.
+        words = _select_distinct(phrases.find_keywords(numbers == number, least_z=WITHIN_95))
         name = BETWEEN.join(each.words for each in words) or NAMELESS
         taken[name] = taken.get(name, 0) + 1
         own = name if taken[name] == 1 else f"{name} ({taken[name]})"

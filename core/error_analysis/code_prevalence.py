@@ -27,10 +27,10 @@ class Draw:
     """A stored random sample of sentences drawn from a selection, to be coded by annotators."""
 
     id: str
-    keys: tuple[str, ...]  # in the order of the draw
-    population: frozenset[str]  # keys of the rows that they were drawn from
+    keys: tuple[str, ...]  # in the order in which they were drawn
+    population: frozenset[str]  # keys of all rows from which the sample was drawn
     seed: int
-    said: str  # the selection in words
+    said: str  # description of the selection
     run: str
     author: str
     time: str
@@ -57,13 +57,8 @@ def draw_sample(
     if kept := next((each for each in found if each.id == name), None):
         return kept
     author = clean_author(author)
-    row: dict[str, Any] = {
-        "data": codes.data,
-        "id": name,
-        "keys": " ".join(sample_keys(keys, n, seed)),
-        "population": " ".join(keys),
-    }
-    row |= {"seed": seed, "said": said, "run": run, "author": author, "time": get_timestamp()}
+    row: dict[str, Any] = {"data": codes.data, "id": name, "keys": " ".join(sample_keys(keys, n, seed)), "seed": seed}
+    row |= {"population": " ".join(keys), "said": said, "run": run, "author": author, "time": get_timestamp()}
     with codes.ledger.begin_change(codes.data, author, f"{count(n)} drawn at random: {said}") as change:
         change.put_row("draws", row)
     return _build_draw(row)
@@ -80,15 +75,16 @@ class Sample:
     """Selected sentences that must all be coded before the prevalence of annotation codes is known."""
 
     keys: tuple[str, ...]
-    of: int  # rows that they speak for
-    draw: Draw | None  # None: they are all of the selection
+    of: int  # rows that the sample represents
+    draw: Draw | None  # None: all rows of the selection
 
 
 def list_samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
     """Return the samples of sentences from which code rates of a selection can be estimated, smallest first.
 
-    A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
-    fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.
+    A selection that equals a random sample represents the rows from which it was drawn. Samples of equal size are
+    sorted by the rows that they represent. Rows selected `by_codes` are neither a population nor a random part of a
+    sample, so only complete samples inside them count.
     """
     chosen, found = set(keys), []
     if by_codes:
@@ -116,19 +112,19 @@ def compute_rates(
 ) -> dict[str, Any]:
     """Compute how often each annotation code occurs among the selected sentences.
 
-    A share is given only where the rows that were read are all of the selection or all of a random draw from it.
+    Shares are given only if all rows of the selection, or all rows of a random sample from it, are coded.
 
     Args:
-        coded: What was said, by one author or by all: of several a row has what any of them gave it.
-        keys: Of the selection's rows.
-        known: The draws of the data set.
-        by_codes: Whether the rows were selected by codes or notes: then they are no population.
+        coded: The annotations of one author or of all; a row has every code that any of them gave it.
+        keys: The keys of the selected rows.
+        known: The stored random samples of the data set.
+        by_codes: Whether the rows were selected by codes or notes, so that they are no population.
 
     Returns:
-        `n` rows and how many are `coded`; `sample`: the rows that the shares are computed from: `n`, how many are
-        `coded`, `of` how many rows they are a sample, whether they are a random `draw`, with its `seed`; whether they
-        are `complete`; how many `authors` are counted; `said` in words; `codes`: of each `code` its `place`, `n` rows,
-        and if the sample is complete `hits`, `share` and its 95 % `interval` (Wilson 1927), else None.
+        `n` rows and how many are `coded`; `sample`, the rows from which the shares are computed: `n`, how many are
+        `coded`, `of` how many rows they are a sample, whether it is a random `draw`, and its `seed`; whether the sample
+        is `complete`; the number of `authors`; a sentence, `said`; `codes`: the `place` and `n` rows of each `code`,
+        and, for a complete sample, `hits`, `share` and its 95 % `interval` (Wilson 1927), else None.
     """
     told = list_samples(keys, known, by_codes=by_codes)
     sample, complete = _choose_sample(coded, told) if told else (Sample(tuple(keys), len(keys), None), False)
@@ -165,11 +161,9 @@ def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample,
         return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
 
     whole = [sample for sample in found if sample.keys and compute_share(sample) == 1]
-    return (
-        (whole[-1], True)
-        if whole
-        else (max(found, key=lambda each: (each.draw is not None, compute_share(each))), False)
-    )
+    if whole:
+        return whole[-1], True
+    return max(found, key=lambda each: (each.draw is not None, compute_share(each))), False
 
 
 def _make_rate(code: Code, n: int, hits: int, of: int) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The codebook of a data set (annotation codes, up to nine under digit keys) and the codings made with it.
 
-A coding belongs to the sentence (the name of the data set and the `key` of the row) and its author, and names the run
-in which the author saw it. So the next model on the same sentences has it too. Another seed, other splits or a
-corrected label remove no code. `core.error_analysis.code_prevalence` counts codes in the rows of one run.
+A coding belongs to a sentence (data set name and row `key`) and an author, and stores the run in which the author saw
+the sentence. So codings are shared by all runs on the data, and survive another seed, other splits and corrected
+labels. `core.error_analysis.code_prevalence` counts codes in the rows of one run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.formatting import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
 
-KEYS = tuple(range(1, 10))  # the digits that give a code
+KEYS = tuple(range(1, 10))  # digit keys of codes
 
 
 class Codes:
@@ -166,7 +166,7 @@ class Codes:
     def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
         """Write an author's note on a sentence; an empty text deletes the note.
 
-        With `goes_on` the note is still being typed: it is merged with the author's last change if that was this note.
+        With `goes_on` (still typing), the change is merged with the author's last change if that was this note.
         """
         author = clean_author(author)
         said = f"note: {_describe_rows((key,))}"
@@ -214,7 +214,7 @@ class Codes:
     def undo_last(self, author: str = "") -> dict[str, Any]:
         """Undo an author's last change to the codebook, codings or notes of a data set; see `Ledger.undo_last`.
 
-        Raises InputError as that does, or where sentences would be left with a code that the book has no more.
+        Raises InputError also if a sentence would keep a code that is no longer in the codebook.
         """
         return self.ledger.undo_last(self.data, clean_author(author), self._check_codings)
 
@@ -235,16 +235,13 @@ class Codes:
             for table in ("codings", "notes", "draws"):
                 for row in change.read_rows(table, data=self.data, author=visitor):
                     change.drop_row(table, row)
-                    change.put_row(table, self._change_owner(change, table, {**row, "author": author}))
+                    moved = {**row, "author": author}
+                    if table == "notes":  # two notes of one author on a sentence become one
+                        there = change.read_rows("notes", data=self.data, key=row["key"], author=author)
+                        texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
+                        moved["text"] = "\n".join(texts)
+                    change.put_row(table, moved)
             return bool(change.made)
-
-    def _change_owner(self, change: Change, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Return an annotation row prepared for its new author, joining two notes on the same sentence into one."""
-        if table != "notes":
-            return row
-        there = change.read_rows("notes", data=self.data, key=row["key"], author=row["author"])
-        texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
-        return {**row, "text": "\n".join(texts)}
 
     def _move_codings(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
         """Replace one annotation code by another in some sentences, or in all; return the keys of changed sentences."""
@@ -268,7 +265,7 @@ class Codes:
 def get_data_name(record: RunRecord) -> str:
     """Return the name under which annotations are stored: that of the run's data set or, without one, of its data file.
 
-    Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
+    A digest would lose the annotations when the file is corrected or extended.
     """
     return Path(record.config.data.name.removeprefix(ELSEWHERE)).name
 

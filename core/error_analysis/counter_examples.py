@@ -1,7 +1,7 @@
 """Counter-examples: sentences that people found a model gets wrong, with the expected label.
 
-They are stored in the file of `core.error_analysis.annotation_store`, next to the runs. A training that uses them gets
-a copy of the list (`write_copy`), so that it can be resumed and repeated when the list has grown.
+They are stored in the file of `core.error_analysis.annotation_store`, next to the runs. Training uses a copy of the
+list (`write_copy`), so that it can be resumed and repeated after the list has changed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.atomic import convert_os_errors, write_text
+from core.atomic import make_folder, write_text
 from core.data.counterexample_snapshot import NAME
 from core.data.table_writer import SEPARATOR
 from core.error_analysis.annotation_store import Ledger, get_timestamp
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
-FOLDER = ".counter-examples"  # beside the runs: copies that trainings took along
+FOLDER = ".counter-examples"  # copies that trainings use, next to the runs
 MOST = 20_000
-LONGEST_LINK = 30_000
-"""Characters: a link carries the text itself, each letter that is not ASCII as six or more."""
+LONGEST_LINK = 30_000  # characters: a link contains the text, with six or more for each non-ASCII letter
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class ExamplePrediction:
 
     predicted: str
     p_label: float | None
-    """Probability of the expected label, of several the least sure; None: the run has no such class."""
-    breaks: bool | None  # None: the run has no such class
+    """Probability of the expected label, with several labels the smallest; None: the run has no such class."""
+    breaks: bool | None  # whether the prediction is wrong; None: the run has no such class
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,10 @@ class CounterExample:
 
     id: str
     text: str
-    label: str  # as files of data have it: several with a semicolon between, of none nothing
+    label: str  # as in data files: several labels separated by semicolons, empty for none
     note: str
     author: str
-    link: str  # where it was found, such as a page with run and sentence
+    link: str  # the page where it was found
     time: str
 
     @property
@@ -79,7 +78,7 @@ def keep_example(
 ) -> CounterExample:
     """Store a counter-example; one with the same text, label and author is replaced, with the new note and link.
 
-    Without an author, another note makes another example. InputError for bad text or label, or if there are too many.
+    Without an author, the note must be the same too. InputError for bad text or label, or if there are too many.
     """
     link = clean_text(link, LONGEST_LINK)
     text, label, author = clean_text(text), SEPARATOR.join(parse_labels(label)), clean_author(author)
@@ -134,9 +133,8 @@ def build_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
     """Return the counter-examples as a training table: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
     import pandas as pd
 
-    return pd.DataFrame(
-        [asdict(row) for row in rows], columns=["text", "label", "note", "author", "link", "time", "id"]
-    )
+    columns = ["text", "label", "note", "author", "link", "time", "id"]
+    return pd.DataFrame([asdict(row) for row in rows], columns=columns)
 
 
 def remove_example(folder: Path, name: str, author: str = "") -> None:
@@ -156,7 +154,6 @@ def write_copy(folder: Path) -> str:
     content = [{"text": text, "label": label} for text, label in rows]
     path = folder / FOLDER / f"{hash_value(content)[:16]}.json"
     if not path.is_file():
-        with convert_os_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_text(path, json.dumps(content, ensure_ascii=False, indent=1))
     return str(path.absolute())

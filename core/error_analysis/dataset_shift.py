@@ -1,13 +1,11 @@
 """Dataset shift between a split and training, measured by a classifier, words, text lengths and class shares.
 
-The main number is from a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and pairs with
-logistic regression learns to distinguish texts of the split from training texts. It is cross-fitted in five folds, with
-equal texts in the same fold, and AUC is the mean of the folds' AUCs, each on texts that its fit has not seen. The
-variance of each is DeLong's (DeLong, DeLong and Clarke-Pearson, Biometrics 1988). The fits share texts, so that the
-folds' AUCs are correlated: the mean of K folds has (1/K + 1/(K−1)) of their mean variance (Nadeau and Bengio,
-Machine Learning 2003), not 1/K. AUC is 0.5 if the two sets cannot be distinguished.
-
-A text without words has length 0 and no unknown words; no word of it is counted.
+The main number is from a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and word pairs
+with logistic regression learns to distinguish texts of the split from training texts. It is cross-fitted in five folds,
+with equal texts in the same fold. AUC is the mean over the folds; 0.5 means that the two sets cannot be distinguished.
+The variance of each fold is DeLong's (DeLong, DeLong and Clarke-Pearson, Biometrics 1988). The fits share texts, so the
+folds' AUCs are correlated: the variance of the mean of K folds is (1/K + 1/(K−1)) times their mean variance (Nadeau and
+Bengio, Machine Learning 2003), not 1/K.
 """
 
 from __future__ import annotations
@@ -36,8 +34,8 @@ from core.runs.background_jobs import Tell
 from core.text.config import TextConfig
 from core.text.words import split_words
 
-FEWEST = 25  # texts of either side below which nothing is told
-LISTED = 30  # words and phrases of either side
+FEWEST = 25  # texts needed on each side
+LISTED = 30  # words and phrases listed for each side
 LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
@@ -49,10 +47,10 @@ class ShiftedPhrase(NamedTuple):
     split: int  # texts of the split that have it
     training: int  # training texts that have it
     log_odds: float
-    """Of a text having it, the split against training, with the prior of `core.error_analysis.keywords`."""
+    """That a text has it, split against training, with the prior of `core.error_analysis.keywords`."""
     low: float
-    high: float  # ends of its 95 % interval
-    p_holm: float  # Fisher's exact test, both sides, after Holm over all that were tried
+    high: float  # ends of the 95 % interval of `log_odds`
+    p_holm: float  # two-sided Fisher's exact test, Holm-corrected over all tested phrases
 
 
 def measure_auc(
@@ -60,17 +58,15 @@ def measure_auc(
 ) -> tuple[float, float, float, float] | None:
     """Return the AUC of a classifier that separates a split from training texts, with 95 % interval and p-value.
 
-    None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
-    that `config` reads alike stand in the same fold.
+    `of_split` is (n,) bool. Texts that are equal after the normalisation of `config` are in the same fold. None: fewer
+    than two folds have two texts of each side, as too many texts are equal.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    given, places = (
-        np.array(texts, object),
-        runs.distillation.assign_folds(texts, of_split.astype(np.int64), (config,), 0),
-    )
+    given = np.array(texts, object)
+    places = runs.distillation.assign_folds(texts, of_split.astype(np.int64), (config,), 0)
     found = []
     numbers = np.unique(places)
     for number in numbers:
@@ -85,7 +81,7 @@ def measure_auc(
         try:
             fit.fit(given[~held], of_split[~held])
             scores = fit.decision_function(given[held])
-        except ValueError:  # no word that two texts have: there is nothing to tell them by
+        except ValueError:  # no word occurs in two texts
             scores = np.zeros(int(held.sum()))
         found.append(compute_auc(scores, of_split[held]))
     if len(found) < 2:
@@ -110,8 +106,8 @@ def compute_auc(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]
 def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return each text's share of words that no (other) training text has, for training texts and for a split.
 
-    A training text is compared with the others, so that both sides mean the same if drawn alike. A test of both takes
-    the vocabulary as given: if nothing differs, p < 0.05 in 8 of 100 draws (simulated, 300 and 100 texts).
+    A training text is compared with the other training texts, so that both means agree without a shift. A test of the
+    difference treats the vocabulary as fixed: without a shift p < 0.05 in 8 of 100 simulations (300 and 100 texts).
     """
     read, asked = list(map(split_plain_words, training)), list(map(split_plain_words, split))
     holds = Counter(word for words in read for word in set(words))
@@ -123,20 +119,20 @@ def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tupl
 def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
     """Find phrases more frequent in a split or in training, smallest p-value first; also return how many were tested.
 
-    Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
-    as many texts of both sides is left out. At most `LISTED` of either side.
+    Phrases of at least `LEAST` texts are tested. A phrase that contains, or is part of, a listed one and occurs in as
+    many texts of each side is left out. At most `LISTED` are returned for each side.
     """
     m, n = len(training), len(split)
     of_split = np.arange(m + n) >= m
     phrases = Phrases([*training, *split])
-    # The longest first: of phrases that say the same it stands.
+    # The longest first: of phrases with equal counts, where one contains the other, the longest is listed.
     counts = {length: phrases.count_texts(of_split, length) for length in range(LONGEST, 0, -1)}
     tried = [(length, at) for length, (y, rest) in counts.items() for at in np.flatnonzero(y + rest >= LEAST)]
     if not tried:
         return [], 0
     y = np.concatenate([y[y + rest >= LEAST] for y, rest in counts.values()])
     rest = np.concatenate([rest[y + rest >= LEAST] for y, rest in counts.values()])
-    # Fisher: of the texts that have it, how many are of the split; both sides by doubling the smaller one.
+    # Fisher's exact test, two-sided by doubling the smaller tail.
     given = m + n, n, y + rest
     p = np.minimum(1.0, 2 * np.minimum(scipy.stats.hypergeom.cdf(y, *given), scipy.stats.hypergeom.sf(y - 1, *given)))
     corrected = adjust_holm(p)
@@ -145,12 +141,9 @@ def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[Sh
         if corrected[place] >= 1 - LEVEL:
             break
         length, at = tried[place]
-        odds = _compute_log_odds(int(y[place]), n, int(rest[place]), m)
-        found.append(
-            ShiftedPhrase(
-                phrases.decode_phrase(int(at), length), int(y[place]), int(rest[place]), *odds, corrected[place]
-            )
-        )
+        here, there = int(y[place]), int(rest[place])
+        odds, words = _compute_log_odds(here, n, there, m), phrases.decode_phrase(int(at), length)
+        found.append(ShiftedPhrase(words, here, there, *odds, corrected[place]))
     return _select_phrases(found), len(tried)
 
 
@@ -200,7 +193,8 @@ def compare_with_training(
     if min(map(len, unknown)) >= FEWEST:
         measures["unknown words"] = compare_means(*unknown)
     words, tried = find_phrases(*some)
-    balance = _compare_classes(has, classes)
+    counts = np.stack([side.sum(0) for side in has])
+    testable = (has[0].sum(1) == 1).all() and (counts.sum(0) > 0).sum() > 1  # one label per text, several classes
     of_split = np.repeat([False, True], [len(texts) for texts in some])
     apart = measure_auc([*some[0], *some[1]], of_split, config, tell)
     if apart is None:
@@ -212,8 +206,8 @@ def compare_with_training(
         "read": dict(zip(("training", "split"), map(len, some), strict=True)),
         "auc": {"value": auc, "interval": [low, high], "p": p},
         "measures": [{"name": name, **_to_dict(each)} for name, each in measures.items()],
-        "balance": balance,
-        "balance_p": _compute_p(has) if (has[0].sum(1) == 1).all() else None,
+        "balance": _compare_classes(has, classes),
+        "balance_p": compute_chi_square(counts) if testable else None,
         "words": [each._asdict() for each in words],
         "tried": tried,
     }
@@ -231,9 +225,3 @@ def _compare_classes(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str])
     return [
         {"class": name, **_to_dict(row), "p_holm": p} for name, row, p in zip(classes, rows, corrected, strict=True)
     ]
-
-
-def _compute_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
-    """Return p of the chi-square test of class shares in training and split; None for a single class."""
-    counts = np.stack([side.sum(0) for side in has])
-    return compute_chi_square(counts) if (counts.sum(0) > 0).sum() > 1 else None

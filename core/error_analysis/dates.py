@@ -1,9 +1,9 @@
 """Parsing and comparison of dates: each date is a span of time, from a second to a year.
 
-`2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute: `>=` accepts what begins
-with it or later, `<=` what ends with it or earlier. Other formats are accepted if they are unambiguous: 31 March 2026,
-Tue, 31 Mar 2026 14:05:00 +0200, 31-03-2026 in a column whose days show which number is the month. Times with a zone
-are compared in UTC.
+`2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute: `>=` includes the whole
+span and later times, `<=` the whole span and earlier times. Other formats are accepted if they are unambiguous: 31
+March 2026, Tue, 31 Mar 2026 14:05:00 +0200, 31-03-2026 in a column where some day is above 12. Times with a zone are
+compared in UTC.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from core.evaluation.group_metrics import MISSING, RowGroups
 from core.exceptions import InputError
 
 _LAST = pd.Timestamp("9999-12-31 23:59:59.999999", tz="UTC")
-MOST = 0.9
-"""Share of the values that have to be dates; the others then count as missing."""
-FIRST = 50  # different values that are read before all the others
+MOST = 0.9  # share of a column's values that must be dates; the other values count as missing
+FIRST = 50  # distinct values that are parsed first, to reject other columns quickly
 _ISO = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)"
     r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?"
@@ -35,8 +34,8 @@ _STEPS = {
     "year": pd.DateOffset(years=1),
 }  # the finest first
 _NUMBERED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?!\d)")
-_FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"  # read fast: the second is what a Twitter export has
-_TOLD = re.compile(r"(?<!\w)\d{4}(?!\w)")
+_FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"  # the second is that of Twitter exports
+_YEAR = re.compile(r"(?<!\w)\d{4}(?!\w)")
 _TWELVE = 12
 
 
@@ -58,10 +57,10 @@ def parse_dates(column: pd.Series) -> pd.Series | None:
         return None
     words = column.where(column.notna(), "").astype(str).str.strip()
     there = words != ""
-    # A word such as May, or a number, is a date to pandas: one without a year is none here.
-    told = words.str.contains(_TOLD) & pd.to_numeric(words, errors="coerce").isna()
-    kinds = pd.Series(words[told].unique(), dtype=object)
-    if told.sum() < MOST * max(1, there.sum()) or not _is_date_like(kinds.head(FIRST)):
+    # pandas reads words such as May, and numbers, as dates; here a date must have a year.
+    dated = words.str.contains(_YEAR) & pd.to_numeric(words, errors="coerce").isna()
+    kinds = pd.Series(words[dated].unique(), dtype=object)
+    if dated.sum() < MOST * max(1, there.sum()) or not _is_date_like(kinds.head(FIRST)):
         return None
     found = dict(zip(kinds, _parse_values(kinds), strict=True))
     times = pd.to_datetime(words.map(found), utc=True)
@@ -74,7 +73,7 @@ def parse_span(text: str) -> DateSpan | None:
     iso = _ISO.fullmatch(text)
     if iso is None:
         try:
-            time = _parse_values(pd.Series([text], dtype=object)).iloc[0] if _TOLD.search(text) else pd.NaT
+            time = _parse_values(pd.Series([text], dtype=object)).iloc[0] if _YEAR.search(text) else pd.NaT
         except InputError:
             return None
         step = _STEPS["minute" if ":" in text else "day"]
@@ -85,7 +84,7 @@ def parse_span(text: str) -> DateSpan | None:
         return None
     try:
         end = time + step
-    except (ValueError, OverflowError):  # the year 9999, which stands for no end
+    except (ValueError, OverflowError):  # the year 9999
         end = _LAST
     return DateSpan(time, min(end, _LAST))
 
@@ -125,11 +124,11 @@ def _is_date_like(kinds: pd.Series) -> bool:
 
 def _parse_values(kinds: pd.Series) -> pd.Series:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that a format was not told
+        warnings.simplefilter("ignore", UserWarning)  # that the format is inferred
         for each in _FORMATS:
             if (times := pd.to_datetime(kinds, format=each, utc=True, errors="coerce")).notna().all():
                 return times
-        # One format for all is read fast, each by itself slowly.
+        # A single format for all values is fast; "mixed" is slow.
         for way in (None, "mixed"):
             given: dict[str, Any] = {"format": way, "utc": True, "errors": "coerce"}
             month, day = (pd.to_datetime(kinds, dayfirst=first, **given) for first in (False, True))

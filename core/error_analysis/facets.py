@@ -1,9 +1,9 @@
 """Facets that filter a prediction table with a click, and the columns and tags that distinguish a selection.
 
-A mark is measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013),
-0 to 1, between being selected and the values (`core.evaluation.group_metrics`: numbers and dates in quarters, rare
-values together). p is from the chi-square test, with Holm's correction over all ranked marks, and None if the counts
-are too small (Cochran 1954: an expected count below 1, or a fifth of the expected counts below 5).
+Columns and tags are ranked by Cramér's V, 0 to 1, between selection and value, with the bias correction of Bergsma
+(Journal of the Korean Statistical Society 2013). Values are grouped by `core.evaluation.group_metrics`: numbers and
+dates in quartiles, rare values together. p is from the chi-square test, Holm-corrected over all that are ranked, and
+None if counts are too small (Cochran 1954: an expected count below 1, or over a fifth of them below 5).
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from core.exceptions import InputError
 from core.lazy_imports import scipy
 
 OUTCOME, TAG, CODES = "outcome", "tag", "code"
-LEAST = 0.5
-"""Share of the rows whose value needs a group of its own for a column to be a facet; one of names is none."""
+LEAST = 0.5  # share of rows that the options of a column must cover; columns such as names cover fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Facets:
         columns = (Facet(name, options) for name, options in own.items() if options)
         self.table = table
         self.found: tuple[Facet, ...] = (_make_outcome(table), *_make_classes(table), *columns)
-        # Own columns with too many values to be offered, such as ids and names: somebody types one.
+        # Columns with too many values for a list of options, such as ids and names: users type a value.
         self.asked = tuple(name for name, options in own.items() if not options)
 
     def list_facets(self, there: dict[str, np.ndarray]) -> list[Facet]:
@@ -86,7 +85,7 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
 def count_options(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
     """Count, for each option of each facet, the rows that it would select with the filter rules of the other facets.
 
-    `masks` are (n,) bool: where each of the `clauses` holds.
+    `masks` are (n,) bool, one for each of the `clauses`: the rows that match it.
     """
     found = []
     for facet in facets:
@@ -125,7 +124,7 @@ def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> C
 def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
     """Return the filter rule for a typed search: a rule, an exact id or name, part of a text, else part of an id.
 
-    Raises InputError if it begins as a rule does and cannot be understood.
+    Raises InputError if it begins like a rule and is not a valid one.
     """
     if query.is_rule_like(typed, table):
         return query.parse_rules([typed], table)[0]
@@ -192,15 +191,15 @@ def rank_features(
     """Rank columns and error tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
 
     Args:
-        table: Of all rows.
-        tags: By name, (n,) bool.
-        chosen: (n,) bool.
-        without: Columns and tags by which the selection was made.
-        groups: As `group_columns` gives them; None: they are made.
+        table: All rows.
+        tags: Tag → (n,) bool.
+        chosen: The selected rows.
+        without: Columns and tags by which the rows were selected.
+        groups: The result of `group_columns`; None: it is computed.
 
     Returns:
-        For each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` most over-represented in
-        the selection, with `selected` rows, their `share`, `rest` and `rest_share`; empty if none or all are selected.
+        For each `name`: `kind` (`column` or `tag`), `v`, `p`, `p_holm`, and the `value` most over-represented in the
+        selection, with `selected` rows, their `share`, `rest` and `rest_share`; empty if none or all are selected.
     """
     if chosen.all() or not chosen.any():
         return []

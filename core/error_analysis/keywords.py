@@ -1,13 +1,13 @@
 """Words and phrases over-represented in selected texts: log-odds with an informative Dirichlet prior.
 
-Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. Of phrase w, y among n in the
-selection and y' among n' in the rest, with the prior a_w = A · (share of w in all texts), A = 1000 phrases:
+Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. For a phrase w that occurs y of n times in
+the selection and y' of n' times in the rest, with the prior a_w = A · (share of w in all texts), A = 1000:
 
     δ = log((y + a_w) / (n + A − y − a_w)) − log((y' + a_w) / (n' + A − y' − a_w))
     z = δ / √(1 / (y + a_w) + 1 / (y' + a_w))
 
-A phrase counts once in each text that has it, so that one text that repeats a word is not a finding. n sums these
-counts over phrases of the same length: words, pairs and triples separately.
+A phrase counts once in each text, so that a single text that repeats a word is no finding. n is the sum of these counts
+over phrases of the same length (1, 2 or 3 words).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PRIOR = 1000.0
 LEAST = 3  # texts of the selection that have a listed phrase
 LONGEST = 3  # words of a phrase
 LEAST_Z = 4.0
-"""Smallest z of a listed phrase. There are many phrases: in random selections of 153 of 3 202 sentences the largest z
-of all lies below 3.9 in 95 of 100."""
+"""Smallest z of a listed phrase. Many phrases are compared: in 95 of 100 random selections (153 of 3 202 sentences) the
+largest z of all phrases is below 3.9."""
 WITHIN_95 = 1.96  # standard errors to either side of a 95 % interval
 MOST = 30  # phrases listed
 
@@ -69,8 +69,8 @@ class Phrases:
     ) -> list[Keyword]:
         """Return the phrases over-represented in selected texts, highest z first; empty if none or all are selected.
 
-        Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
-        inside, and occurs as often in the selection is left out: it is the same finding.
+        Phrases are lower-case and contain no punctuation. One that contains, or is part of, a listed phrase and occurs
+        as often in the selection is left out: it is the same finding.
         """
         if chosen.all() or not chosen.any():
             return []
@@ -158,7 +158,7 @@ def _index_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray,
     """Index phrases of `length` words: return start positions, the distinct phrases, and the phrase at each start."""
     parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
     at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
-    # One number for each phrase: 2 million different words would still fit.
+    # One int64 for each phrase: enough for a vocabulary of 2 million words.
     codes = np.zeros(len(at), np.int64)
     for place, part in enumerate(parts):
         codes += part[at] * words ** (length - 1 - place)

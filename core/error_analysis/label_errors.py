@@ -1,14 +1,14 @@
 """Likely label errors in training and in a split (confident learning), and equal texts with different labels.
 
-Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
-not fitted on the row. For training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); for a split that the run
-was evaluated on, p is the mean of two: TF-IDF, fitted on the training rows, and the run itself.
+Confident learning (Northcutt, Jiang and Chuang, JAIR 2021) uses probabilities p of a model that was not fitted on the
+row. For training rows this is TF-IDF, cross-fitted (`core.runs.distillation`); for an evaluated split, p is the mean of
+TF-IDF, fitted on the training rows, and the run itself.
 
 Rows are ranked by their self-confidence, p of the label, lowest first. With three or four classes it found more planted
-errors than the normalised margin (p of the label minus the largest p of another class); with two classes both give the
-same order. The threshold of class j is the mean of p_j over the rows labelled j. A row labelled i is likely mislabelled
+errors than the normalised margin (p of the label minus the largest p of another class); with two classes the order is
+the same. The threshold of class j is the mean of p_j over the rows labelled j. A row labelled i is likely mislabelled
 if a class j ≠ i has p_j at or above its threshold; j is the class with the largest such p. With several labels, each is
-a separate binary decision; a row has the self-confidence and the margin of its worst label.
+a separate binary decision, and a row has the self-confidence and margin of its worst label.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Suspects:
     confidence: np.ndarray  # (n,) in [0, 1]: the probability of the label
     margin: np.ndarray  # (n,) in [-1, 1]
     likely: np.ndarray  # (n,) bool: whether the label is likely wrong
-    label: np.ndarray  # (n,) the likelier class; of several labels the one that is likely missing or too much
+    label: np.ndarray  # (n,) the likelier class; with several labels the one that is likely missing or wrongly given
 
     @property
     def order(self) -> np.ndarray:
@@ -57,7 +57,7 @@ def score_labels(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
 
     Args:
         labels: (n,) class numbers, or (n, C) zeros and ones.
-        probabilities: (n, C), each row's by a model that was not fitted on it.
+        probabilities: (n, C), by models that were not fitted on the row.
     """
     if labels.ndim == 2:
         return _score_multi(labels > 0, probabilities)
@@ -86,7 +86,7 @@ def _score_multi(has: np.ndarray, chances: np.ndarray) -> Suspects:
     without = np.array([_average_values(1 - column[~own]) for column, own in zip(chances.T, has.T, strict=True)])
     doubted = (1 - of_state >= np.where(has, without, with_label)) & (of_state < 0.5)
     likely = doubted.sum(1) > 0
-    # Of a row that is likely wrong, the worst of what makes it so; else the worst of all.
+    # The worst label among those that are likely wrong; if none is, the worst of all.
     worst = np.where(doubted | ~likely[:, None], of_state, np.inf).argmin(1)
     own = of_state[np.arange(len(has)), worst]
     return Suspects(own, 2 * own - 1, likely, worst)
@@ -100,13 +100,8 @@ def _average_values(values: np.ndarray) -> float:
 def find_label_errors(table: PredictionTable, dataset: Dataset, tell: Tell) -> dict[str, Any]:
     """Find likely label errors among the training rows and in the table's split; see `core.api.errors`."""
     task, classes = dataset.task, dataset.classes
-    found: dict[str, Any] = {
-        "rows": [],
-        "likely": {},
-        "n": {},
-        "left_out": "",
-        "conflicts": _list_conflicts(table, dataset),
-    }
+    found: dict[str, Any] = {"rows": [], "likely": {}, "n": {}, "left_out": ""}
+    found["conflicts"] = _list_conflicts(table, dataset)
     try:
         cross, beyond = _predict_tfidf(table, dataset, tell)
     except DataError as error:
@@ -119,9 +114,9 @@ def find_label_errors(table: PredictionTable, dataset: Dataset, tell: Tell) -> d
         found["n"][split], found["likely"][split] = len(texts), int(doubted.likely.sum())
         names = hash_texts(texts)
         for row in np.flatnonzero(doubted.margin < 0).tolist():
-            first: dict[str, Any] = {"split": split, "row": row, "key": names[row], "text": texts[row]}
-            first["likely"] = bool(doubted.likely[row])
-            found["rows"].append({**first, **_suggest_label(doubted, labels, chances, classes, row)})
+            where = {"split": split, "row": row, "key": names[row], "text": texts[row]}
+            suggested = _suggest_label(doubted, labels, chances, classes, row)
+            found["rows"].append({**where, "likely": bool(doubted.likely[row]), **suggested})
     found["rows"].sort(key=lambda row: row["p_true"])
     return found
 
@@ -139,9 +134,8 @@ def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tupl
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
         return taught.cross_fit_tfidf(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
-    cross = cache_array(
-        "cross-fitted", (dataset.fingerprint, get_key_settings(text), chosen), (rows, classes), cross_fit
-    )
+    depends = dataset.fingerprint, get_key_settings(text), chosen
+    cross = cache_array("cross-fitted", depends, (rows, classes), cross_fit)
     return cross, replace(tfidf, scaling=UNSCALED).predict(table.texts)
 
 

@@ -26,7 +26,7 @@ NEGATION = {
     "weder kaum keinesfalls keineswegs",
     "nl": "niet niets nooit niemand nergens geen zonder noch nauwelijks amper evenmin geenszins",
 }
-"""In English besides every word that ends with n't."""
+"""In English also every word that ends with n't."""
 CONTRAST = {
     "en": "but however although though yet despite nevertheless nonetheless whereas unless unfortunately instead",
     "de": "aber jedoch obwohl trotzdem dennoch sondern allerdings hingegen dagegen trotz leider doch",
@@ -45,11 +45,11 @@ SIGNS = {
     "elongation": re.compile(r"([^\W\d_])\1\1", re.IGNORECASE),
     "emoji": re.compile(rf"{EMOJI}|[\U0001f1e6-\U0001f1ff]"),
     "hashtag": re.compile(r"(?<!\w)#[^\W_]"),
-}  # what is looked for outside of links, in any language
+}  # searched outside of links, in any language
 _CASED = re.compile(r"(?<![\w@#$])[^\W\d_]{2,}(?!\w)")
-"""Words that may be in capitals: no names of people, tags or shares."""
+"""Words that count if in capitals: no @names, #hashtags or $shares."""
 _TABLES = {"negation": NEGATION, "contrast": CONTRAST, "intensifier": INTENSIFIER}
-NAMED = tuple(_TABLES)  # tags of words
+NAMED = tuple(_TABLES)  # tags by word list
 
 
 def find_signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
@@ -67,7 +67,7 @@ def collect_words(texts: Sequence[str]) -> list[set[str]]:
 
 def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
     """Return (n,) bool: which texts, as word sets, contain a word of a tag such as negation, listed for a language."""
-    listed = _read_word_list(name, language)
+    listed = frozenset(_TABLES[name][language].split())
     if name == "negation" and language == "en":
         return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)
     return np.array([not listed.isdisjoint(each) for each in found], bool)
@@ -81,15 +81,8 @@ def guess_language(data: str, texts: Sequence[str]) -> str:
 
 def explain_language(code: str) -> str:
     """Return why tags from word lists, such as negation, are not available for texts in this language."""
-    there = ", ".join(NAMES[each] for each in LANGUAGES)
-    return (
-        f"its words are known in {there}; these texts are in {f'another language ({code})' if code else 'none of them'}"
-    )
-
-
-@functools.cache
-def _read_word_list(name: str, language: str) -> frozenset[str]:
-    return frozenset(_TABLES[name][language].split())
+    own = f"another language ({code})" if code else "none of them"
+    return f"its words are known in {', '.join(NAMES[each] for each in LANGUAGES)}; these texts are in {own}"
 
 
 _SIGN = {"negative": -1, "positive": 1}
@@ -98,8 +91,8 @@ _SIGN = {"negative": -1, "positive": 1}
 def find_disagreement(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
     """Return (n,) bool: texts whose words, by the lexicon, contradict the true class; or why this cannot be computed.
 
-    The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
-    count. `words` are the different ones of each text, in lower case.
+    The lexicons are those of the run; without one, VADER's for English texts. Phrases and emoticons of a lexicon do not
+    count. `words` are the distinct lower-case words of each text.
     """
     record = table.record
     if table.task == "multi":

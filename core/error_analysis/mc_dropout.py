@@ -1,10 +1,10 @@
 """Texts on which a run is uncertain under Monte Carlo dropout: repeated predictions with dropout left on.
 
-Monte Carlo dropout (Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016). Each pass drops other parts
-of the network, seeded. Two numbers are stored for each text: `flips`, the share of passes whose answer differs from
-that of the full network, and `spread`, the standard deviation over the passes of the probability of the full network's
-answer. A text has the tag if `flips` is at least `FLIPS` or `spread` at least `SPREAD`. The cost is `READINGS` times
-that of reading the texts once, so it is computed on request and stored.
+Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016. Each pass drops other units of the network,
+seeded. Two numbers are stored for each text: `flips`, the share of passes with another prediction than the full
+network, and `spread`, the standard deviation over the passes of the probability of the full network's prediction. A
+text has the tag if `flips` is at least `FLIPS` or `spread` at least `SPREAD`. It takes `READINGS` passes over the
+texts, so it is computed on request and stored.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class UncertaintyMeasures(TypedDict):
     spread: list[float]
 
 
-def find_uncertain(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def find_uncertain(measured: UncertaintyMeasures) -> np.ndarray:
     """Return (n,) bool: which texts are uncertain under MC dropout: many changed predictions or a large spread."""
-    found: np.ndarray = (flips >= FLIPS) | (spread >= SPREAD)
+    found: np.ndarray = (np.array(measured["flips"]) >= FLIPS) | (np.array(measured["spread"]) >= SPREAD)
     return found
 
 
@@ -50,9 +50,9 @@ def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -
     """Compute each text's share of changed predictions (`flips`) and probability `spread` under MC dropout, (n,) each.
 
     Args:
-        said: (n, C) bool: what the run predicts.
-        answers: (T, n, C) bool: what it predicts in each reading.
-        chances: (T, n) the probability of `said` in each reading.
+        said: (n, C) bool, the run's predictions.
+        answers: (T, n, C) bool, the predictions of each pass.
+        chances: (T, n), the probability of `said` in each pass.
     """
     return (answers != said).any(2).mean(0), chances.std(0)
 
@@ -113,11 +113,7 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
     def read_tagged(self, rows: int) -> np.ndarray | None:
         """Return (n,) bool: texts uncertain under MC dropout; None if not computed yet, or if row counts differ."""
         found = self.read()
-        return _find_tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
-
-
-def _find_tagged(found: UncertaintyMeasures) -> np.ndarray:
-    return find_uncertain(np.array(found["flips"], float), np.array(found["spread"], float))
+        return find_uncertain(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
 
 
 def find_tagged(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> np.ndarray:
@@ -126,4 +122,4 @@ def find_tagged(store: RunStore, table: PredictionTable, on_progress: Tell | Non
         raise NotAvailable(why)
     here = DropoutUncertainty.from_run(store, table.record, table.split)
     known = here.read_tagged(len(table))
-    return _find_tagged(here.compute(on_progress)) if known is None else known
+    return find_uncertain(here.compute(on_progress)) if known is None else known

@@ -1,8 +1,7 @@
 """Nearest neighbours among training and split sentences, by TF-IDF of words or in a vector space of the model.
 
-`find_shared` finds the training sentences near a whole selection: each selected sentence has its ten nearest, by cosine
-of the head's input, and a training sentence counts once for every sentence that has it among its ten. The mean vector
-of a selection would be far from all its sentences, so nothing is averaged before the neighbours are found.
+`find_shared` finds the training sentences near a selection: each selected sentence votes for its ten nearest, by cosine
+of the head's input. The neighbours of the mean vector are not used, as it may be far from all selected sentences.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class TrainingNeighbor(NamedTuple):
     text: str
     label: str
     by: str  # `WORDS` or `MODEL`
-    likeness: float  # cosine: of TF-IDF of words and pairs, or of the vectors that the model's head reads
+    likeness: float  # cosine of TF-IDF vectors of words and word pairs, or of the head's input
 
 
 class NearestTraining:
@@ -44,7 +43,7 @@ class NearestTraining:
 
     def __init__(self, table: PredictionTable, training: TrainingRows) -> None:
         self._table, self._training = table, training
-        self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
+        self._spaces: dict[int, np.ndarray] = {}  # by vector width
 
     def prepare(self, width: int) -> None:
         """Load the training texts (and model vectors if `width` > 0) for a search; NotAvailable without texts."""
@@ -105,8 +104,8 @@ def _normalize_rows(vectors: np.ndarray) -> np.ndarray:
     return found
 
 
-MOST = 200
-LOOKED_AT = 500  # of several rows so many are asked for their neighbours, a sample of more
+MOST = 200  # sentences that can be requested
+LOOKED_AT = 500  # selected rows that vote; of more, a random sample
 SHOWN = ["key", "row", "text", "true", "predicted", "wrong"]
 
 
@@ -126,11 +125,11 @@ def find_neighbors(
     """Return the table rows nearest to a vector, nearest first, with their Euclidean distances.
 
     Args:
-        table: Of the split.
-        space: Its rows, or some of them.
-        asked: (d,).
-        own: The row of the split that it is, which is no neighbour of itself; None: it is none of them.
-        most: Rows; InputError beyond `MOST`.
+        table: The prediction table.
+        space: Vectors of all of its rows, or of some.
+        asked: (d,), the vector.
+        own: The table row that has this vector, which is left out; None: no row has it.
+        most: Number of rows; InputError beyond `MOST`.
     """
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
@@ -142,8 +141,8 @@ def find_neighbors(
 def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBORS) -> pd.DataFrame:
     """Return the unselected rows that lie near many selected rows, with the number of such rows and mean distance.
 
-    Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
-    `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.
+    Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` is the number of
+    votes, `distance` the mean Euclidean distance to the voters. Sorted by votes, then by distance.
     """
     inside = np.isin(space.rows, places)
     asked, outside = space.vectors[inside], np.flatnonzero(~inside)
@@ -156,8 +155,7 @@ def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, m
     return table.frame[SHOWN].iloc[space.rows[outside[first]]].assign(near=votes[first], distance=mean[first])
 
 
-MOST_COMMON = 200  # training sentences that can be asked for
-MOST_SELECTED = 2000  # selected sentences, a sample of more
+MOST_SELECTED = 2000  # selected sentences that vote; of more, a random sample
 
 
 @dataclass(frozen=True)
@@ -165,15 +163,15 @@ class SharedNeighbors:
     """The training sentences that are nearest to many of the selected sentences, with label shares."""
 
     found: pd.DataFrame
-    """`row` of the training split, `text`, `label`, `near` (selected sentences that have it among their nearest),
-    `share` of these, `likeness` (mean cosine to them): the nearest to most first, then the likest.
+    """`row` of the training split, `text`, `label`, `near` (votes: selected sentences that have it among their
+    nearest), `share` of selected sentences, `likeness` (mean cosine to the voters); sorted by votes, then likeness.
     """
     n: int  # selected sentences
-    looked_at: int  # how many of them were looked at
+    looked_at: int  # selected sentences that voted
     among: int  # training sentences that were compared
-    each: int  # so many are the nearest of one sentence
-    true: float  # share of these neighbours with the true label of their sentence; 0 without any
-    said: float  # and with its predicted label
+    each: int  # votes of one sentence
+    true: float  # share of neighbours with the true label of their sentence; 0 without any
+    said: float  # share of neighbours with the predicted label of their sentence
 
     def to_dict(self) -> dict[str, Any]:
         """Return the training sentences nearest to a selection, with counts and label shares, as JSON-like data."""
@@ -189,8 +187,8 @@ def find_shared(
 
     Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
     """
-    if not 1 <= most <= MOST_COMMON:
-        raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")
+    if not 1 <= most <= MOST:
+        raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
     n = len(places)
     if n > MOST_SELECTED:
         chosen = np.sort(np.random.default_rng(0).choice(n, MOST_SELECTED, replace=False))
@@ -200,7 +198,7 @@ def find_shared(
     except OSError as error:
         raise NotAvailable("the run has no weights, so that its training sentences cannot be read") from error
     at, distances = find_nearest(_normalize_rows(vectors), _normalize_rows(known), NEIGHBORS)
-    likeness = 1 - distances**2 / 2  # of vectors of length 1 the cosine
+    likeness = 1 - distances**2 / 2  # cosine, as the vectors have length 1
     votes, mean = count_neighbors(at, likeness, len(known))
     order = np.lexsort((-mean, -votes))
     first = order[votes[order] > 0][:most]

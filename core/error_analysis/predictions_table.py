@@ -1,18 +1,18 @@
 """A run's predictions on a split as one table: true and predicted labels, confidence, and the data's own columns.
 
-key         a stable name: a digest of the text, with `-2` behind it for the second row of that text. It is the same in
-            every run on the text, whatever its splits, and is kept when a label is corrected or rows are added.
+key         a stable name: a digest of the text, followed by `-2` for the second row with that text. It is the same in
+            all runs and splits, and does not change when a label is corrected or rows are added.
             If a run stores no texts and the data set is missing, it is a digest of a placeholder.
-true        the true class; with several labels all of them, with commas
-predicted   the predicted class; with several labels those above their thresholds (those of validation, if any)
+true        the true class; with several labels all of them, separated by commas
+predicted   the predicted class; with several labels those above their thresholds (tuned on validation, if any)
 p_true      probability of the true class; with several labels the smallest probability of any label's true state
 p_predicted probability of the predicted class; with several labels the smallest of any label's predicted state
 margin      p_predicted minus the probability of the runner-up; with several labels the least distance from a threshold
 wrong       whether true and predicted differ
 missed, invented   with several labels only: labels that are true and not predicted, and predicted and not true
 
-A column of the data that has one of these names, an earlier one (`core.error_analysis.old_names`) or that of a word of
-the rules is called `data:NAME`.
+A data column whose name is one of these, an earlier one (`core.error_analysis.old_names`) or a word of the filter rules
+is called `data:NAME`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from core.runs.store import RunStore
 
 T = TypeVar("T")
 OURS = ("key", "row", "text", "true", "predicted", "p_true", "p_predicted", "margin", "wrong")
-SEVERAL = ("missed", "invented")  # of several labels per text, behind ours
+SEVERAL = ("missed", "invented")  # with several labels per text, after `OURS`
 _FILTER = ("outcome", "others", "further")
 _WORDS = ("right", "all", "coded", "uncoded", "noted", "unnoted")
 RESERVED = frozenset((*OURS, *SEVERAL, *ALIASES, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code", "ids"))
-"""Words of ours: a column of the data that has one of these names is `data:` and its name."""
+"""Names that data columns cannot have: such a column is called `data:NAME`."""
 _HEX = 12
 
 
@@ -53,10 +53,10 @@ class PredictionTable:
 
     record: RunRecord
     split: str
-    frame: pd.DataFrame  # a row per text of the split: `OURS`, of several labels `SEVERAL`, then the columns `own`
+    frame: pd.DataFrame  # a row per text: columns `OURS`, with several labels `SEVERAL`, then `own`
     own: tuple[str, ...]  # the data's own columns
     true: np.ndarray  # (n, C) bool: the classes that each text has
-    said: np.ndarray  # (n, C) bool: and those that are predicted
+    said: np.ndarray  # (n, C) bool: the classes that are predicted
     probabilities: np.ndarray  # (n, C)
     _columns: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 

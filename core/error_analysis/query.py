@@ -8,14 +8,14 @@ text~not good · text!~http       contains, or does not; ignoring case
 word=not good · word!=no         whole words in sequence, without punctuation between; ignoring case
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
 date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.dates`)
-tag=negation · tag!=question     tags
+tag=negation · tag!=question     error tags
 code=irony · code!=irony         codes by any author (`core.error_analysis.codebook`)
 coded · uncoded                  whether any author gave a code
 noted · unnoted                  whether any author wrote a note
 key=9f2c01aa34bd                 one row
-ids:3b51c02f9d6e4a70             rows that were chosen one by one (`core.error_analysis.selection`)
+ids:3b51c02f9d6e4a70             rows that were picked one by one (`core.error_analysis.selection`)
 
-Earlier names are read as well (`core.error_analysis.old_names`).
+Earlier names are accepted too (`core.error_analysis.old_names`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ IDS = "ids"
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
 Keys = Callable[[str], Collection[str]]
-"""Returns the keys of chosen rows by their digest; InputError where they are not kept."""
+"""A function digest → keys of picked rows; InputError if they are not stored."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def is_private_rule(rule: str) -> bool:
 
 def parse_rules(texts: Sequence[str], table: PredictionTable) -> tuple[Clause, ...]:
     """Parse typed filter rules; InputError, which lists the possible rules, if one is not understood."""
-    # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
+    # A shell turns a byte that is not UTF-8 into a lone surrogate, which no text contains.
     whole = (text.encode("utf-8", "replace").decode() for text in texts)
     return tuple(_parse_rule(text.strip(), table) for text in whole)
 
@@ -92,8 +92,8 @@ def match_rows(
 ) -> np.ndarray:
     """Return (n,) bool: which table rows match all filter rules; without any rule, all rows match.
 
-    `tags`, `keys` and `codes` are needed where a clause is of a tag, of chosen rows, of codes. Raises InputError for a
-    tag or code that there is not, or rows that are not kept.
+    `tags`, `keys` and `codes` are needed for rules on tags, picked rows and codes. Raises InputError for an unknown tag
+    or code, or picked rows that are not stored.
     """
     found = np.ones(len(table), bool)
     for clause in clauses:
@@ -110,7 +110,10 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
     if text in WORDS:
         return Clause(text)
     if text.startswith(f"{IDS}:"):
-        return _parse_ids(text)
+        digest = text.removeprefix(f"{IDS}:")
+        if not _DIGEST.fullmatch(digest):
+            raise InputError(f"--where {shorten(text)}: write 16 digits from 0 to f after {IDS}:, as in a link")
+        return Clause(IDS, ":", digest)
     clause = _split_rule(text, table)
     if clause is None:
         raise InputError(
@@ -122,7 +125,7 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
 
 
 def _split_rule(text: str, table: PredictionTable) -> Clause | None:
-    # The longest name first: a column of the data may hold a sign, or begin as another one does.
+    # The longest name first: a column name may contain a sign, or begin with another column's name.
     for name in sorted((*_list_names(table), *ALIASES), key=len, reverse=True):
         rest = text.removeprefix(name).lstrip()
         sign = next((sign for sign in SIGNS if rest.startswith(sign)), "")
@@ -133,13 +136,6 @@ def _split_rule(text: str, table: PredictionTable) -> Clause | None:
 
 def _list_names(table: PredictionTable) -> list[str]:
     return [*_list_class_names(table), *NUMBERS, "text", WORD, "key", "tag", CODE, *table.own]
-
-
-def _parse_ids(text: str) -> Clause:
-    digest = text.removeprefix(f"{IDS}:")
-    if not _DIGEST.fullmatch(digest):
-        raise InputError(f"--where {shorten(text)}: write 16 digits from 0 to f after {IDS}:, as in a link")
-    return Clause(IDS, ":", digest)
 
 
 def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
@@ -217,7 +213,8 @@ def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     """Return (n,) bool: rows that match a rule on a column; for a negated rule (!= or !~), the rows to exclude."""
     name, sign, value = clause.name, clause.sign, clause.value
     if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
-        return _match_times(clause, times)
+        low, high = _parse_spans(clause)
+        return is_between(times, low, high) if sign in _EQUAL else compare_times(times, sign, low)
     if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
         return _match_numbers(clause, _read_numbers(table, name))
     if sign in _PART:
@@ -258,18 +255,13 @@ def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
         return table.read_dates(clause.name)
     except InputError as error:
         if clause.sign in _EQUAL and RANGE not in clause.value:
-            return None  # as it is written
+            return None  # compared as text
         raise InputError(f"--where {clause}: {error}") from error
 
 
 def _is_time(clause: Clause) -> bool:
-    """Return whether a rule on a date column compares times, rather than text such as the mark of a missing date."""
+    """Return whether a rule on a date column compares times, rather than text such as a placeholder for no date."""
     return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
-
-
-def _match_times(clause: Clause, times: pd.Series) -> np.ndarray:
-    low, high = _parse_spans(clause)
-    return is_between(times, low, high) if clause.sign in _EQUAL else compare_times(times, clause.sign, low)
 
 
 def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:

@@ -1,13 +1,13 @@
 """Risk ratios: how much more likely an error is with a tag or a column value, or with a combination of two.
 
-Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. Its test is the score test of R = 1
-(Pearson's chi-square without correction), its interval the score interval that inverts this test at every R (Koopman,
-Biometrics 1984), so that the interval leaves out 1 exactly where p is below its level, also where a or c is 0.
+Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. R = 1 is tested by the score test
+(Pearson's chi-square without correction). The interval inverts this test at every R (Koopman, Biometrics 1984), so that
+it excludes 1 exactly if p is below its level, also if a or c is 0.
 
 Slices: one or two properties with significantly more errors, most excess errors first. Every option of the table (tags,
-classes, values of own columns) and every pair of options that at least `LEAST` rows have is tested against all other
-rows; p is corrected by Holm over all tests, so that the search itself causes no false findings. A pair is listed only
-if its error rate is higher than that of each part outside the pair, by the same test after Holm.
+classes, column values) and every pair of options with at least `LEAST` rows is tested against all other rows; p is
+Holm-corrected over all tests, so that the search itself causes no false findings. A pair is listed only if its error
+rate is also higher than that of each of its parts outside the pair, by the same test after Holm.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from core.evaluation.intervals import compute_wilson
 from core.evaluation.significance import ALPHA
 from core.lazy_imports import scipy
 
-LEAST = 30  # rows with a tag, and without it: below, there are counts and no ratio
+LEAST = 30  # rows needed with a tag, and without it, for a risk ratio
 _NORMAL = statistics.NormalDist()
 _FAR = 1e9
 
@@ -93,7 +93,7 @@ class Risk:
     def _compute_score(self, ratio: float) -> float:
         """Return the score statistic of the null hypothesis that the risk ratio is `ratio`, in standard errors."""
         m, k = self.n, self.rest_n
-        # The likeliest rate of the rest, given that ratio: the smaller root of A q² − B q + C = 0.
+        # The maximum-likelihood rate of the rest, given the ratio: the smaller root of A q² − B q + C = 0.
         a, c = (m + k) * ratio, self.wrong + self.rest_wrong
         b = m * ratio + self.wrong + k + self.rest_wrong * ratio
         rest = 2 * c / (b + math.sqrt(max(0.0, b * b - 4 * a * c)))
@@ -117,16 +117,14 @@ def build_risk_table(
     rows = []
     for name, each in found.items():
         row: dict[str, Any] = {"tag": name, "n": each.n, "wrong": each.wrong, "rate": each.rate}
-        row |= {
-            "interval": list(compute_wilson(each.wrong, each.n)),
-            "rest": {"n": each.rest_n, "wrong": each.rest_wrong},
-        }
+        row |= {"interval": list(compute_wilson(each.wrong, each.n))}
+        row |= {"rest": {"n": each.rest_n, "wrong": each.rest_wrong}}
         row |= {"excess": None if name in untested else each.excess}
         row |= dict.fromkeys(("ratio", "ratio_interval", "p", "p_holm", "differs"))
         if step := steps.get(name):
             ends = [_to_finite(end) for end in each.compute_interval(step.alpha)]
             row |= {"ratio": _to_finite(each.ratio), "ratio_interval": ends, "p": each.p, "p_holm": step.p}
-            row |= {"differs": step.p < ALPHA}
+            row["differs"] = step.p < ALPHA
         rows.append(row)
     return sorted(rows, key=lambda row: (row["excess"] is None, -(row["excess"] or 0.0)))
 
@@ -136,9 +134,8 @@ def _to_finite(value: float) -> float | None:
 
 
 MOST_SLICES = 12  # slices listed
-CLASSES = {"true", "predicted"}  # together they say whether a row is wrong
-ALIKE = 0.8
-"""Jaccard of two slices from which on they are one finding: the one with more excess errors stands."""
+CLASSES = {"true", "predicted"}  # a pair of these determines whether a row is wrong
+ALIKE = 0.8  # Jaccard similarity above which two slices are one finding, listed with the more excess errors
 
 
 @dataclass(frozen=True)
@@ -162,7 +159,7 @@ class FoundSlices:
 def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     """Find slices of predictions with significantly more errors than other rows; `wrong` is (n,) bool.
 
-    Left out: facets that say whether a row is wrong or follow from it, and what other models say of it.
+    Left out: facets that determine whether a row is wrong or follow from it, and disagreement with other models.
     """
     known = BY_DEFINITION | CONSEQUENCES
     causes = [facet for facet in facets if facet.name not in (OUTCOME, *SEVERAL)]
@@ -182,7 +179,8 @@ def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     listed: list[tuple[np.ndarray, FoundSlice]] = []
     for each, found, step in sorted(kept, key=lambda one: (-one[1].excess, len(one[0]))):
         has = np.all([option.has for option in each], axis=0)
-        if len(listed) < MOST_SLICES and all(_compute_overlap(has, other) <= ALIKE for other, _ in listed):
+        alike = any((has & other).sum() > ALIKE * (has | other).sum() for other, _ in listed)
+        if len(listed) < MOST_SLICES and not alike:
             ends = found.compute_interval(step.alpha)
             listed.append((has, FoundSlice(tuple(option.clause for option in each), found, ends, step.p)))
     return FoundSlices(tuple(each for _, each in listed), len(tested))
@@ -199,7 +197,7 @@ def _count_pairs(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> li
             number, mistakes = int(rows[first, second]), int(errors[first, second])
             if first != second and (number < LEAST or (name == other and name != TAG) or {name, other} == CLASSES):
                 continue
-            # One that is inside the other is that one.
+            # If one option includes the other, the pair is the smaller option.
             if first != second and number in (int(rows[first, first]), int(rows[second, second])):
                 continue
             pair = (option,) if first == second else (option, another)
@@ -219,10 +217,6 @@ def _is_worse(each: tuple[Filter, ...], wrong: np.ndarray, tried: int) -> bool:
     return True
 
 
-def _compute_overlap(one: np.ndarray, other: np.ndarray) -> float:
-    return float((one & other).sum() / max(1, (one | other).sum()))
-
-
 TAGGED = f"{TAG}="
 
 
@@ -230,12 +224,12 @@ def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong
     """Return error rates of all error tags and column values, with p-values corrected together by Holm's method.
 
     Args:
-        facets: The words of the table; what says itself that a row is wrong, and classes, are left out.
-        tags: By name, (n,) bool; also those that no row has.
+        facets: The facets of the table; outcome and classes are left out.
+        tags: Tag → (n,) bool, including tags of no row.
         wrong: (n,) bool.
 
     Returns:
-        Rows of `build_risk_table`, whose `tag` is the rule that selects its rows.
+        Rows of `build_risk_table`, where `tag` is a filter rule.
     """
     own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "true", "predicted", *SEVERAL)]
     has = {f"{TAGGED}{name}": each for name, each in tags.items()}
@@ -247,15 +241,10 @@ def report_found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict
     """Return slices with an elevated error rate as dicts: filter rules, description and statistics of each."""
     rows = []
     for each in search_slices(facets, wrong).slices:
-        row = {
-            "select": format_rules(each),
-            "said": describe_selection(each.clauses),
-            "n": each.risk.n,
-            "wrong": each.risk.wrong,
-        }
-        row |= {"rate": each.risk.rate, "excess": each.risk.excess, "p_holm": each.p_holm}
-        ratio, *ends = (value if math.isfinite(value) else None for value in (each.risk.ratio, *each.interval))
-        rows.append({**row, "ratio": ratio, "ratio_interval": ends})
+        row: dict[str, Any] = {"select": format_rules(each), "said": describe_selection(each.clauses)}
+        row |= {name: getattr(each.risk, name) for name in ("n", "wrong", "rate", "excess")}
+        ratio, *ends = map(_to_finite, (each.risk.ratio, *each.interval))
+        rows.append({**row, "p_holm": each.p_holm, "ratio": ratio, "ratio_interval": ends})
     return rows
 
 

@@ -22,7 +22,7 @@ class Code:
     """An annotation code of a codebook: its name, digit key, definition and example."""
 
     name: str
-    place: int  # its digit; 0: none
+    place: int  # its digit key; 0: none
     definition: str
     example: str
 
@@ -31,7 +31,7 @@ class Code:
 class Annotations:
     """The codes and notes of the rows of a data set, by one author or by all authors."""
 
-    book: tuple[Code, ...]  # those with a digit by it, then the others by name
+    book: tuple[Code, ...]  # codes with a digit key by digit, then the others by name
     given: Mapping[str, Mapping[str, tuple[str, ...]]]  # row key → author → codes, sorted
     notes: Mapping[str, Mapping[str, str]]  # row key → author → note
 
@@ -55,7 +55,7 @@ class Annotations:
     def filter_visible(self, author: str) -> Annotations:
         """Return the annotations an author may see: others' codes of a row are hidden until this author has coded it.
 
-        If nobody else has coded a row, a note is enough to see notes. Nameless visitors without annotations see all.
+        If no other author has coded a row, a note is enough to see notes. Unnamed visitors without annotations see all.
         """
         coded, others = _split_annotated(self.given, author)
         noted, _ = _split_annotated(self.notes, author)
@@ -144,9 +144,9 @@ def _compute_from_table(table: np.ndarray) -> Kappa:
     if chance >= 1 or not n:
         return Kappa(None, None)
     kappa = (observed - chance) / (1 - chance)
-    beside = rows[None, :] + columns[:, None]  # of cell (i, j): how often the first says j and the second i
+    sums = rows[None, :] + columns[:, None]  # cell (i, j): how often the first rater gives j plus the second gives i
     agreed = (np.diag(shares) * (1 - (rows + columns) * (1 - kappa)) ** 2).sum()
-    apart = (1 - kappa) ** 2 * ((shares * beside**2).sum() - (np.diag(shares) * np.diag(beside) ** 2).sum())
+    apart = (1 - kappa) ** 2 * ((shares * sums**2).sum() - (np.diag(shares) * np.diag(sums) ** 2).sum())
     spread = agreed + apart - (kappa - chance * (1 - kappa)) ** 2
     half = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
     half *= math.sqrt(max(0.0, spread) / n) / (1 - chance)
@@ -157,17 +157,16 @@ def compare_authors(coded: Annotations, first: str, second: str, keys: Sequence[
     """Compare two authors' annotation codes on the rows that both coded; InputError if one has coded nothing.
 
     Returns:
-        `first` and `second`; `n` rows that both have coded; `same`, on how many all codes are the same; `kappa` and its
-        95 % `interval` with all codes of a row as one; `codes`: of each `code` that one of them gave, `first`, `second`
-        and `both` rows, its own `kappa` and `interval`; `apart`: the `key` of each row that they coded differently, and
-        the codes of the `first` and the `second`.
+        `first` and `second`; `n` rows that both have coded; `same`, rows with exactly the same codes; `kappa` and its
+        95 % `interval`, where all codes of a row form one label; `codes`: for each `code` that either gave, the rows of
+        the `first`, the `second` and `both`, with its `kappa` and `interval`; `apart`: the `key` of each row that they
+        coded differently, with the codes of the `first` and the `second`.
     """
     authors = coded.authors
     for author in (first, second):
         if author not in authors:
-            raise InputError(
-                f"{name_author(author)} has coded nothing; coded have: {', '.join(map(name_author, authors)) or 'none'}"
-            )
+            others = ", ".join(map(name_author, authors)) or "none"
+            raise InputError(f"{name_author(author)} has coded nothing; coded have: {others}")
     both = [key for key in keys if first in (said := coded.given.get(key, {})) and second in said]
     ours, theirs = ([coded.given[key][author] for key in both] for author in (first, second))
     whole = compute_kappa(ours, theirs)

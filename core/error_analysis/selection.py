@@ -1,7 +1,7 @@
 r"""Selections of sentences: the result of a click, filter or search, on pages, in links and on the command line.
 
 `wrong;true=negative;predicted=positive` selects by rules (`core.error_analysis.query`), `ids:3b51c02f9d6e4a70` selects
-single sentences; both may be combined. `split=validation` before them names the split, if it is not the default one.
+single sentences; both may be combined. `split=validation` at the beginning names a split other than the default.
 A semicolon inside a rule is written `\;`.
 """
 
@@ -36,10 +36,10 @@ from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs.store import RunStore
 
-FOLDER = ".selections"  # beside the runs
+FOLDER = ".selections"  # next to the runs
 MOST = 100_000  # sentences of one selection
-MOST_KEPT = 2_000  # of them, in `limits.SELECTED_MB` at most; those that were not used for longest go first
-AGAIN_S = 3600  # after which a look at a file counts as use again: each would else be another version of it
+MOST_KEPT = 2_000  # stored lists, within `limits.SELECTED_MB`; the least recently used are deleted first
+AGAIN_S = 3600  # seconds after which reading a file updates its time: more often, its cached versions would expire
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
@@ -47,11 +47,11 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 class PickedRows:
     """Sentences picked one by one, by clicks or by a region drawn in a plot, in reading order."""
 
-    keys: tuple[str, ...]  # as of `core.error_analysis.predictions_table`
-    about: str = ""  # what they were chosen by, in words: `drawn on the map`
-    texts: tuple[str, ...] = ()  # of sentences that are rows of no table, such as the cases of a test of behaviour
-    labels: tuple[str, ...] = ()  # and their true labels; empty where nothing says so
-    by_outcome: bool = False  # whether a right or wrong prediction decided what is in it, as in a draw from errors
+    keys: tuple[str, ...]  # as in `core.error_analysis.predictions_table`
+    about: str = ""  # how they were picked, such as `drawn on the map`
+    texts: tuple[str, ...] = ()  # of sentences in no prediction table, such as cases of behavioural tests
+    labels: tuple[str, ...] = ()  # true labels of `texts`; empty if unknown
+    by_outcome: bool = False  # whether they were picked by right or wrong predictions, such as a sample of errors
 
     @property
     def digest(self) -> str:
@@ -74,7 +74,7 @@ def store_picked(store: RunStore, group: PickedRows) -> str:
     with convert_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            os.utime(path)  # used again
+            os.utime(path)  # counts as used, as the least recently used files are deleted first
         except FileNotFoundError:
             content = json.dumps(group._to_dict(), ensure_ascii=False, separators=(",", ":"))
             if len(content.encode("utf-8", "replace")) > limits.SELECTED_MB() * 1_000_000:
@@ -94,7 +94,7 @@ def read_picked(store: RunStore, digest: str) -> PickedRows:
         found = json_store.read(path, PickedRows)
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > AGAIN_S:
-                os.utime(path)  # used again: the oldest go first
+                os.utime(path)
     except FileNotFoundError:
         raise InputError(
             f"the sentences of {IDS}:{digest} are not stored here: they were selected on another machine, or long ago; "
@@ -157,7 +157,7 @@ BETWEEN = ";"
 _SPLIT = "split="
 _PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
 _OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}
-"""Names of clauses that may fix by themselves whether a prediction is right."""
+"""Rules that may determine alone whether a prediction is right."""
 _NAMES = {"p_true": "P(true class)", "p_predicted": "P(predicted class)"}
 
 
@@ -166,7 +166,7 @@ class Selection:
     """A selection of sentences: filter rules that must all hold, and the split that they select from."""
 
     rules: tuple[str, ...]
-    split: str = ""  # empty: test, or the last that a run was evaluated on
+    split: str = ""  # empty: test, or the split evaluated last
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(map(rename_rule, self.rules)))
@@ -195,8 +195,8 @@ class SelectedRows:
 
     clauses: tuple[Clause, ...]
     places: np.ndarray
-    """(k,) rows of the table, in the order in which they were chosen, else the surest first."""
-    group: PickedRows | None = None  # what was kept, of sentences that were chosen one by one
+    """(k,) rows of the table, in the order in which they were picked, or else by descending probability."""
+    group: PickedRows | None = None  # the stored list, for sentences that were picked one by one
 
 
 def select_rows(
@@ -227,7 +227,7 @@ def select_rows(
 def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
     """Return whether rows were selected by outcome and are all right or all wrong, so that error rates say nothing.
 
-    A selection by the outcome of another run, or at another threshold, may hold both.
+    A selection by the outcome of another run, or at another threshold, may contain both.
     """
     names = {clause.name for clause in selected.clauses}
     by_definition = any(clause.name == "tag" and clause.value in BY_DEFINITION for clause in selected.clauses)

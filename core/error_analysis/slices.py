@@ -1,25 +1,24 @@
 """Slices: named selections of sentences, stored per data set, so that all of its runs can be compared on them.
 
-They are stored like codes: whatever a run has added to its training rows, its evaluation sentences are the same.
+Like codes, they belong to the data set, as the evaluation sentences of its runs are the same.
 
 Runs are compared only on the same sentences. A slice by rules on predictions (wrong, margin, predicted) has different
-sentences for each run, and those of one run would be unfair to it: the slice is left out, with a note.
+sentences in each run, so that it is left out of a comparison, with a note.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core import json_store
-from core.atomic import convert_os_errors, write_text
+from core.atomic import convert_os_errors, make_folder, write_text
 from core.data.dataset import Task
 from core.data.findings import shorten
 from core.error_analysis.annotation_store import get_timestamp
@@ -48,8 +47,8 @@ from core.runs.comparison_data import MOST_VALUES, ComparisonData
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
-FOLDER = ".slices"  # beside the runs
-MOST = 200  # of a data set
+FOLDER = ".slices"  # next to the runs
+MOST = 200  # slices of a data set
 LONGEST = 60  # characters of a name
 OUTCOMES = frozenset(("wrong", "right", "all"))
 
@@ -59,9 +58,9 @@ class Slice:
     """A slice: a selection of sentences stored under a name."""
 
     name: str
-    select: str  # as a link has it
+    select: str  # as in a link
     created: str
-    group: PickedRows | None = None  # its sentences, where they were chosen one by one
+    group: PickedRows | None = None  # its sentences, if they were picked one by one
 
     @property
     def uses_codes(self) -> bool:
@@ -69,16 +68,17 @@ class Slice:
         return any(map(is_private_rule, parse_selection(self.select).rules))
 
 
-WHOLE = Slice("", "all", "")  # all sentences, as if they were one
+WHOLE = Slice("", "all", "")  # all sentences
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
     """Store a selection as a named slice for a run's data, without rules about right or wrong predictions.
 
-    A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
-    InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
+    A slice belongs to the data, not to a run, and a slice of wrong sentences only would have no error rate. Raises
+    InputError if the name is invalid or taken, or there are too many slices; StorageError if it cannot be written.
     """
-    name, selection = _clean_name(name), _drop_outcomes(selection)
+    left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
+    name, selection = _clean_name(name), replace(selection, rules=left or selection.rules)
     before = read_slices(store, record)
     if same := next((each for each in before if each.name == name), None):
         if same.select == str(selection):
@@ -95,15 +95,14 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
 def read_slices(store: RunStore, record: RunRecord) -> list[Slice]:
     """Read the slices of a run's data set, sorted by name; RunDamaged, which names the file, if one is unreadable."""
     found = [json_store.read(path, Slice) for path in _get_folder(store, record).glob("*.json")]
-    found = [replace(each, select=str(parse_selection(each.select))) for each in found]  # of an earlier version
+    found = [replace(each, select=str(parse_selection(each.select))) for each in found]  # renames old column names
     return sorted(found, key=lambda each: each.name.casefold())
 
 
 def get_version(store: RunStore, record: RunRecord) -> str:
     """Return a cache key that changes with any slice of a run's data set."""
-    return " ".join(
-        f"{path.name} {get_file_version(path)}" for path in sorted(_get_folder(store, record).glob("*.json"))
-    )
+    files = sorted(_get_folder(store, record).glob("*.json"))
+    return " ".join(f"{path.name} {get_file_version(path)}" for path in files)
 
 
 def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
@@ -124,7 +123,7 @@ def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slic
     find_slice(store, record, name)
     if to != name and any(each.name == to for each in before):
         raise InputError(f"there is a slice {shorten(to)} already; take another name, or remove it")
-    made = dataclasses.replace(next(each for each in before if each.name == name), name=to)
+    made = replace(next(each for each in before if each.name == name), name=to)
     if to != name:
         _write_slice(store, record, made)
         remove_slice(store, record, name)
@@ -139,12 +138,6 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def _drop_outcomes(selection: Selection) -> Selection:
-    """Return a selection without its rules `wrong`, `right` and `all`, if other rules remain."""
-    left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
-    return dataclasses.replace(selection, rules=left or selection.rules)
-
-
 def _clean_name(name: str) -> str:
     found = " ".join(name.split())
     if not found or len(found) > LONGEST or not found.isprintable():
@@ -154,9 +147,8 @@ def _clean_name(name: str) -> str:
 
 def _write_slice(store: RunStore, record: RunRecord, made: Slice) -> None:
     path = _get_path(store, record, made.name)
-    with convert_os_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(dataclasses.asdict(made), ensure_ascii=False, indent=1))
+    make_folder(path.parent)
+    write_text(path, json.dumps(asdict(made), ensure_ascii=False, indent=1))
 
 
 def _get_folder(store: RunStore, record: RunRecord) -> Path:
@@ -176,8 +168,8 @@ def add_slices(
 ) -> ComparisonData:
     """Return the data of a model comparison with the rows of each slice, and notes on slices that are left out.
 
-    `read` gives the table of a run and a split; without `codes` those of everybody count. Raises InputError if there
-    are no slices, too many, or none that can be compared by.
+    `read` returns the prediction table of a run and split; without `codes`, those of all authors count. Raises
+    InputError if there are no slices, too many, or none that all runs can be compared on.
     """
     if not kept:
         raise InputError(
@@ -238,9 +230,9 @@ def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[
 SHOWN: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
     "multi": ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss"),
-}  # of few rows these say something; what ranks them needs every class, which most slices lack
-FEW = 30  # fewer rows say little of a model
-MOST_NAMED = 4  # classes in a sentence
+}  # metrics that are meaningful for few rows; ranking metrics need every class, which most slices lack
+FEW = 30  # rows below which metrics are unreliable
+MOST_NAMED = 4  # classes named in a sentence
 PARTS = ("precision", "recall", "f1")
 _OF = {"precision": "said", "recall": "true"}
 
@@ -256,8 +248,8 @@ def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
 
     Returns:
         `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
-        `recall`, `f1`, and `per_class_intervals`, in the same way; a value that is not defined on these rows is None.
-        `lacks` says in a sentence which values these are and why; empty if there are none.
+        `recall`, `f1`, and likewise `per_class_intervals`; a value that is undefined on these rows is None. `lacks`: a
+        sentence that explains which values are undefined; empty if none is.
     """
     record, task = table.record, table.task
     true, chances = table.true[places], table.probabilities[places]
@@ -278,8 +270,8 @@ def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
 def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
     """Compare the error rate of the (k,) selected rows with that of all other rows.
 
-    Returns `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
-    `difference_interval` (Newcombe 1998); None where there are no such rows or no others.
+    Returns `others`, the error rate of the other rows; `difference`, the rate of the selected rows minus that, and its
+    95 % `difference_interval` (Newcombe 1998); None if no row or every row is selected.
     """
     rest = len(wrong) - len(places)
     if not rest or not len(places):
@@ -313,7 +305,10 @@ def _explain_missing(table: PredictionTable, places: np.ndarray) -> str:
     if not len(places):
         return "There is no sentence of it, so nothing is measured."
     true, said = (has[places].any(0) for has in (table.true, table.said))
-    never, unsaid, wrongly = (_select_names(table, where) for where in (~true, ~said, said & ~true))
+    never, unsaid, wrongly = (
+        [name for name, holds in zip(table.classes, where, strict=True) if holds]
+        for where in (~true, ~said, said & ~true)
+    )
     found = []
     if never:
         found.append(f"No sentence of it is {_join_names(never)}, so its recall is undefined.")
@@ -322,10 +317,6 @@ def _explain_missing(table: PredictionTable, places: np.ndarray) -> str:
     if wrongly:
         found.append("Macro F1 counts a class as 0 that is predicted and never true.")
     return " ".join(found)
-
-
-def _select_names(table: PredictionTable, where: np.ndarray) -> list[str]:
-    return [name for name, holds in zip(table.classes, where, strict=True) if holds]
 
 
 def _join_names(classes: Sequence[str]) -> str:
@@ -357,16 +348,15 @@ def report_slice(
             table = read_table(store, table.record.run, asked.split)
             tagged = TableTags(store, table)
         if one.group is not None:
-            store_picked(store, one.group)  # the slice has its sentences, the file of their selection may be gone
+            store_picked(store, one.group)  # the stored selection may have been deleted
         found = select_rows(asked, table, tagged, store, codes)
     except (InputError, RunDamaged) as error:
         nothing = dict.fromkeys(_NUMBERS) | {name: {} for name in _MEASURED} | {"lacks": ""}
         return {**about, "where": list(asked.rules), "said": ", ".join(asked.rules), **nothing, "problem": str(error)}
     said = describe_selection(found.clauses, found.group)
-    share = len(found.places) / len(table) if len(table) else 0.0
     numbers = {
         **compute_rate(table.wrong[found.places]),
-        "share": share,
+        "share": len(found.places) / len(table) if len(table) else 0.0,
         **compare_with_rest(table.wrong, found.places),
         **measure_rows(table, found.places),
     }

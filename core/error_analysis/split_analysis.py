@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 FOLDER = "failures"
-VERSION = 1  # raised whenever the same run and data would give other columns
+VERSION = 1  # increased when the same run and data give other arrays
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SplitAnalysis(Analysis[Found]):
     run: str
     split: str
     VERSION: ClassVar[int]
-    """Raised whenever the same run and data would give other results."""
+    """Increased when the same run and data give other results."""
 
     @classmethod
     def from_run(cls, store: RunStore, record: RunRecord, split: str) -> Self:

@@ -63,9 +63,9 @@ def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> 
 
 LOW_MARGIN = 0.2
 SURE = 0.9
-UNKNOWN = 0.2  # share of the words of a text
+UNKNOWN = 0.2  # share of a text's words
 MODELS, WITH = "models disagree", "models disagree with "
-"""The tag, and what stands before the name of a run in the one that is of this run alone."""
+"""The tag of any disagreement, and the beginning of the tag for one run, which its name follows."""
 ABOUT = {
     "negation": "a word such as not, never or nobody",
     "contrast": "a word such as but, however or although",
@@ -87,10 +87,10 @@ ABOUT = {
     "sure and wrong": f"wrong, with a probability of {SURE} or more",
     "seeds disagree": "the same model with another seed says something else",
     MODELS: "another model says something else",
-}  # every tag, and which texts have it
+}  # tag → which texts have it
 BY_DEFINITION = frozenset(("sure and wrong",))  # tags that only errors have
 CONSEQUENCES = frozenset(("neighbours conflict",))
-"""Tags that an error brings about: where the model puts a text among those of another class, it says that class."""
+"""Tags that follow from an error: a model predicts the class among whose texts it places a text."""
 _GROUPS = {
     "_signs": (*linguistic_tags.SIGNS, "capitals"),
     "_words": (*linguistic_tags.NAMED, "lexicon disagrees"),
@@ -102,13 +102,13 @@ _GROUPS = {
     "_seeds": ("seeds disagree",),
 }
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
-"""By tag the property of `TableTags` that finds it, with others that cost nothing more."""
+"""Tag → the property of `TableTags` that finds it."""
 _MISSING = {WEIGHTS: "weights", TOKENIZER: "tokenizer", EMBEDDINGS: "embeddings of this split"}
 OF_MODELS = ("seeds disagree", WITH)
-"""How tags begin that other runs give a text: they say nothing of the text itself."""
+"""Beginnings of tags that compare runs and do not describe the text itself."""
 _OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
-"""Of these, what reads the texts: what stands in the place of a text that was not kept is none."""
-Found = dict[str, "np.ndarray | str"]  # by tag its rows, (n,) bool, or why there are none
+"""Properties that need the texts, rather than their placeholders."""
+Found = dict[str, "np.ndarray | str"]  # tag → (n,) bool, or why it is unavailable
 
 
 class TableTags:
@@ -180,15 +180,10 @@ class TableTags:
     def _words(self) -> Found:
         texts, config = self._table.texts, self._table.record.config
         language, words = linguistic_tags.guess_language(config.data.name, texts), linguistic_tags.collect_words(texts)
-        found: Found = {}
-        for name in linguistic_tags.NAMED:
-            known = language in linguistic_tags.LANGUAGES
-            found[name] = (
-                linguistic_tags.match_words(name, words, language)
-                if known
-                else linguistic_tags.explain_language(language)
-            )
-        return {**found, "lexicon disagrees": linguistic_tags.find_disagreement(self._table, words, language)}
+        disagree = {"lexicon disagrees": linguistic_tags.find_disagreement(self._table, words, language)}
+        if language not in linguistic_tags.LANGUAGES:
+            return {**dict.fromkeys(linguistic_tags.NAMED, linguistic_tags.explain_language(language)), **disagree}
+        return {name: linguistic_tags.match_words(name, words, language) for name in linguistic_tags.NAMED} | disagree
 
     @cached_property
     def _read(self) -> Found:
@@ -200,9 +195,8 @@ class TableTags:
             return dict.fromkeys(("unknown words", "truncated"), "it has no tokenizer")
         except (OSError, RunDamaged) as error:
             return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
-        made = cache_array(
-            "reading", depends, (2, len(self._table)), lambda: _check_tokens(tokenizer, self._table.texts)
-        )
+        texts = self._table.texts
+        made = cache_array("reading", depends, (2, len(texts)), lambda: _check_tokens(tokenizer, texts))
         whole = "byte pairs make every word of pieces that are known"
         return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
 
@@ -254,9 +248,8 @@ class TableTags:
         try:
             if why := mc_dropout.explain_unavailable(store, record):
                 return {name: why}
-            found = mc_dropout.DropoutUncertainty.from_run(store, record, self._table.split).read_tagged(
-                len(self._table)
-            )
+            analysis = mc_dropout.DropoutUncertainty.from_run(store, record, self._table.split)
+            found = analysis.read_tagged(len(self._table))
         except OSError as error:
             return {name: str(error)}
         asked = f"nobody has had it read with dropout on yet: sentiscope errors {record.run} --unsure"
@@ -264,7 +257,7 @@ class TableTags:
 
     def compare_with_run(self, run: str) -> TableTags:
         """Return a copy of the error tags in which disagreement means that the given run predicts something else."""
-        other = copy.copy(self)  # with all that was found already
+        other = copy.copy(self)  # keeps the tags found so far
         other._against = (run,)
         for name in ("available", "_models"):
             other.__dict__.pop(name, None)

@@ -22,10 +22,10 @@ from core.runs.store import RunStore
 from core.text.normalization import make_text_keys
 
 SHARED, OF = 4, 5
-"""Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""
+"""Near-duplicates share at least 4 of 5 of all their distinct words (Jaccard 0.8)."""
 NEIGHBORS = 10
-MOST = 10_000  # training rows whose neighbourhood is looked at; of more, a seeded sample
-_BLOCK = 16_000_000  # distances held at once
+MOST = 10_000  # training rows searched for neighbours; of more, a seeded random sample
+_BLOCK = 16_000_000  # distances in memory at once
 
 Words = frozenset[str]
 
@@ -33,10 +33,9 @@ Words = frozenset[str]
 def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
     """Return (n,) bool: which texts are near-duplicates of a training text (Jaccard similarity of words ≥ 0.8).
 
-    Letter case and punctuation are ignored; texts without words have no duplicates.
-
-    Exact: sets that share so much must share one of their few rarest words (prefix filter; Chaudhuri, Ganti and Kaushik
-    2006; Bayardo, Ma and Srikant 2007), so that only those are compared.
+    Letter case and punctuation are ignored; texts without words have no duplicates. The search is exact: only texts
+    that share one of their rarest words are compared, as near-duplicates must (prefix filter; Chaudhuri, Ganti and
+    Kaushik 2006; Bayardo, Ma and Srikant 2007).
     """
     known = {frozenset(words) for words in map(split_plain_words, training) if words}
     asked = [frozenset(split_plain_words(text)) for text in texts]
@@ -51,7 +50,7 @@ def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.nd
 def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, known_labels: np.ndarray) -> np.ndarray:
     """Return (n,) bool: texts for which most of the ten nearest training rows (Euclidean) have another label.
 
-    `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) of several: another one is any other set.
+    `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) for several, where any difference counts.
     """
     import torch
 

@@ -1,7 +1,4 @@
-"""TF-IDF baselines (bags of n-grams) fitted on a data set, to compare every model with.
-
-A yardstick is a preset, fitted like a run of that preset. The first one (words and pairs) is shown next to every run.
-"""
+"""TF-IDF baselines (bags of n-grams), fitted like runs of their presets and cached, to compare every model with."""
 
 from __future__ import annotations
 
@@ -36,13 +33,13 @@ from core.models.baselines import BagOfNgrams, BagOfPairs, Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import restore_tokenizer
 from core.training.calibration import UNSCALED, Scaling
-from core.training.linear import SOLVERS, LinearFit, fit_linear
+from core.training.linear import SOLVERS, fit_linear
 from core.training.temperature import fit_scaling
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-WORDS = "tfidf-logreg"  # lower-cased words and pairs found in at least two texts, whatever the run beside it reads
+WORDS = "tfidf-logreg"  # lower-cased words and word pairs that occur in at least two texts
 CHARACTERS = "tfidf-logreg-chars"  # the same with character n-grams within words
 YARDSTICKS = (WORDS, CHARACTERS)  # presets
 
@@ -65,17 +62,13 @@ class FittedBaseline:
 def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
     """Fit a TF-IDF baseline (logistic regression, regularisation chosen on validation), cached on disk by data set.
 
-    Of several labels per text: one regression per label against the rest. `model` is one of `YARDSTICKS`.
-
-    Returns:
-        `model`, `C`, `temperature` (fitted on validation, as that of a run), `splits` (metrics of every split but
-        train), `phenomena` (test accuracy of each named phenomenon, where the data has them) and `seconds` (of the fit,
-        when it was made); of a multi-label task also `tuned`:
-        `thresholds` by label, chosen on validation, and `splits` (metrics at these).
+    A multi-label task has one regression per label. `model` is one of `YARDSTICKS`. Returns a `BaselineResult`:
+    `temperature` is fitted on validation, `splits` are all but train, `phenomena` maps each named phenomenon of the
+    data to its test accuracy, and `tuned` has thresholds chosen on validation.
 
     Raises:
-        DataError: If the training split holds one class only, or no label.
-        NotAvailable: Each word has a tag, and TF-IDF knows whole texts.
+        DataError: If training has only one class, or no label.
+        NotAvailable: If words have tags, as TF-IDF classifies whole texts.
     """
     if dataset.task == "tokens":
         raise NotAvailable("TF-IDF classifies whole texts, and here each word has a tag")
@@ -95,7 +88,7 @@ def predict_split(
 ) -> np.ndarray:
     """Return the TF-IDF baseline's probabilities of a split other than train, (n, C) float64, in order of the texts.
 
-    `dataset` is called only if the yardstick or its probabilities are not cached. Raises DataError as `fit_baseline`.
+    `dataset` is called only if the probabilities are not cached. Raises DataError like `fit_baseline`.
     """
     found = _read_arrays(_build_path(fingerprint, classes, model), lambda arrays: arrays[_name_array(split)])
     said = _fit_and_cache(dataset(), model)[1][split] if found is None else found
@@ -121,13 +114,13 @@ def _build_path(data: str, classes: Sequence[str], model: str) -> Path:
     config = compose(model)
     values = SOLVERS[config.model.family].values
     settings = {"version": VERSION, "model": model, "text": config.text, "strengths": values}
-    # With the metrics, so that a kept yardstick lacks none that came later.
+    # The key includes the metrics, so that a new metric invalidates cached results.
     key = hash_value({"data": data, "classes": classes, **settings, "metrics": list(METRICS)})
     return get_cache_folder() / f"yardstick-{key}.json"
 
 
 def _name_array(split: str) -> str:
-    return f"split {split}"  # a split may have the name of an argument of NumPy's
+    return f"split {split}"  # the name of a split may be that of an argument of np.savez
 
 
 def _read_arrays(path: Path, read: Callable[[Any], T]) -> T | None:
@@ -185,9 +178,8 @@ def _fit_and_measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dic
     labels, held_labels = (encode_targets(rows, classes, dataset.task) for rows in (train, held))
     family = config.model.family
     fit = fit_linear(texts, labels, held_texts, held_labels, config=config.text, classes=classes, family=family)
-    fitted = FittedBaseline(
-        fit.model, fit.tokenizer, dataset.task, _fit_scaling(fit, held_texts, held_labels, dataset.task)
-    )
+    logits = predict_texts(fit.model, fit.tokenizer, held_texts, task=dataset.task).logits
+    fitted = FittedBaseline(fit.model, fit.tokenizer, dataset.task, fit_scaling(logits, held_labels))
     said = {name: fitted.predict(rows["text"].tolist()) for name, rows in dataset.splits.items() if name != TRAIN}
     measured = {
         "phenomena": _evaluate_phenomena(dataset, said),
@@ -197,10 +189,6 @@ def _fit_and_measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dic
     seconds = round(time.perf_counter() - started, 2)
     chosen = {**fit.settings, "temperature": fitted.scaling.temperature}
     return {"model": preset, **chosen, **measured, "seconds": seconds}, said, fitted
-
-
-def _fit_scaling(fit: LinearFit, texts: Sequence[str], labels: np.ndarray, task: Task) -> Scaling:
-    return fit_scaling(predict_texts(fit.model, fit.tokenizer, texts, task=task).logits, labels)
 
 
 def _evaluate_splits(

@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 from core.json_store import Figure, Seconds
 
-VERSION = 4  # raised whenever the same data and settings would give other numbers
+VERSION = 4  # raise it when the same data and settings give other numbers
 
 
 class TunedSplits(TypedDict):

@@ -21,15 +21,15 @@ from core.text.token_table import build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
 
 LARGEST = 10_000
-"""Rows that are compared with each other; of more, a seeded sample is (the cost is quadratic)."""
-_BLOCK = 4_000_000  # distances held at once
+"""Rows that are compared, at most; of more rows a seeded sample is taken, as the cost is quadratic."""
+_BLOCK = 4_000_000  # distances in memory at once
 
 
 @dataclass(frozen=True)
 class SplitSilhouettes:
     """The silhouettes of a split's embeddings by true class, or the reason why there are none."""
 
-    rows: np.ndarray  # (m,) int64: the rows that were compared, rising; `LARGEST` at most
+    rows: np.ndarray  # (m,) int64: the compared rows, ascending; `LARGEST` at most
     samples: np.ndarray  # (m,) float64 in [-1, 1]; empty if undefined
     overall: float | None
     per_class: dict[str, float]  # mean silhouette of each class that has compared rows
@@ -47,10 +47,10 @@ class SplitSilhouettes:
 def compute_silhouettes(
     embeddings: np.ndarray, labels: np.ndarray, classes: Sequence[str], *, seed: int = 0, largest: int = LARGEST
 ) -> SplitSilhouettes:
-    """Compute exact Euclidean silhouettes of embeddings by true class (Rousseeuw 1987), quicker than scikit-learn.
+    """Compute exact Euclidean silhouettes of embeddings by true class (Rousseeuw 1987), faster than scikit-learn.
 
     A class with a single row has silhouette 0, as in scikit-learn. `embeddings` are (n, d), `labels` (n,) class
-    numbers; `seed` is of the sample taken above `largest` rows.
+    numbers; `seed` draws the sample of more than `largest` rows.
     """
     total = len(embeddings)
     rows = np.arange(total)
@@ -68,14 +68,11 @@ def compute_silhouettes(
 
 
 def compute_row_silhouettes(embeddings: Tensor, labels: Tensor) -> Tensor:
-    """Compute (n,) float64 silhouettes of (n, d) embeddings with (n,) int64 labels, in blocks of rows.
-
-    Distances are computed in float64 from products, and those that are nothing but rounding count as 0.
-    """
+    """Compute (n,) float64 silhouettes of (n, d) embeddings with (n,) int64 labels, in blocks of rows."""
     points = embeddings.double()
     points = points - points.mean(0)
     squares = (points * points).sum(1)
-    floor = 1e-13 * float(squares.max())
+    floor = 1e-13 * float(squares.max())  # the rounding error of squared distances; smaller ones count as 0
     members = F.one_hot(labels).double()
     sizes = members.sum(0)
     parts = []
@@ -86,7 +83,7 @@ def compute_row_silhouettes(embeddings: Tensor, labels: Tensor) -> Tensor:
         sums = torch.threshold_(distances, floor, 0.0).sqrt_() @ members
         place = own[:, None]
         inside = sums.gather(1, place)[:, 0] / (sizes[own] - 1)
-        # Classes without rows divide 0 by 0; they are no neighbours.
+        # A class without rows gives 0 / 0 and is no neighbour.
         means = (sums / sizes).nan_to_num(nan=torch.inf).scatter(1, place, torch.inf)
         outside = means.min(1).values
         found = (outside - inside) / torch.maximum(inside, outside)
@@ -105,7 +102,7 @@ def _explain_undefined(embeddings: np.ndarray, labels: np.ndarray) -> str:
     return ""
 
 
-AT_ONCE, PAIRS = 64, 1_000_000  # texts read at once at most, and pairs of their tokens: a trace holds every map
+AT_ONCE, PAIRS = 64, 1_000_000  # texts per batch, and pairs of their tokens, at most: a trace holds every map
 
 
 @dataclass(frozen=True)
@@ -114,8 +111,8 @@ class StageSeparability:
 
     name: str  # `embedding`, `layer 1` …, `head`
     width: int
-    silhouette: float | None  # mean by true class, Euclidean; None where it is not defined
-    purity: float | None  # mean share of the ten nearest others with the same true class; None for too few sentences
+    silhouette: float | None  # mean by true class, Euclidean; None if undefined
+    purity: float | None  # mean share of the ten nearest neighbours with the same true class; None for few sentences
 
 
 def read_layers(
@@ -123,8 +120,8 @@ def read_layers(
 ) -> np.ndarray:
     """Return each text's mean token vector before the first layer and after each layer, (layers + 1, n, d) float32.
 
-    The mean is over the text's own tokens, without class token or padding; zeros for a text without tokens.
-    `on_batch` gets the share done before each batch; an exception from it ends the work.
+    The mean excludes class token and padding; zeros for a text without tokens. `on_batch` gets the share done before
+    each batch; an exception from it stops the work.
     """
     tokens = build_token_table(tokenizer, texts)
     order = np.argsort(-tokens.lengths, kind="stable")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.significance import ALPHA, POWER, Draws, PairedDifference, Run, ScorePair, compare_classifiers
-from core.formatting import count
+from core.formatting import count, join_names
 from core.lazy_imports import scipy
 from core.metrics import Metric, get_metric
 
@@ -28,14 +28,14 @@ _NORMAL = statistics.NormalDist()
 class McNemar:
     """McNemar's test of two classifiers on the same rows.
 
-    The test is exact given how many rows these are (McNemar 1947, two-sided, doubled tail). Counts are whole, so that
-    it is conservative: of two equally good models p is below 0.05 in 3.7 % of 2,000 simulated studies of 200 rows, and
-    in 4.3 % of 1,000 rows (tests/core/evaluation/test_comparison.py).
+    The test is exact (McNemar 1947, two-sided, doubled tail). As counts are whole numbers it is conservative: for two
+    equally good models p is below 0.05 in 3.7 % of 2,000 simulated studies of 200 rows, and in 4.3 % with 1,000 rows
+    (tests/core/evaluation/test_comparison.py).
     """
 
-    only_first: int  # rows that the first has right and the second has not
+    only_first: int  # rows that only the first classifier has right
     only_second: int
-    rows: int  # all rows, those too on which they agree
+    rows: int  # all rows
     test = "McNemar, exact"
 
     @property
@@ -46,12 +46,8 @@ class McNemar:
     @property
     def p(self) -> float:
         """Return the two-sided p-value of the exact McNemar test."""
-        apart = self.only_first + self.only_second
-        return (
-            min(1.0, 2 * float(scipy.special.bdtr(min(self.only_first, self.only_second), apart, 0.5)))
-            if apart
-            else 1.0
-        )
+        apart, fewer = self.only_first + self.only_second, min(self.only_first, self.only_second)
+        return min(1.0, 2 * float(scipy.special.bdtr(fewer, apart, 0.5))) if apart else 1.0
 
     @property
     def effect(self) -> float:
@@ -62,9 +58,9 @@ class McNemar:
     def compute_interval(self, alpha: float) -> tuple[float, float]:
         """Return the accuracy difference's interval at level 1 − alpha; it excludes 0 if and only if p is below alpha.
 
-        The score interval of Tango (1998, equations 8 and 9), which inverts the test of every difference and not of 0
-        alone. In place of the normal quantile stands the smallest value that the exact test calls significant, so that
-        for a difference of 0, where the two statistics are the same, the answers are the same too.
+        The score interval of Tango (1998, equations 8 and 9), which inverts the test of each possible difference. The
+        normal quantile is replaced by the smallest value that is significant in the exact test, so that both agree on
+        a difference of 0.
         """
         if not self.rows:
             return -1.0, 1.0
@@ -74,8 +70,8 @@ class McNemar:
     def count_rows_needed(self, alpha: float) -> int | None:
         """Return how many test rows would show this accuracy difference at alpha with 80 % power; None if it is zero.
 
-        Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity that the
-        exact test keeps), δ the difference, ψ the share of rows on which one alone is right.
+        Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity correction
+        of the exact test); δ is the difference, ψ the share of discordant rows.
         """
         delta = abs(self.difference)
         if not delta:
@@ -91,7 +87,7 @@ class McNemar:
         if not apart:
             return normal
         p = 2 * scipy.special.bdtr(np.arange(apart // 2 + 1), apart, 0.5)
-        found = int(np.searchsorted(p, alpha))  # how many sizes of the smaller count are below alpha
+        found = int(np.searchsorted(p, alpha))  # number of smaller counts with p below alpha
         critical = (apart - 2 * found + 1) / math.sqrt(apart)
         return critical if found else max(critical, normal)
 
@@ -101,32 +97,29 @@ class McNemar:
         inside = end * (1 - 1e-12)
         if (self._compute_score(inside) - z) * end >= 0:
             return end
-        return float(
-            scipy.optimize.brentq(
-                lambda delta: self._compute_score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12
-            )
-        )
+        ends = sorted((inside, self.difference))
+        return float(scipy.optimize.brentq(lambda delta: self._compute_score(delta) - z, *ends, xtol=1e-12))
 
     def _compute_score(self, delta: float) -> float:
         """Return how many standard errors the observed accuracy difference lies above an assumed true difference."""
         b, c, n = self.only_first, self.only_second, self.rows
         middle = (2 * n - b + c) * delta - b - c
         root = math.sqrt(max(0.0, middle**2 + 8 * n * c * delta * (1 - delta)))
-        lost = (root - middle) / (4 * n)  # the likeliest share that the second alone has right
+        lost = (root - middle) / (4 * n)  # maximum-likelihood share that only the second model has right
         spread = math.sqrt(max(1e-300, n * (2 * lost + delta * (1 - delta))))
         return (b - c - n * delta) / spread
 
 
 LEAST = 6
-"""Folds from which on p can be below 0.05 at all: of 5 the smallest is 2 / 2⁵ = 0.0625."""
+"""Folds that a p below 0.05 needs: with 5 folds the smallest p is 2 / 2⁵ = 0.0625."""
 
 
 @dataclass(frozen=True)
 class Wilcoxon:
     """Wilcoxon's signed-rank test on the differences of a metric, one for each fold.
 
-    The test is exact (Wilcoxon 1945), two-sided. It asks whether the differences lie around 0, each fold one
-    observation; folds share most of their training rows, so that p is somewhat too sure of itself (Dietterich 1998).
+    The test is exact (Wilcoxon 1945), two-sided: whether the differences are centred at 0, with each fold as one
+    observation. Folds share most of their training rows, so that p is somewhat too small (Dietterich 1998).
     """
 
     differences: tuple[float, ...]
@@ -149,7 +142,7 @@ class Wilcoxon:
 
     def compute_interval(self, alpha: float) -> tuple[float, float] | None:
         """Return the interval of the metric difference over folds at level 1 − alpha; None: too few folds."""
-        out = int(np.searchsorted(2 * self._below, alpha))  # sizes of the smaller rank sum that p calls significant
+        out = int(np.searchsorted(2 * self._below, alpha))  # number of significant values of the smaller rank sum
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
     def count_rows_needed(self, alpha: float) -> int | None:
@@ -171,7 +164,7 @@ class Wilcoxon:
         return ways.cumsum() / ways.sum()
 
 
-SAME = 0.01  # within this, two models are called the same
+SAME = 0.01  # margin within which two models are equivalent
 METHOD = (
     "Accuracy: McNemar's exact test on the rows that only one model has right, with Tango's score interval at its "
     "critical value. Other metrics, and several seeds: a paired bootstrap over the rows, which the seeds share, with "
@@ -180,17 +173,15 @@ METHOD = (
     "Wilcoxon's signed ranks. All p are Holm-corrected over the differences shown together, and each interval has the "
     "level of its step."
 )
-
-
-Tested = McNemar | Wilcoxon | PairedDifference  # with interval, p and plan of one thing
+Tested = McNemar | Wilcoxon | PairedDifference
 
 
 @dataclass(frozen=True)
 class HolmStep:
     """The result of one significance test after Holm's correction: its corrected p and its level."""
 
-    p: float  # after Holm
-    alpha: float  # what its own p is compared with
+    p: float  # after the correction
+    alpha: float  # the level for the uncorrected p
 
 
 def run_test(pairs: Mapping[Run, ScorePair], metric: Metric, draws: Draws | None = None) -> Tested:
@@ -198,20 +189,12 @@ def run_test(pairs: Mapping[Run, ScorePair], metric: Metric, draws: Draws | None
     draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
-        return Wilcoxon(tuple(_average_fold(pairs, fold, draws) for fold in folds))
+        by_fold = ([draws.measure_gap(both) for run, both in pairs.items() if run[1] == fold] for fold in folds)
+        return Wilcoxon(tuple(map(statistics.fmean, by_fold)))
     if metric.whole_rows and len(pairs) == 1:
         (both,) = pairs.values()
         return McNemar(*count_discordant(both), both.rows)
     return compare_classifiers(pairs, draws)
-
-
-def _average_fold(pairs: Mapping[Run, ScorePair], fold: int, draws: Draws) -> float:
-    found = [
-        draws.measure_draws(both.first)[0] - draws.measure_draws(both.second)[0]
-        for run, both in pairs.items()
-        if run[1] == fold
-    ]
-    return statistics.fmean(found)
 
 
 def count_discordant(both: ScorePair) -> tuple[int, int]:
@@ -223,8 +206,8 @@ def count_discordant(both: ScorePair) -> tuple[int, int]:
 def apply_holm(ps: Sequence[float]) -> list[HolmStep]:
     """Return the p-value after Holm's correction (1979) and the significance level of each test, in the order given.
 
-    The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
-    test succeeds, and all share the level at which it failed: at its own a later one could seem to succeed.
+    The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first failure on no test
+    is significant, and all further ones get the level of that failure.
     """
     adjusted, steps = adjust_holm(np.array(ps, float)).tolist(), np.argsort(np.argsort(ps, kind="stable")).tolist()
     left = sum(p >= ALPHA for p in adjusted)
@@ -243,9 +226,8 @@ def pick_better(pair: Mapping[str, Any]) -> str:
     """Return the name of the better run of a compared pair; empty if neither is significantly better."""
     if pair["p_holm"] >= ALPHA:
         return ""
-    return str(
-        pair["first" if (pair["difference"] > 0) == (get_metric(pair["metric"]).better == "higher") else "second"]
-    )
+    first = (pair["difference"] > 0) == (get_metric(pair["metric"]).better == "higher")
+    return str(pair["first" if first else "second"])
 
 
 def is_equivalent(pair: Mapping[str, Any]) -> bool:
@@ -254,7 +236,7 @@ def is_equivalent(pair: Mapping[str, Any]) -> bool:
     return not pick_better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
 
-TIED, NO_DIFFERENCE = "cannot be told apart", "no clear difference"  # in results and tables, and for readers
+TIED, NO_DIFFERENCE = "cannot be told apart", "no clear difference"  # in results and tables; in sentences
 
 
 def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
@@ -277,7 +259,8 @@ def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
             return f"{two} are {describe_pair(pair)}."
         return f"{two} show {NO_DIFFERENCE}{describe_pair(pair).removeprefix(TIED)}."
     if not wins:
-        return f"No two of the {len(list_models(pairs))} models show a clear difference."
+        models = {pair[side] for pair in pairs for side in ("first", "second")}
+        return f"No two of the {len(models)} models show a clear difference."
     won: dict[tuple[str, ...], list[str]] = {}
     for name, _ in wins.most_common():
         beaten = (
@@ -291,16 +274,6 @@ def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
     open_pairs = len(pairs) - wins.total()
     rest = [f"{open_pairs} of {len(pairs)} pairs show {NO_DIFFERENCE}"] if open_pairs else []
     return f"{'; '.join([*told, *rest])}."
-
-
-def list_models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the models in compared pairs, each once."""
-    return list(dict.fromkeys(str(pair[side]) for pair in pairs for side in ("first", "second")))
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join names to a phrase such as `A, B and C`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def round_rows(rows: int) -> str:

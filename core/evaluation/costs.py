@@ -1,8 +1,8 @@
 """Decision thresholds for a chosen cost ratio of false negatives to false positives.
 
-A false positive of a class costs 1, a false negative `ratio`; a cost is the mean over the rows. For well calibrated
+A false positive of a class costs 1, a false negative `ratio`; a cost is the mean over the rows. For calibrated
 probabilities the cheapest threshold is 1 / (1 + ratio) (Elkan 2001, "The foundations of cost-sensitive learning",
-equation 2); here it is the cheapest threshold on other rows than the reported ones, which needs no calibration.
+equation 2). Here it is found on other rows than the reported ones, which needs no calibration.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from core.exceptions import InputError
 def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
     """Return the decision threshold of a class with the lowest cost; rows whose probability is above it get the class.
 
-    It lies half way between two neighbouring probabilities. Of several that cost the same, the one nearest to 1 / (1 +
-    ratio). `own` is (n,) bool: rows of the class; `probability` (n,). Raises InputError for a bad ratio or no rows.
+    It is half way between two neighbouring probabilities; among equal costs, the nearest to 1 / (1 + ratio). `own` (n,)
+    marks the rows of the class; `probability` is (n,). Raises InputError for a bad ratio or no rows.
     """
-    check_cost_ratio(ratio)
+    if not (math.isfinite(ratio) and ratio > 0):
+        raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")
     if not len(own):
         raise InputError("a threshold at a cost ratio is chosen on labelled rows; there are none")
     values, place = np.unique(np.asarray(probability, float), return_inverse=True)
     hits = np.bincount(place, weights=np.asarray(own, float), minlength=len(values))
     others = np.bincount(place, minlength=len(values)) - hits
-    # At threshold k all rows up to value k are not predicted: k = -1 ... K - 1
+    # At threshold k, from -1 to K - 1, rows up to value k do not get the class.
     missed, alarms = np.append(0, hits.cumsum()), np.append(others.sum(), others.sum() - others.cumsum())
     limits = np.concatenate([[values[0] / 2], (values[:-1] + values[1:]) / 2, [(values[-1] + 1) / 2]])
-    if values[0] == 0:  # nothing is below: these rows cannot be predicted
+    if values[0] == 0:  # no threshold is below 0, so these rows never get the class
         missed, alarms, limits = missed[1:], alarms[1:], limits[1:]
     costs = ratio * missed + alarms
     best = np.flatnonzero(np.isclose(costs, costs.min(), rtol=1e-12))
@@ -50,12 +51,7 @@ def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresho
 def evaluate_threshold(
     own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
 ) -> dict[str, Any]:
-    """Count the false negatives and false positives at a decision threshold, and compute what they cost.
-
-    Returns:
-        `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
-        bootstrap over the rows; None where all resamples agree), `cost_at_half`.
-    """
+    """Count false negatives and positives at a threshold, and compute the cost per row with its 95 % interval."""
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold
     n, missed, alarms = len(own), int((own & ~said).sum()), int((~own & said).sum())
     shares = np.array([missed, alarms, n - missed - alarms]) / n
@@ -68,9 +64,3 @@ def evaluate_threshold(
         "interval": compute_percentiles((ratio * drawn[:, 0] + drawn[:, 1]) / n),
         "cost_at_half": float(compute_cost(own, probability, ratio, 0.5)),
     }
-
-
-def check_cost_ratio(ratio: float) -> None:
-    """Refuse a ratio of misclassification costs that is not a positive number, with an InputError."""
-    if not (math.isfinite(ratio) and ratio > 0):
-        raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

@@ -20,9 +20,9 @@ from core.evaluation.inference import get_device, switch_to_eval
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
-BATCH = 64  # texts that are predicted together; a batch is measured beside one text alone
+BATCH = 64  # texts that are predicted together; a single text is measured too
 WARM_UP, REPEATS, SECONDS = 3, 15, 2.0
-"""Passes that do not count, passes at most, and after how long three are enough."""
+"""Passes that do not count, passes at most, and seconds after which three passes are enough."""
 CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -36,18 +36,11 @@ def measure_inference(
 ) -> dict[str, Any]:
     """Measure time and memory of a model's prediction from token ids to logits, on its device, with one CPU thread.
 
-    Texts become tokens before the clock starts. One thread, since what several gain depends on who else is at work.
-
-    Args:
-        model: A classifier.
-        tokens: The texts of a split: one of median length is measured alone; then `BATCH`, whose lengths are spread
-            like theirs, together.
-        beside: A second model that reads the same texts after the first: times and memory add up.
-
-    Returns:
-        Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
-        shape); `one` with the same of the single text; `memory`: bytes that weights, inputs and intermediate results
-        of the batch take at most at a time, without the libraries; `device`, and the `processor` in words.
+    Tokenisation is not measured. One thread, since the gain from several depends on the load of the machine. `tokens`
+    are the texts of a split: one of median length is measured alone, and `BATCH` texts together whose lengths are
+    distributed like those of the split. `beside` is a second model that reads the same texts after the first: times and
+    memory are summed. Returns the fields of `measure_time` for the batch; `one`, the same for the single text; `memory`
+    (bytes, see `measure_memory`), `device` and `processor` (its name).
     """
     if beside is not None:
         return _add_measurements(measure_inference(model, tokens), measure_inference(*beside))
@@ -104,10 +97,7 @@ def measure_time(
 
 
 def measure_memory(model: nn.Module, batch: Batch) -> int:
-    """Return the peak bytes of tensors while a model predicts a batch: weights, batch, intermediate results.
-
-    Counted, not measured: the same on every machine. What a kernel uses inside itself is not among them.
-    """
+    """Count the peak bytes of all tensors while a model predicts a batch; memory inside kernels is not included."""
     batch = batch.to(get_device(model))
     given = [each for each in (*model.parameters(), *model.buffers(), *batch) if each is not None]
     with switch_to_eval(model), _TensorMemoryCounter(given) as alive:

@@ -42,10 +42,8 @@ class Ensemble:
         task: Task,
     ) -> Ensemble:
         """Return a mixture with the network's weight fitted to its logits on validation texts, (n, C)."""
-        unweighed = cls(model, tokenizer, 1.0)
-        return dataclasses.replace(
-            unweighed, weight=find_weight(unweighed.predict_parts(network, texts, task), labels, task)
-        )
+        parts = cls(model, tokenizer, 1.0).predict_parts(network, texts, task)
+        return cls(model, tokenizer, find_weight(parts, labels, task))
 
     def predict_parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> EnsembleLogits:
         """Return the given logits of a mixture's network, and the logits of its TF-IDF model for the same texts."""
@@ -95,7 +93,7 @@ def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
         return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
 
     between = float(scipy.optimize.minimize_scalar(cross_entropy, bounds=(0, 1), method="bounded").x)
-    return min((1.0, between, 0.0), key=cross_entropy)  # the search never reaches an end
+    return min((1.0, between, 0.0), key=cross_entropy)  # the search never reaches 0 or 1
 
 
 def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:

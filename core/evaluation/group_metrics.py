@@ -15,9 +15,9 @@ from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 from core.formatting import count, format_exact
 
-MOST = 30  # values with a group of their own
-FEWEST = 10  # rows that a group needs for that
-QUARTERS = 12  # a column of numbers with more different ones is cut into quarters
+MOST = 30  # values that get a group, at most
+FEWEST = 10  # rows that a group needs
+QUARTERS = 12  # a column with more different numbers is cut into quarters
 MISSING = "(none)"
 
 
@@ -27,7 +27,7 @@ class RowGroups:
 
     names: tuple[str, ...]  # the largest first; quarters of numbers in their order
     place: np.ndarray  # (n,) int64 positions in `names`
-    folded: int = 0  # values with few rows that stand together in the last group
+    folded: int = 0  # values with few rows, which share the last group
     folded_rows: int = 0
 
 

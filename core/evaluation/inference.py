@@ -46,9 +46,9 @@ class Predictions:
     """A model's predictions on texts (logits, probabilities, pooled vectors), one float32 row per text, in order."""
 
     logits: np.ndarray  # (n, C)
-    probabilities: np.ndarray  # (n, C): softmax of the scaled logits, of a multi-label task the sigmoid of each
-    pooled: np.ndarray  # (n, d): what the model's head read
-    parts: EnsembleLogits | None = None  # what a mixture, whose are the logits, was made of
+    probabilities: np.ndarray  # (n, C): softmax of the scaled logits, in a multi-label task the sigmoid of each
+    pooled: np.ndarray  # (n, d): input of the model's classifier
+    parts: EnsembleLogits | None = None  # the logits of both models of a mixture
 
     def select_rows(self, rows: slice) -> Predictions:
         """Return the predictions on some of the texts, chosen by a slice."""
@@ -75,21 +75,19 @@ def predict_texts(
     *,
     task: Task = "single",
     batch_size: int = 128,
-    device: torch.device | None = None,
     intervene: Intervene = None,
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
 ) -> Predictions:
     """Classify texts in batches of similar length; the model's training or evaluation mode stays as before.
 
-    `on_batch` gets the share done before each batch; its exceptions end the work. NotAvailable for infinite logits.
+    `on_batch` gets the share done before each batch; its exceptions stop the work. NotAvailable for infinite logits.
     """
     return predict_tokens(
         model,
         build_token_table(tokenizer, texts),
         task=task,
         batch_size=batch_size,
-        device=device,
         intervene=intervene,
         scaling=scaling,
         on_batch=on_batch,
@@ -102,22 +100,21 @@ def predict_tokens(
     *,
     task: Task = "single",
     batch_size: int = 128,
-    device: torch.device | None = None,
     intervene: Intervene = None,
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
 ) -> Predictions:
     """Classify texts given as token ids, in batches of similar length; see `predict_texts`."""
-    target = device or get_device(model)
-    # No text at all still asks the model once, so that the empty result has the right widths.
+    device, parts = get_device(model), []
+    # Without texts the model reads an empty one, so that the empty result has the right widths.
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
-    parts = []
+    empty = dataclasses.replace(tokens, offsets=np.zeros(2, np.int64))
     with switch_to_eval(model):
         batches = split_batches(order, batch_size) or [order]
         for number, rows in enumerate(batches):
             on_batch(number / len(batches))
-            padded = tokens.pad_rows(rows) if len(rows) else tokens.make_empty().pad_all()
-            output = model(Batch.from_arrays(padded).to(target), intervene=_select_rows(intervene, rows))
+            padded = tokens.pad_rows(rows) if len(rows) else empty.pad_all()
+            output = model(Batch.from_arrays(padded).to(device), intervene=_select_rows(intervene, rows))
             logits = check_finite(output.logits.float())
             found = (logits, compute_probabilities(logits, task, scaling), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
@@ -181,7 +178,7 @@ class PassagePredictions:
     """Predictions of n texts that were cut into passages, and predictions of the passages."""
 
     whole: Predictions  # one row per text
-    cut: list[list[str]]  # (n,) the passages of each text, one at least
+    cut: list[list[str]]  # (n,) the passages of each text, at least one
     each: Predictions  # one row per passage, text by text
 
     def apply_scaling(self, scaling: Scaling, task: Task) -> PassagePredictions:
@@ -203,11 +200,6 @@ def predict_passages(
         sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
         return (sums / lengths[:, None]).astype(values.dtype)
 
+    logits, chances, pooled = map(average_passages, (each.logits, each.probabilities, each.pooled))
     parts = None if each.parts is None else EnsembleLogits(*map(average_passages, each.parts))
-    return PassagePredictions(
-        Predictions(
-            average_passages(each.logits), average_passages(each.probabilities), average_passages(each.pooled), parts
-        ),
-        cut,
-        each,
-    )
+    return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each)

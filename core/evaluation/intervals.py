@@ -1,7 +1,7 @@
 """Confidence intervals of metrics: one method for each kind of metric, whatever the number of rows.
 
-A share of rows (accuracy, precision and recall of a class) has Wilson's interval, the calibration error one made of
-these (`compute_ece_interval`), every other metric a percentile bootstrap over the rows.
+A share of rows (accuracy, precision and recall of a class) has Wilson's interval, the calibration error an interval
+based on Wilson's (`compute_ece_interval`), every other metric a percentile bootstrap over the rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TAILS = (50 * (1 - LEVEL), 50 * (1 + LEVEL))  # percentiles at the ends of an in
 METHOD = (
     "95 %: Wilson's of a share (accuracy, precision and recall of a class), of the calibration error one that allows "
     "for its bias, else a percentile bootstrap over the sentences; none where all resamples agree"
-)  # what an interval is, wherever one stands
+)  # the description of intervals for users
 _NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000
-RANKED_RESAMPLES = 200  # for metrics that sort all rows: enough for a 95 % interval, five times quicker
-_CELLS = 1_000_000  # weights held at once, which fit the cache of a common processor
+RANKED_RESAMPLES = 200  # for metrics that sort all rows: enough for a 95 % interval, and five times faster
+_CELLS = 1_000_000  # weights in memory at once, which fit into the cache of a common processor
 
 
 def pool_intervals(
@@ -39,10 +39,10 @@ def pool_intervals(
 ) -> tuple[float, float]:
     """Return the 95 % interval of a metric's mean over several runs, from each run's interval over its rows.
 
-    The variance over draws of the rows, which the seeds of a fold share, and that of the mean over draws of the seeds
-    are added on each side of the mean, where intervals are lopsided (Donner and Zou 2012); the quantile is the normal
-    one and Student's t of the seeds, weighted by them. Of one run its own interval. `values` and `ranges` (low, high)
-    are by seed and fold; `within` are the least and the largest possible value.
+    On each side of the mean, as intervals may be asymmetric (Donner and Zou 2012), the variance over resamples of the
+    rows, which the seeds of a fold share, and the variance between seeds are added. The quantile is the mean of the
+    normal one and Student's t of the seeds, weighted by the variances. One run keeps its interval. `values` and
+    `ranges` (low, high) are by seed and fold; `within` are the smallest and the largest possible value.
     """
     if len(values) == 1:
         low, high = next(iter(ranges.values()))
@@ -73,10 +73,10 @@ def compute_intervals(
 ) -> dict[str, list[float]]:
     """Return the 95 % interval [low, high] of each metric of predictions on labelled rows.
 
-    All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
-    A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the
-    same in all has no interval, since they say nothing of how uncertain it is. An interval speaks of the sample of rows
-    only, not of other seeds of the training. Arguments and errors as of `evaluate`; `names` are the metrics wanted.
+    All bootstrapped metrics (Efron 1979, percentile method) use the same resamples: n rows drawn with replacement.
+    Resamples in which a metric is undefined (a rare class was not drawn) are left out for it; a metric that is equal in
+    all resamples has no interval. Intervals cover the sampling of rows, not other training seeds. Arguments and errors
+    are as for `evaluate`; `names` selects metrics.
     """
     scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
     wanted = {name: metric for name, metric in list_defined(scores, task).items() if name in names}
@@ -111,11 +111,11 @@ def compute_percentiles(drawn: np.ndarray) -> list[float] | None:
 def compute_ece_interval(scores: SingleLabelScores) -> tuple[float, float]:
     """Return the 95 % interval of the expected calibration error (ECE), corrected for its upward bias.
 
-    Chance makes every gap larger, whichever its sign, so that the error is biased upwards, most where it is 0. Each
-    bin's accuracy has Wilson's interval, whose wider side by the normal quantile is taken for the deviation s of its
-    gap. From the lower end the chance that gaps of 0 would add up to is taken off, a sum of |N(0, s)|: its mean
-    √(2/π) Σs and 1.96 deviations, √((1 − 2/π) Σs²). At the upper end the gaps move independently: 1.96 √(Σs²) is added.
-    How many rows fall into a bin varies besides. It ends at 0 and 1, and always holds the error itself.
+    Noise increases absolute gaps, so the error is biased upwards, most near 0. The standard deviation s of a bin's gap
+    is the wider side of Wilson's interval of its accuracy, divided by the normal quantile. The lower end subtracts the
+    ECE that gaps of 0 would show, a sum of |N(0, s)|: its mean √(2/π) Σs plus 1.96 standard deviations
+    √((1 − 2/π) Σs²). The upper end adds 1.96 √(Σs²). Both include the variance of the bin sizes. The interval is within
+    0 and 1, and always contains the error itself.
     """
     n, rows = len(scores), scores.bins.sum(0)
     there = rows > 0
@@ -135,10 +135,7 @@ def count_draws(metric: Metric) -> int:
 
 
 def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
-    """Return Wilson's score interval (1927) of the share `hits` / `rows`, valid for few rows too.
-
-    If all rows are right, a bootstrap would show no uncertainty.
-    """
+    """Return Wilson's score interval (1927) of the share `hits` / `rows`, valid for few rows and shares of 0 or 1."""
     if not rows:
         return 0.0, 1.0
     share, z = hits / rows, statistics.NormalDist().inv_cdf((1 + level) / 2)
@@ -148,10 +145,7 @@ def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[floa
 
 
 def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
-    """Return Newcombe's interval of the difference of two independent shares, `hits` / `rows` − `others` / `of`.
-
-    It combines their score intervals (Newcombe, Statistics in Medicine 17, 1998, method 10); valid for few rows too.
-    """
+    """Return Newcombe's interval (1998, method 10) of a difference of shares, `hits` / `rows` − `others` / `of`."""
     (low, high), (below, above) = compute_wilson(hits, rows), compute_wilson(others, of)
     share, other = hits / rows, others / of
     difference = share - other
@@ -176,9 +170,9 @@ def compute_class_intervals(
 ) -> list[dict[str, list[float]]]:
     """Return the 95 % intervals [low, high] of each class's precision, recall and F1, in the order of the classes.
 
-    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as
-    counts: it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one
-    draw of a multinomial. A metric with denominator 0 has no interval. `labels` and `predicted` are (n, C) booleans.
+    Precision and recall have Wilson's interval. F1 has a percentile bootstrap of its counts (true positives, false
+    negatives, false positives), where a resample is one multinomial draw. A metric with denominator 0 has no interval.
+    `labels` and `predicted` are (n, C) booleans.
     """
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
@@ -212,7 +206,7 @@ def _compute_from_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]
 
 
 CURVES = 500
-POINTS = 100  # of a curve at which it is resampled: further ones cannot be told apart where it is drawn
+POINTS = 100  # of a curve at which it is resampled; more would not be visible
 
 
 @dataclass(frozen=True)
@@ -236,7 +230,7 @@ def compute_bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Ba
     """Return the confidence bands of a class's ROC and precision-recall curves; None if it has no rows or all rows.
 
     Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
-    section 8.1). A resample without a row of the class, or without another, does not count.
+    section 8.1). Resamples with only one of both classes are left out.
     """
     own = np.asarray(own, bool)
     if not 0 < own.sum() < len(own):
@@ -266,7 +260,7 @@ def _make_band(x: np.ndarray, curves: np.ndarray) -> Band:
 def _count_groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Count a class's rows and the other rows between falling thresholds; if there are many, only some thresholds stay.
 
-    Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.
+    Thresholds are kept at equal distances along the curve, so that the steep part of a rare class has enough points.
     """
     order = np.argsort(-probability, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(probability[order])), len(order) - 1)

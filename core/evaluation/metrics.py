@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Task
-from core.evaluation.scores import (
-    AREAS,
-    BINS,
-    HALF,
-    SIDES,
-    Scores,
-    build_scores,
-    count_positives,
-    divide_safely,
-    find_bins,
-)
+from core.evaluation.scores import AREAS, BINS, HALF, Scores, build_scores, count_positives, find_bins, score_class
 from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, select_metrics
 from core.training.calibration import Scaling
@@ -35,12 +25,9 @@ def evaluate(
 ) -> dict[str, float]:
     """Compute every metric of predictions that is defined for these rows; `explain_left_out` explains the others.
 
-    Args:
-        labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
-        probabilities: (n, C); InputError if they do not fit the labels.
-        task: Single or multi.
-        thresholds: (C,) or one for all, of a multi-label task.
-        ordered: Whether the class numbers are places on a scale.
+    `labels` are (n,) class numbers, in a multi-label task (n, C) zeros and ones; `probabilities` are (n, C), with an
+    InputError if they do not fit. `thresholds` of a multi-label task are (C,) or one for all labels. `ordered` says
+    whether the classes are on an ordinal scale.
     """
     scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
@@ -103,10 +90,7 @@ def evaluate_classes(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, float]]:
-    """Compute precision, recall, F1 and support of each class, and its ROC AUC and average precision where defined.
-
-    Of a multi-label task also the threshold that it is predicted above.
-    """
+    """Compute each class's precision, recall, F1 and support, areas where defined, and a multi-label threshold."""
     scores = build_scores(labels, probabilities, task, thresholds)
     if len(classes) != probabilities.shape[1]:
         raise InputError(f"{len(classes)} class names for {probabilities.shape[1]} columns of probabilities")
@@ -115,11 +99,7 @@ def evaluate_classes(
     hits, true, predicted = (each.sum(0) for each in scores.counts)
     found: dict[str, dict[str, float]] = {}
     for number, name in enumerate(classes):
-        row: dict[str, float] = {
-            part: float(divide_safely(hits[number], a * true[number] + b * predicted[number]))
-            for part, (a, b) in SIDES.items()
-        }
-        row["support"] = float(true[number])
+        row = score_class(hits[number], true[number], predicted[number])
         if task == "multi":
             row["threshold"] = float(limits[number])
         if 0 < true[number] < len(scores):
@@ -137,10 +117,7 @@ def compute_confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -
 
 
 def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
-    """Describe which classes a macro average covers, if some classes have no row; empty if all have rows.
-
-    `counts` are as `compute_confusion` gives them.
-    """
+    """Describe which classes a macro average covers, if some have no row in a confusion matrix; else return empty."""
     table = np.asarray(counts)
     absent, said = table.sum(1) == 0, table.sum(0) > 0
     if not absent.any():
@@ -176,14 +153,14 @@ def compute_calibration(labels: np.ndarray, probabilities: np.ndarray) -> list[d
 def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
     """Return the ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
 
-    Empty lists where the class or the rest has no row. The first threshold, where nothing is claimed, is 1.
+    The lists are empty if the class or the rest has no row. The first threshold, at which no row is predicted, is 1.
     """
     scores = build_scores(labels, probabilities)
     true, false, thresholds = _count_positives(scores, number)
     if not len(true) or not true[-1] or not false[-1]:
         return {"fpr": [], "tpr": [], "threshold": []}
     true, false, thresholds = np.append(0, true), np.append(0, false), np.append(1, thresholds)
-    # A point inside a straight piece shows nothing.
+    # Points inside a straight segment are left out.
     turns = (np.diff(true, 2) != 0) | (np.diff(false, 2) != 0)
     keep = np.concatenate([[True], turns, [True]])
     return {

@@ -6,8 +6,8 @@ import numpy as np
 
 from core.lazy_imports import scipy
 
-NEIGHBORS = 10  # of a row, of whose classes `compute_purity` asks
-_BLOCK = 4_000_000  # distances held at once
+NEIGHBORS = 10  # of each row, by default
+_BLOCK = 4_000_000  # distances in memory at once
 
 
 def find_nearest(
@@ -15,29 +15,22 @@ def find_nearest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the rows of `vectors` nearest to each query vector, by Euclidean distance, the nearest first.
 
-    A matrix product leaves few candidates, whose distances are exact: the same result in a fifth of the time.
-
-    Args:
-        asked: (k, d).
-        vectors: (n, d).
-        most: Rows for each; fewer where there are not so many.
-        own: (k,) the row that each of the asked ones is, which is left out; None: they are none of the rows.
-
-    Returns:
-        (k, m) int64 rows and (k, m) their distances.
+    A matrix product selects few candidates, whose distances are then exact: the same result in a fifth of the time.
+    `asked` are (k, d), `vectors` (n, d); `own` (k,) gives the row of each query vector, which is left out, if they are
+    rows. Returns (k, m) int64 rows and (k, m) distances, with m = `most` or fewer if there are fewer rows.
     """
     points, queries = np.asarray(vectors, np.float64), np.asarray(asked, np.float64)
     size = max(0, min(most, len(points) - (own is not None)))
     if not (size and len(queries)):
         return np.empty((len(queries), size), np.int64), np.empty((len(queries), size))
-    middle = points.mean(0)  # products are exact to the last digits of the largest number
+    middle = points.mean(0)  # rounding errors of products grow with the largest number
     centered, squares = points - middle, np.square(points - middle).sum(1)
     step = max(1, _BLOCK // len(points))
     found = []
     for start in range(0, len(queries), step):
         block = queries[start : start + step]
         around = block - middle
-        rough = squares - 2 * around @ centered.T  # (b, n) squared distances, but for the square of the vector
+        rough = squares - 2 * around @ centered.T  # (b, n) squared distances, minus the square of the query
         out = None if own is None else own[start : start + step]
         if out is not None:
             rough[np.arange(len(block)), out] = np.inf
@@ -77,10 +70,7 @@ def _search_all(
 
 
 def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
-    """Return the column numbers of each row's smallest values, (k, size), in ascending order of the values.
-
-    All of them are sorted only where the last of these is one of a tie; else these alone, a tenth of the time.
-    """
+    """Return the columns of each row's smallest values, (k, size), ascending; sort a whole row only for ties."""
     if not 0 < size < found.shape[1]:
         return np.argsort(found, axis=1, kind="stable")[:, :size]
     chosen = np.sort(np.argpartition(found, size - 1, axis=1)[:, :size], axis=1)
@@ -92,10 +82,7 @@ def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
 
 
 def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count how often each row is a neighbour of query rows, and average the values that these queries give to the row.
-
-    `rows` (from `find_nearest`) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is 0.
-    """
+    """Count how often each of n rows occurs in `rows` (k, m), and average its `values` (k, m); 0 where it is absent."""
     votes = np.bincount(rows.ravel(), minlength=n)
     return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
 

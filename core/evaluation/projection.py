@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data.splits import cut_rows, find_strata
+from core.evaluation.nearest_neighbors import NEIGHBORS, find_nearest
 from core.evaluation.scores import SEVERAL
 from core.exceptions import InputError, NotAvailable
 from core.lazy_imports import scipy
@@ -21,17 +22,15 @@ Method = Literal["pca", "tsne", "umap"]
 METHODS: tuple[Method, ...] = typing.get_args(Method)
 NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 ROWS = 3_000
-"""Rows that t-SNE and UMAP place, and that quality is measured on, unless asked otherwise."""
-NEIGHBORS = 10  # that `preserved` asks for, and among whose places a new text is put
-FEWEST = 5  # a map of fewer rows shows nothing
+"""Rows that t-SNE and UMAP place and that quality is measured on, by default."""
+FEWEST = 5  # rows that a map needs
 PERPLEXITY, UMAP_NEIGHBORS, UMAP_DISTANCE = 30.0, 15, 0.1
 EARLY, LATE, EVERY = 125, 500, 25
-"""Iterations of t-SNE while clusters form (from PCA the divergence stands still after a hundred) and after that; and
-between two looks at how far it is."""
-ANGLE = 0.8  # θ of Barnes-Hut: a third less time than at 0.5, for the same neighbours within a thousandth
+"""Iterations of t-SNE with early exaggeration (from PCA it converges after a hundred), without it, and per report."""
+ANGLE = 0.8  # θ of Barnes-Hut: a third less time than 0.5, with the same neighbours within a thousandth
 
 OnProgress = Callable[[str, float | None], None]
-"""Told what is done now and which share of it is over; None where the library does not say."""
+"""Receives the current step and its share done; None if the library does not report it."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,9 @@ class ProjectionConfig:
 
     method: Method = "tsne"
     dimensions: int = 2
-    rows: int = ROWS  # placed, a seeded stratified sample of more; PCA places all and fits on all
+    rows: int = ROWS  # rows to place: of more, a seeded stratified sample; PCA places and fits all rows
     seed: int = 0
-    space: str = ""  # empty: what the model's head reads; else `embedding`, `layer 1` … (`core.runs.layers`)
+    space: str = ""  # empty: the input of the model's head; else `embedding`, `layer 1` … (`core.runs.layers`)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -67,7 +66,7 @@ class ProjectionConfig:
 class Quality:
     """The quality of an embedding map (silhouettes, preserved neighbours), measured on a sample of its rows."""
 
-    rows: np.ndarray  # (q,) int64: which places of the map were measured, rising
+    rows: np.ndarray  # (q,) int64: indices of the measured places, ascending
     space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
     plane: np.ndarray  # (q,) silhouettes in the projection
     preserved: float | None
@@ -79,7 +78,7 @@ class Quality:
 class Projection:
     """The positions of a split's rows on an embedding map, with the quality of the map."""
 
-    rows: np.ndarray  # (m,) int64: rows of the split, rising
+    rows: np.ndarray  # (m,) int64: rows of the split, ascending
     places: np.ndarray  # (m, k) float32
     quality: Quality
     explained: tuple[float, ...] = ()  # PCA: share of the variance along each axis
@@ -90,7 +89,7 @@ class Pca:
     """Fitted principal components, which project new vectors in the same way as the old ones."""
 
     mean: np.ndarray  # (d,)
-    axes: np.ndarray  # (k, d), orthonormal; the largest weight of each is positive, so that the picture does not flip
+    axes: np.ndarray  # (k, d), orthonormal; the largest weight of each is positive, so that maps are not mirrored
     explained: tuple[float, ...]  # k shares of the whole variance
 
     def transform(self, points: np.ndarray) -> np.ndarray:
@@ -115,18 +114,11 @@ def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
 def project_split(
     embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
-    """Project the embeddings of a split onto a map and measure its quality; equal arguments give equal maps.
+    """Project the embeddings (n, d) of a split onto a map and measure its quality; equal arguments give equal maps.
 
-    Args:
-        embeddings: (n, d) pooled vectors.
-        labels: (n,) class numbers, or (n, C) zeros and ones: then the rarest label of a row stands for it in the
-            sample, and there is no silhouette.
-        config: Method, dimensions, rows, seed.
-        on_progress: Gets what is done now and the share done.
-
-    Raises:
-        InputError: Too few vectors, or some that are not finite.
-        NotAvailable: The method's library is missing.
+    `labels` are (n,) class numbers, or (n, C) zeros and ones: then the sample is stratified by each row's rarest label,
+    and there is no silhouette. Raises InputError for too few vectors, or some that are not finite, and NotAvailable
+    without the method's library.
     """
     tell = on_progress or (lambda what, share: None)
     several = np.ndim(labels) == 2
@@ -161,20 +153,16 @@ def sample_rows(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
 def measure_quality(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
-    """Compute silhouettes by true class before and after projection, and preserved neighbours, on `size` sampled rows.
-
-    A `reason` says why there are no silhouettes whatever the labels are.
-    """
+    """Compute preserved neighbours and, without a `reason`, silhouettes before and after projection on `size` rows."""
     from sklearn.metrics import silhouette_samples
 
     rows = sample_rows(labels, size, seed)
     before, after, labels = embeddings[rows].astype(np.float64), places[rows].astype(np.float64), labels[rows]
     preserved = measure_preservation(before, after)
     classes = len(np.unique(labels))
-    if reason:
-        return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
-    if not 2 <= classes < len(labels):
+    if not reason and not 2 <= classes < len(labels):
         reason = "the sentences belong to fewer than two classes" if classes < 2 else "every sentence is its own class"
+    if reason:
         return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
     space, plane = (np.asarray(silhouette_samples(each, labels), np.float32) for each in (before, after))
     return Quality(rows, space, plane, preserved)
@@ -182,24 +170,16 @@ def measure_quality(
 
 def measure_preservation(before: np.ndarray, after: np.ndarray, neighbors: int = NEIGHBORS) -> float | None:
     """Return the mean share of a row's nearest neighbours in `before` (n, d) that stay nearest in `after` (n, k)."""
-    from sklearn.neighbors import NearestNeighbors
-
     if len(before) < neighbors + 2:
         return None
-    first, second = (
-        NearestNeighbors(n_neighbors=neighbors, algorithm="brute").fit(each).kneighbors(return_distance=False)
-        for each in (before, after)
-    )
+    first, second = (find_nearest(each, each, neighbors, np.arange(len(each)))[0] for each in (before, after))
     return float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]) / neighbors)
 
 
 def place_among(
     vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbors: int = NEIGHBORS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Place a new (d,) vector on a finished embedding map, at the mean position of the rows that are nearest to it.
-
-    Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
-    """
+    """Place a (d,) vector on a map at the mean of its nearest rows; return the place (k,) and these rows, sorted."""
     nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbors]
     return places[nearest].mean(0), nearest
 
@@ -229,7 +209,7 @@ def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) ->
         negative_gradient_method="bh",
         theta=ANGLE,
         random_state=config.seed,
-        n_jobs=1,  # sums over threads come in any order: the picture would differ
+        n_jobs=1,  # threads add up in varying order, which would change the map
         callbacks=report_share,
         callbacks_every_iters=EVERY,
     ).fit(points)
@@ -257,32 +237,33 @@ def _describe_missing(package: str) -> str:
     return f"{package} is not installed here: `pip install {package}`; PCA works without it"
 
 
-CELLS = 160  # of the grid, to each side
-NARROWER = 0.5  # of the bandwidth by Scott's rule, which is that of a single cloud: maps have several
-REACH = 4.0  # bandwidths to which the grid goes on beyond the points, and a kernel from its middle
+CELLS = 160  # of the grid, on each side
+NARROWER = 0.5  # factor on the bandwidth of Scott's rule, which assumes a single cluster
+REACH = 4.0  # bandwidths by which the grid exceeds the points, and radius of a kernel
 
 
 @dataclass(frozen=True)
 class Density:
     """The estimated density of points on a two-dimensional embedding map, on a grid."""
 
-    x: np.ndarray  # (CELLS,) middles of the columns
-    y: np.ndarray  # (CELLS,) and of the rows
+    x: np.ndarray  # (CELLS,) centres of the columns
+    y: np.ndarray  # (CELLS,) centres of the rows
     values: np.ndarray  # (CELLS, CELLS) points per unit of area, divided by their number; rows are y
-    held: np.ndarray  # (CELLS, CELLS) share of the whole mass that lies where it is as dense or denser
+    held: np.ndarray  # (CELLS, CELLS) share of the total mass in cells that are as dense or denser
 
 
 def estimate_density(places: np.ndarray) -> Density | None:
     """Estimate the density of (n, 2) points on a map; None if they do not vary in both directions.
 
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
-    1992), the points first put into the cells of the grid (Silverman 1982).
+    1992); the points are first binned to the grid (Silverman 1982).
     """
     points = np.asarray(places, np.float64)
     if len(points) < 2 or (np.ptp(points, axis=0) <= 0).any():
         return None
     wide = NARROWER * len(points) ** (-1 / 6) * np.sqrt(points.var(0).mean())
-    edges = [np.linspace(low - REACH * wide, high + REACH * wide, CELLS + 1) for low, high in _find_ends(points)]
+    ends = zip(points.min(0), points.max(0), strict=True)
+    edges = [np.linspace(low - REACH * wide, high + REACH * wide, CELLS + 1) for low, high in ends]
     counts = np.histogram2d(points[:, 1], points[:, 0], bins=[edges[1], edges[0]])[0]
     steps = [each[1] - each[0] for each in edges]
     smooth = scipy.ndimage.gaussian_filter(counts, [wide / steps[1], wide / steps[0]], mode="constant", truncate=REACH)
@@ -291,7 +272,3 @@ def estimate_density(places: np.ndarray) -> Density | None:
     held[order] = np.cumsum(smooth.ravel()[order]) / smooth.sum()
     middles = [(each[:-1] + each[1:]) / 2 for each in edges]
     return Density(middles[0], middles[1], smooth / (len(points) * steps[0] * steps[1]), held.reshape(smooth.shape))
-
-
-def _find_ends(points: np.ndarray) -> list[tuple[float, float]]:
-    return list(zip(points.min(0).tolist(), points.max(0).tolist(), strict=True))

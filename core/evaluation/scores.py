@@ -1,7 +1,7 @@
 """Labels and probabilities of many rows, with the quantities that metrics use: a Python class for each task.
 
-Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
-are the bootstrap. Of several labels per text, one is predicted where its probability is above its threshold.
+Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 gives the metric, counts of draws
+give the bootstrap. In a multi-label task a label is predicted if its probability is above its threshold.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from core.data.dataset import Task
 from core.exceptions import InputError
 
-HALF = 0.5  # the threshold where none is given
-EPSILON = np.finfo(np.float64).eps  # probabilities are kept this far from 0 and 1 where their logarithm is asked
+HALF = 0.5  # the default threshold
+EPSILON = np.finfo(np.float64).eps  # before a logarithm, probabilities are kept this far from 0 and 1
 Part = Literal["precision", "recall", "f1"]
 SIDES: dict[Part, tuple[float, float]] = {"precision": (0, 1), "recall": (1, 0), "f1": (0.5, 0.5)}
-"""Hits / (a · true + b · predicted): what each measure divides by."""
+"""Weights a, b: each measure is hits / (a · true + b · predicted)."""
 BINS = 15  # of confidence
 
 
@@ -28,15 +28,15 @@ class Scores:
 
     labels: np.ndarray  # (n,) class numbers, or (n, C) booleans
     probabilities: np.ndarray  # (n, C) float64
-    answers: np.ndarray  # (n,) or (n, C): what is predicted of each row
-    true: np.ndarray  # (n, C) booleans: what each row has
-    predicted: np.ndarray  # (n, C) booleans: what is predicted of it
-    correct: np.ndarray  # (n,) float64: 1 where all that is predicted is right
-    surprise: np.ndarray  # (n,): mean negative log probability of what is true
-    distance: np.ndarray  # (n,): squared distance of probabilities and truth, 0 best, 1 worst
+    answers: np.ndarray  # predicted class numbers (n,), or predicted labels (n, C)
+    true: np.ndarray  # (n, C) booleans: true classes of each row
+    predicted: np.ndarray  # (n, C) booleans: predicted classes of each row
+    correct: np.ndarray  # (n,) float64: 1 if all predicted classes are right
+    surprise: np.ndarray  # (n,): mean negative log probability of the true classes
+    distance: np.ndarray  # (n,): squared distance of probabilities and true classes, 0 best, 1 worst
     ranked: Sequence[int]  # classes whose areas are averaged
-    unranked: Sequence[int]  # classes for which metrics that rank are not defined on these rows
-    scale: bool = False  # whether these are three classes or more that stand in an order
+    unranked: Sequence[int]  # classes whose ranking metrics are undefined on these rows
+    scale: bool = False  # whether there are three or more classes on an ordinal scale
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -119,13 +119,10 @@ class SingleLabelScores(Scores):
         return np.abs(self.answers - self.labels).astype(float)
 
     def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
-        """Return quadratically weighted kappas (Cohen 1968) for each set of row weights; NaN if only one class occurs.
-
-        Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
-        """
+        """Return quadratically weighted kappas (Cohen 1968) for each set of row weights; NaN if there is one class."""
         a, b = self.answers.astype(float), self.labels.astype(float)
         means = [self.compute_mean(each, weights) for each in (a, b, a**2, b**2, (a - b) ** 2)]
-        expected = means[2] + means[3] - 2 * means[0] * means[1]
+        expected = means[2] + means[3] - 2 * means[0] * means[1]  # E (a − b)² for independent a and b
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
@@ -169,10 +166,7 @@ def build_scores(
     *,
     ordered: bool = False,
 ) -> Scores:
-    """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit.
-
-    `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
-    """
+    """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit."""
     if task == "single":
         return _build_single(labels, probabilities, ordered)
     if probabilities.ndim != 2 or np.shape(labels) != probabilities.shape:
@@ -195,7 +189,7 @@ def _build_single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) 
     return SingleLabelScores(labels, probabilities, ordered=ordered)
 
 
-NOTHING = "none of them"  # stands for the labels of a text that has none
+NOTHING = "none of them"  # shown as the labels of a text without labels
 SEVERAL = "the texts have several labels each, so that none belongs to one class only"  # why there is no silhouette
 
 
@@ -218,8 +212,8 @@ def join_class_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
 def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Return (C,) thresholds that maximise each label's F1 on these rows; 0.5 for a label without rows.
 
-    It lies in the middle between two probabilities; of several as good the one nearest to 0.5, and 0.5 itself whenever
-    it is as good. The F1 on the rows it was tuned on flatters, the more so the fewer rows have the label.
+    A threshold is half way between two probabilities; among equal F1 it is the nearest to 0.5, or 0.5 itself. F1 on the
+    same rows is too optimistic, most for labels with few rows.
     """
     scores = build_scores(labels, probabilities, "multi")
     once = np.ones((1, len(scores.labels)))
@@ -229,8 +223,8 @@ def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray
         if not positives:
             continue
         true, false = (each[0] for each in count_positives(scores, once, number))
-        values = scores.probabilities[order[starts], number]  # falling; the i-th and all above it are predicted
-        # No threshold lets a probability of 0 pass.
+        values = scores.probabilities[order[starts], number]  # falling; at threshold i, rows up to i are predicted
+        # A probability of 0 is above no threshold.
         f1 = np.where(values > 0, 2 * true / (true + false + positives), 0.0)
         middles = (values + np.append(values[1:], 0.0)) / 2
         best = np.flatnonzero(np.isclose(f1, f1.max(), rtol=0, atol=1e-12))
@@ -267,6 +261,12 @@ def compute_precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
 
 
 AREAS = {"roc": compute_roc_area, "precision": compute_precision_area}
+
+
+def score_class(hits: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    """Compute precision, recall, F1 and support from the counts of correct, true and predicted rows or spans."""
+    parts = ((part, divide_safely(hits, a * true + b * predicted)) for part, (a, b) in SIDES.items())
+    return {**{str(part): float(value) for part, value in parts}, "support": float(true)}
 
 
 def divide_safely(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Significance tests of the difference between two classifiers, with the interval of the difference.
 
-For metrics that are sums of absolute gaps, such as the calibration error, the two answers of a row are swapped at
-random. Noise makes a gap larger, whatever its sign, and resampling adds noise: where gaps are near 0, a bootstrap has a
-larger spread than the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
+For metrics that are sums of absolute gaps, such as the calibration error, the two models' predictions of random rows
+are swapped. Noise increases absolute gaps, and resampling adds noise: if gaps are near 0, a bootstrap varies more than
+the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
 """
 
 from __future__ import annotations
@@ -20,24 +20,22 @@ from core.evaluation.intervals import LEVEL, RESAMPLES, count_draws, draw_resamp
 from core.lazy_imports import scipy
 from core.metrics import Metric
 
-_CELLS = 1_000_000  # signs held at once
-
+_CELLS = 1_000_000  # signs in memory at once
 _NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
-
 Parts = Sequence[np.ndarray]
-"""(n, K) of each seed: what every row adds to n times each gap. The metric is the sum of the absolute means."""
+"""(n, K) for each seed: each row's contribution to n times each gap. The metric is the sum of the absolute means."""
 
 
 def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
     """Return the variance of two models' metric difference if their predictions are swapped on random rows.
 
-    The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
-    to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
-    timid. So the gaps of the two are compared first: less alike than in every one of 1,000 swaps, they are not swapped,
-    since the swaps would mix what does not mix: None, and rows must be drawn.
+    Paired randomisation (Fisher 1935): if two models are equally good, each row's predictions (of all seeds at once)
+    belong to either model with equal probability. An equal metric alone does not imply this, as one model may be too
+    confident where the other is not confident enough. So the models' gaps are compared first: if they differ more than
+    in each of 1,000 swaps, the result is None, and rows must be resampled instead.
 
-    The variance is that of the normal distribution which 5 % of the swaps exceed as well: their own has shorter tails,
-    since no gap is below 0, so that at 5 % the test is the randomisation itself and beyond it rather careful.
+    The variance is that of the normal distribution with the same 95 % quantile of absolute differences. Swaps have
+    shorter tails, so at 5 % the test equals the randomisation test, and at smaller levels it is conservative.
     """
     rows = len(first[0])
     middle = [(one + two) / 2 for one, two in zip(first, second, strict=True)]
@@ -67,20 +65,18 @@ def _draw_signs(rows: int, seed: int) -> Iterator[np.ndarray]:
 
 
 ALPHA = 0.05
-POWER = 0.8  # with which a difference would be found on `rows_needed` rows
+POWER = 0.8  # probability of finding a difference with `rows_needed` rows
 METHOD = (
     "Mean difference of all runs that both have (same seed, same fold). p and 95 % interval: a paired bootstrap over "
     "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t); of "
     "the calibration error texts change sides by chance in place of a draw. Of one seed it is about these two trained "
     "models only. Below 10 rows that tell two models apart there is no interval."
-)  # what `compare_classifiers` does, in words that stand beside its numbers
-
+)  # the description of `compare_classifiers` that is shown with its numbers
 LEAST = 10
-"""Rows that can tell two classifiers apart; draws of fewer say too little for an interval."""
-
+"""Rows on which two classifiers differ that an interval needs."""
 BOOTSTRAP, SWAPS = "paired bootstrap", "paired swaps"
 Run = tuple[int, int]
-"""Seed and fold: two runs of the same are a pair. Runs of one fold have the same test rows."""
+"""Seed and fold; runs of two classifiers with the same ones are a pair. Runs of one fold have the same test rows."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +84,14 @@ class PairedDifference:
     """The tested metric difference of two classifiers, with its interval and p-value from the same runs and rows."""
 
     difference: float  # mean over the pairs of runs
-    of_rows: float  # variance of the difference, over draws of the rows
-    of_seeds: float  # variance that the seeds add; 0 for one
-    telling: int  # rows that can tell the two apart
+    of_rows: float  # variance of the difference over resamples of the rows
+    of_seeds: float  # variance between seeds; 0 for one seed
+    telling: int  # rows on which the two classifiers differ
     seeds: int
     runs: int  # pairs of runs
-    rows: int  # test rows, of all folds together
-    test: str  # where `of_rows` is from; the bootstrap as soon as one fold needs it
-    widest: float = math.inf  # the largest difference that the metric can have; intervals end there
+    rows: int  # test rows of all folds
+    test: str  # the method of `of_rows`; the bootstrap if any fold needs it
+    widest: float = math.inf  # the largest possible difference of the metric, which limits intervals
 
     @property
     def measured(self) -> bool:
@@ -148,11 +144,10 @@ class PairedDifference:
     def count_rows_needed(self, alpha: float) -> int | None:
         """Return how many test rows would show such a metric difference at level alpha with 80 % power.
 
-        Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
-        falls with their number. None for a difference of 0, where nothing was measured, and where more seeds are
-        needed and no rows would do.
-        Of the true difference it is right (78 to 85 % power simulated, of 73 to 958 rows); of a difference that was
-        seen once on so many rows it lies between 0.4 and 4 times that in 80 % of studies.
+        The difference must equal both quantiles times the standard error, whose row part falls with the number of rows.
+        None for a difference of 0, without measurement, and if only more seeds would help. For the true difference the
+        power is 78 to 85 % in simulations (73 to 958 rows); for a difference that was observed once, the result is 0.4
+        to 4 times the right number in 80 % of studies.
         """
         quantile = statistics.NormalDist().inv_cdf
         wanted = (abs(self.difference) / (quantile(1 - alpha / 2) + quantile(POWER))) ** 2 - self.of_seeds
@@ -170,7 +165,7 @@ class ScorePair:
 
     first: Any
     second: Any
-    differ: np.ndarray  # (n,) booleans: rows that can tell the two apart
+    differ: np.ndarray  # (n,) booleans: rows on which the two classifiers differ
 
     @property
     def rows(self) -> int:
@@ -181,7 +176,7 @@ class ScorePair:
 class Draws:
     """The values of a metric on resampled rows, cached for models that are compared with several other models.
 
-    At most 1,000 draws, 0: as often as for an interval of the metric. All scores of as many rows see the same ones.
+    `draws` is at most 1,000; 0: as many as for an interval of the metric. All scores of n rows get the same resamples.
     """
 
     def __init__(self, metric: Metric, draws: int = 0, seed: int = 0) -> None:
@@ -193,6 +188,10 @@ class Draws:
         self.resample_scores([scores])
         return self._kept[id(scores)][1:]
 
+    def measure_gap(self, both: ScorePair) -> float:
+        """Return the metric difference of two classifiers on all rows, first minus second."""
+        return self.measure_draws(both.first)[0] - self.measure_draws(both.second)[0]
+
     def resample_scores(self, several: Sequence[Any]) -> None:
         """Compute a metric of several models on the same bootstrap resamples, which are drawn only once, for speed."""
         new = [each for each in several if id(each) not in self._kept]
@@ -202,24 +201,21 @@ class Draws:
                 values.append(self.metric.measure(each, weights))
         for each, values in zip(new, found, strict=True):
             once = float(self.metric.measure(each, np.ones((1, len(each))))[0])
-            self._kept[id(each)] = each, once, np.concatenate(values)  # the scores too: an id lives as long as they
+            self._kept[id(each)] = each, once, np.concatenate(values)  # with the scores, so that the id stays unique
 
 
 def compare_classifiers(pairs: Mapping[Run, ScorePair], draws: Draws) -> PairedDifference:
     """Test the difference in a metric of two classifiers on the same rows, paired by seed and fold.
 
-    The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
-    draws of rows (paired bootstrap, Efron 1979), since seeds share their rows and are no further evidence about other
-    texts. Seeds: the variance of the seeds' differences over their number; of one seed it is unknown and counts 0, so
-    that the answer is about these two trained models. p and interval are Student's t, the quantiles of both parts
-    weighed by their variances (Cochran and Cox 1950): with one degree of freedom less than rows that can tell the two
-    apart, and one less than seeds. What seeds and rows have in common counts in both: the test is rather too careful.
-    For a sum of absolute gaps (the calibration error) rows are swapped, not drawn, unless the two gaps are not alike.
+    The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold get the same
+    resamples of rows (paired bootstrap, Efron 1979), since seeds share their rows. Seeds: the variance of the seeds'
+    differences divided by their number; for one seed it is unknown and counts as 0, so that the result concerns only
+    these two models. p and interval use Student's t: the quantiles of both parts are weighted by their variances
+    (Cochran and Cox 1950), with one degree of freedom less than differing rows and than seeds. Variance that rows and
+    seeds share counts twice, so the test is conservative. For a sum of absolute gaps see `compute_swap_variance`.
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
-    apart = {
-        run: draws.measure_draws(both.first)[0] - draws.measure_draws(both.second)[0] for run, both in pairs.items()
-    }
+    apart = {run: draws.measure_gap(both) for run, both in pairs.items()}
     swapped = {fold: _measure_swapped(runs, draws) for fold, runs in folds.items()}
     of_fold = {fold: _measure_drawn(folds[fold], draws) if found is None else found for fold, found in swapped.items()}
     of_rows = sum((len(runs) / len(pairs)) ** 2 * of_fold[fold] for fold, runs in folds.items())

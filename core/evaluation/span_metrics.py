@@ -1,8 +1,8 @@
 """Spans of tagged words, and the agreement of predicted spans with labelled ones.
 
 A span is correct if its type and both ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
-CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that continues nothing
-begins a span too. Tests compare with seqeval; counts here are by sentence, since intervals resample sentences.
+CoNLL-2003 shared task"). As in the official script and seqeval, an `I-` tag that continues no span begins one. Counts
+are by sentence, since intervals resample sentences.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.conll import OUTSIDE
-from core.evaluation.scores import SIDES, Part, divide_safely
+from core.evaluation.scores import SIDES, Part, divide_safely, score_class
 
 Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
 KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")
-"""Right · same words, another type · words in common, another border · nothing said · nothing there."""
+"""Right · same words, other type · shared words, other border · no predicted span · no labelled span."""
 
 
 class WordSpan(NamedTuple):
@@ -28,7 +28,7 @@ class WordSpan(NamedTuple):
 
     kind: str
     first: int  # its first word, from 0
-    end: int  # and the one behind its last
+    end: int  # the word after its last one
 
 
 class SpanMatch(NamedTuple):
@@ -66,17 +66,20 @@ def decode_spans(tags: Sequence[str]) -> list[WordSpan]:
 def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
     """Match labelled and predicted spans of a sentence; return the matches in the order of their first words.
 
-    Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
-    common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
-    of the labels, and the first three with `spurious` to those that are said.
+    Spans of the same words are matched first, then, among the others, the first spans that share a word. A span has at
+    most one match, so that `right`, `wrong type`, `wrong border` and `missed` add up to the labelled spans, and the
+    first three with `spurious` to the predicted ones.
     """
     true, claimed = decode_spans(label), decode_spans(said)
     there = {span[1:]: span for span in claimed}
-    found = [_compare_types(span, there.pop(span[1:])) for span in true if span[1:] in there]
-    met = {each.span[1:] for each in found}
-    left = [span for span in true if span[1:] not in met]
+    found, left = list[SpanMatch](), list[WordSpan]()
+    for span in true:
+        if other := there.pop(span[1:], None):
+            found.append(SpanMatch("right" if span == other else "wrong type", span, other))
+        else:
+            left.append(span)
     waiting = [span for span in claimed if span[1:] in there]
-    place = 0  # no two of a side overlap: what ends before a span ends before all that follow
+    place = 0  # spans of one side do not overlap: a span that ends before this one ends before all later ones
     for span in left:
         while place < len(waiting) and waiting[place].end <= span.first:
             found.append(SpanMatch("spurious", None, waiting[place]))
@@ -88,10 +91,6 @@ def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
             found.append(SpanMatch("missed", span, None))
     found += [SpanMatch("spurious", None, span) for span in waiting[place:]]
     return sorted(found, key=lambda each: each.span.first)
-
-
-def _compare_types(label: WordSpan, said: WordSpan) -> SpanMatch:
-    return SpanMatch("right" if label == said else "wrong type", label, said)
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,7 @@ class SpanScores:
         hits, true, claimed = self.counts.sum(1)
         table: dict[str, dict[str, float]] = {}
         for number, kind in enumerate(self.kinds):
-            row: dict[str, float] = {
-                part: float(divide_safely(hits[number], a * true[number] + b * claimed[number]))
-                for part, (a, b) in SIDES.items()
-            }
+            row = score_class(hits[number], true[number], claimed[number])
             ends = Counter(each.outcome for found in self.found for each in found if each.kind == kind)
-            table[kind] = row | {"support": float(true[number])} | {name: float(ends[name]) for name in KINDS}
+            table[kind] = row | {name: float(ends[name]) for name in KINDS}
         return table

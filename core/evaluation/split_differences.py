@@ -2,13 +2,12 @@
 
 It runs without a request, so it must not report chance differences. The p-values of all measures of a comparison are
 corrected together (Holm), and a difference is reported only if p is below `ALPHA` and the difference is large enough
-(`LEAST`): at most one of a hundred files without a difference gets a warning. The tests assume independent rows and no
-distribution:
-- labels: chi-square of all classes, with rare classes joined; with several labels the score test of each;
-- length: Welch's t of log words, with p from random exchanges of texts between both sides;
-- words: the share of the words of a text that other training texts lack. Some training texts are held out, and both
-  sides are compared with the rest, so that the shares are comparable; p as for length;
-- repeats: texts of the other side that are in training too, and that occur more than once in it, against random
+(`LEAST`): at most one of a hundred files without a difference gets a warning. The tests assume only independent rows:
+- labels: chi-square of all classes, with rare classes merged; with several labels a score test of each;
+- length: Welch's t of the log number of words, with p from random exchanges of texts between both sides;
+- words: the share of a text's words that other training texts lack. Some training texts are held out, and both sides
+  are compared with the rest, so that the shares are comparable; p as for length;
+- repeats: texts of the other side that also occur in training, or repeatedly in the other side, against random
   exchanges of texts. Fewer repeats cause no warning.
 
 Large sets are sampled with a seed.
@@ -27,29 +26,21 @@ import numpy as np
 
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset
 from core.evaluation.comparison import apply_holm
-from core.evaluation.intervals import compute_newcombe, compute_wilson
+from core.evaluation.intervals import LEVEL, compute_newcombe, compute_wilson
 from core.formatting import count, percent, signed
 from core.lazy_imports import scipy
 from core.text.words import is_bare_mark, split_words
 
 ALPHA = 0.01
-"""Of a comparison: how often it warns of anything at most, where both sides are drawn alike."""
-FEWEST = 25  # texts of either side below which nothing is compared
+"""Probability of any warning in a comparison of two samples from the same source, at most."""
+FEWEST = 25  # texts that each side needs
 MOST, MOST_READ = 1000, 5000
 """Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
 EXCHANGES = 1999
-MOST_REPEATED = 20_000  # texts that occur twice or more, above which a sample of all is exchanged
+MOST_REPEATED = 20_000  # repeated texts; if there are more, a sample is exchanged
 LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}
-"""Smaller differences are not told, however sure: of a share, and of length 20 %."""
-TESTS = {
-    "labels": "chi-square test",
-    "length": "permutation test",
-    "words": "permutation test",
-    "in training": "permutation test",
-    "repeats": "permutation test",
-}
-RARE = 5  # expected rows below which a class is counted with the others that are as rare
-LEVEL = 0.95
+"""Smaller differences are never reported: of shares, and for length 20 %."""
+RARE = 5  # classes with fewer expected rows are merged
 
 
 class SampleDifference(NamedTuple):
@@ -71,7 +62,7 @@ class ComparedTexts(NamedTuple):
     """The texts on one side of a comparison of two samples, with their classes, if known."""
 
     texts: Sequence[str]
-    has: np.ndarray | None  # (n, C) bool; None: their classes are not known
+    has: np.ndarray | None  # (n, C) bool; None: the classes are unknown
 
 
 def compare_dataset(dataset: Dataset) -> list[dict[str, Any]]:
@@ -104,7 +95,7 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> SampleDifference:
         same = float(ends[0] == ends[1])
         gap = float(ends[1] - ends[0])
         return SampleDifference(float(ends[0]), float(ends[1]), gap, gap, same)
-    with warnings.catch_warnings():  # of a side whose texts are all as long; its variance is 0, as it should be
+    with warnings.catch_warnings():  # one side may have texts of equal length, with variance 0
         warnings.simplefilter("ignore", RuntimeWarning)
         found = scipy.stats.ttest_ind(other, first, equal_var=False)
     low, high = found.confidence_interval(LEVEL)
@@ -145,17 +136,18 @@ def find_differences(
 
     Args:
         first: The training texts, or held-out texts of the same origin.
-        other: The texts in question.
+        other: The texts to compare.
         classes: C names.
-        name: Of the other side, as it is spoken of: `test`, `the file`.
+        name: Name of the other side in sentences: `test`, `the file`.
         known: Name of the first side.
-        learned: Whether the first side was learned from, so that its texts on the other side are a leak; else both
-            sides have predicted labels.
+        learned: Whether the model was trained on the first side, so that repeated texts are a leak; else both sides
+            have predicted labels.
 
     Returns:
-        `name`, `known`, `n` of both (`training`, `other`), `alpha`; `measures`, of each its `name`, `training`,
-        `other`, their `difference` with its 95 % `interval` (of length the ratio, less 1), `p`, `p_holm`, `test`, what
-        it is `about` and whether it `differs`; `warnings`, a sentence each; `left_out`, why nothing is compared.
+        `name`, `known`, `n` (`training`, `other`), `alpha`; `measures`, each with its `name`, `training`, `other`,
+        `difference` with its 95 % `interval` (for length the ratio minus 1), `p`, `p_holm`, `test`, the class or
+        number that it is `about` and whether it `differs`; `warnings` (sentences); `left_out` (why nothing is
+        compared).
     """
     found: dict[str, Any] = {
         "name": name,
@@ -169,11 +161,11 @@ def find_differences(
     if min(len(first.texts), len(other.texts)) < FEWEST:
         few = f"{count(len(other.texts))} texts beside {count(len(first.texts))} of {known}"
         return {**found, "left_out": f"{few}: too few to compare, {FEWEST} are needed"}
-    rng = np.random.default_rng(0)
+    rng, several = np.random.default_rng(0), _has_several(first.has)
     measures: dict[str, tuple[SampleDifference, str]] = {}
     if first.has is not None and other.has is not None:
         measures["labels"] = _compare_labels(first.has, other.has, classes)
-    keys = [_normalize_text(text) for text in (*first.texts, *other.texts)]
+    keys = [" ".join(text.lower().split()) for text in (*first.texts, *other.texts)]
     repeats = _compare_repeats(keys, len(first.texts), rng, learned=learned)
     measures |= _compare_words(*_select_unique(first.texts, other.texts, keys), rng) | repeats
     steps = apply_holm([each.p for each, _ in measures.values()])
@@ -189,7 +181,7 @@ def find_differences(
             "interval": [each.low, each.high],
             "p": each.p,
             "p_holm": step.p,
-            "test": "score test" if kind == "labels" and _has_several(first.has) else TESTS[kind],
+            "test": "permutation test" if kind != "labels" else "score test" if several else "chi-square test",
             "differs": differs,
         }
         if kind == "length":
@@ -221,17 +213,12 @@ def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]
     return each[at]._replace(p=compute_chi_square(counts)), classes[at]
 
 
-def _normalize_text(text: str) -> str:
-    """Return a text in lower case with single blanks, so that equal texts are found."""
-    return " ".join(text.lower().split())
-
-
 def _select_unique(
     first: Sequence[str], other: Sequence[str], keys: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Return the texts that occur only once in two samples together; all texts if a sample has too few such texts.
 
-    A split without training texts lacks frequent texts, which are short; that alone makes it no other kind of text.
+    Frequent texts are short; a split without repeated texts lacks them, which would look like a difference in length.
     """
     counts, own = Counter(keys), iter(keys)
     one, two = ([text for text in side if counts[next(own)] == 1] for side in (first, other))
@@ -286,11 +273,11 @@ def _compare_repeats(
 ) -> dict[str, tuple[SampleDifference, str]]:
     """Test whether the second sample repeats texts, its own or the first one's, more often than after random exchanges.
 
-    The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
-    that an exchange draws how many of these come to the other side, and which.
+    The first `m` keys are those of the first side. Only texts that occur twice or more matter, so an exchange draws how
+    many of these move to the other side, and which.
     """
     if sum(times for times in Counter(keys).values() if times > 1) > MOST_REPEATED:
-        # Texts drawn from each side are exchanged like all of them.
+        # A sample of each side represents all texts.
         first, other = rng.permutation(m)[:MOST_REPEATED], m + rng.permutation(len(keys) - m)[: MOST_REPEATED // 4]
         keys, m = [keys[place] for place in (*first, *other)], len(first)
     counts, n = Counter(keys), len(keys) - m
@@ -323,10 +310,8 @@ def _sample_exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: 
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """Count the second sample's texts that also occur in the first, and those repeated within the second, (R, 2).
-
-    `groups` (D,) numbers rows with the same text; `is_other` is (R, D) bool, the other side's rows in each exchange.
-    """
+    """Count the second sample's texts that also occur in the first, and those repeated within the second, (R, 2)."""
+    # `groups` (D,) numbers the distinct texts; `is_other` (R, D) marks the other side's rows in each exchange.
     places = groups + number * np.arange(len(is_other))[:, None]
     size, shape = number * len(is_other), (len(is_other), number)
     mine = np.bincount(places[is_other], minlength=size).reshape(shape)

@@ -1,7 +1,7 @@
 """Ablation of the parts of a model: what the log-odds of a class lose when a part is silenced.
 
-A silenced part has output zero, or at every token its mean output over the tokens of the text: this keeps its
-contribution for the text as a whole and removes that for single words.
+A silenced part has output zero, or at every token its mean output over the tokens of the text. The mean keeps its
+contribution to the text as a whole and removes that to single words.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from core.interpret.sentence_inspection import CLASS_TOKEN
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch
-from core.text.tokenizer import Encoding
 
-MOST_TOKENS = 64  # Gates of so many tokens are closed, one by one
+MOST_TOKENS = 64  # Tokens whose gates are closed, one by one
 
 Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
@@ -32,16 +31,16 @@ Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 class PartEffect:
     """A model part with the change in a class's log-odds when the part is ablated; indices start at 0."""
 
-    kind: Kind  # layer: all heads of it · component: of all heads · map: one component of one head · gate: of a token
+    kind: Kind  # layer: all of its heads · component: in all heads · map: one component of one head · gate: of a token
     layer: int
     head: int | None = None
     component: int | None = None
     token: int | None = None
-    zero: float = 0.0  # Log-odds with it minus log-odds when it says nothing; of a gate, when it is closed
+    zero: float = 0.0  # Log-odds with the part minus log-odds with its output zero, or with the gate closed
     mean: float = 0.0
-    """The same when its mean over the tokens stays; of a gate, when it stands where the others of its layer do in the
-    mean. The mean of what a lexicon adds is one number for all keys, which a softmax does not see: the same as zero.
-    Of what it multiplies by zero is no factor at all, and its mean is one of each query."""
+    """The same with its mean over the tokens, or with the gate at the mean of its layer. For a lexicon that is added to
+    the scores, the mean is one number for all keys, which softmax ignores: the same as zero. For a lexicon that
+    multiplies the scores, zero means no factor, and the mean is taken for each query."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +51,26 @@ class AblationEffects:
     target: str
     probabilities: dict[str, float]  # By class name, in label order
     log_odds: float
-    tokens: tuple[str, ...]  # As `PartEffect.token` counts them: a class token comes first, where the model has one
-    parts: tuple[PartEffect, ...]  # By layer: itself, heads, several components and their maps, gates, lexical term
-    note: str  # What to know before reading it; empty: nothing
+    tokens: tuple[str, ...]  # `PartEffect.token` is an index of these; a class token comes first, if the model has one
+    parts: tuple[PartEffect, ...]  # For each layer: itself, heads, components and their maps, gates, lexical term
+    note: str  # Notes for the reader; empty if there are none
 
 
 def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
     """Compute the effect on the log-odds of a class of silencing each part of a model, one at a time.
 
-    Each part is silenced besides what the reader changes inside; what is off already has no push.
+    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect.
 
     Raises:
-        InputError: no such class, a model without attention, or a change of what the model does not have.
+        InputError: an unknown class, a model without attention, or an intervention that does not fit the model.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
         raise InputError("this model has no attention, so there is no layer, head or component to silence")
     reader.check_class(target)
     said, encoding = reader.predict_without(text), reader.tokenizer.encode(text)
-    place = reader.find_class(target, said)
+    place, first = reader.find_class(target, said), model.first
     batch, function = Batch.from_arrays(to_batch(encoding)), reader.get_target(place, said)
-    first = model.first
     tokens = range(first, first + len(encoding.tokens))
 
     def predict_log_odds(changes: Sequence[Intervention]) -> list[float]:
@@ -86,26 +84,19 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
         [whole] = predict_log_odds([reader.change])
         some = reader.iterate_portions("parts", len(changes), at_once)
         less = [whole - each for part in some for each in predict_log_odds(changes[part])]
-    found = (
-        replace(part, zero=zero, mean=mean)
-        for (part, *_), zero, mean in zip(silenced, less[::2], less[1::2], strict=True)
-    )
+    effects = zip(silenced, less[::2], less[1::2], strict=True)
+    notes, kept = reader.write_notes(text, encoding), len(encoding.tokens)
+    if kept > MOST_TOKENS and "gates" in model.provides:
+        notes.append(f"Gates are closed of the first {count(MOST_TOKENS)} of {count(kept)} tokens.")
     return AblationEffects(
         text=text,
         target=reader.classes[place],
         probabilities=reader.name_probabilities(said),
         log_odds=whole,
         tokens=(CLASS_TOKEN,) * first + tuple(encoding.tokens),
-        parts=tuple(found),
-        note=_write_note(reader, text, encoding),
+        parts=tuple(replace(part, zero=zero, mean=mean) for (part, *_), zero, mean in effects),
+        note=" ".join(notes),
     )
-
-
-def _write_note(reader: ExplainContext, text: str, encoding: Encoding) -> str:
-    notes, kept = reader.write_notes(text, encoding), len(encoding.tokens)
-    if kept > MOST_TOKENS and "gates" in reader.model.provides:
-        notes.append(f"Gates are closed of the first {count(MOST_TOKENS)} of {count(kept)} tokens.")
-    return " ".join(notes)
 
 
 def _iterate_silencings(

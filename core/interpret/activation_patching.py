@@ -1,7 +1,8 @@
 """Activation patching between two texts of equal length: the log-odds after each activation is replaced.
 
 Activation patching (Vig and others 2020, "Investigating gender bias in language models using causal mediation
-analysis"; Meng and others 2022, section 2): if one place of the donor carries the answer over, it holds the difference.
+analysis"; Meng and others 2022, section 2): an activation of the donor that changes the prediction carries the
+difference between the texts.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch
 from core.text.tokenizer import Encoding
 
-MOST_TOKENS = 64  # Tokens of a text whose places are patched one by one
-READ_AS = 300  # Characters of what a text is read as, in a message
+MOST_TOKENS = 64  # Tokens of a text that are patched one by one
+READ_AS = 300  # Characters of a text's tokens in a message
 
 
 @dataclass(frozen=True)
 class Patch:
     """The effect of patching one activation from a donor text; indices start at 0."""
 
-    kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
+    kind: Literal["layer", "token", "head"]  # layer, head: its output at every token; token: a layer's output at one
     layer: int
     token: int | None = None
     head: int | None = None
     log_odds: float = 0.0
-    moved: float = 0.0  # Log-odds less those of the text by itself
+    moved: float = 0.0  # Log-odds minus those without patching
 
 
 @dataclass(frozen=True)
@@ -46,30 +47,32 @@ class Patches:
     text: str
     donor: str
     target: str
-    probabilities: dict[str, float]  # By class name, in label order, of the text by itself
+    probabilities: dict[str, float]  # Class name → probability without patching, in label order
     donor_probabilities: dict[str, float]
     log_odds: float
     donor_log_odds: float
-    tokens: tuple[str, ...]  # As `Patch.token` counts them: a class token comes first, where the model has one
+    tokens: tuple[str, ...]  # `Patch.token` is an index of these; a class token comes first, if the model has one
     donor_tokens: tuple[str, ...]
-    patches: tuple[Patch, ...]  # By layer: itself, its tokens, its heads
-    note: str  # What to know before reading it; empty: nothing
+    patches: tuple[Patch, ...]  # For each layer: itself, its tokens, its heads
+    note: str  # Notes for the reader; empty if there are none
 
 
 def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
     """Compute a class's log-odds when a layer, token or head gets its activations from a donor text, one at a time.
 
-    The donor has as many tokens; the reader's change applies to both. Empty target: the text's most probable class.
+    The reader's intervention applies to both texts. Empty target: the text's most probable class.
 
     Raises:
-        InputError: no such class, a model without attention, or texts of different lengths; says their tokens.
+        InputError: an unknown class, a model without attention, or texts with different numbers of tokens.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
         raise InputError("this model has no attention, so there is no layer or head to take from another text")
     reader.check_class(target)
     ours, theirs = (reader.tokenizer.encode(each) for each in (text, donor))
-    _check_lengths(ours, theirs)
+    if len(ours.tokens) != len(theirs.tokens):
+        read = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
+        raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*read))
     said, other = reader.predict_without(text), reader.predict_without(donor)
     place = reader.find_class(target, said)
     function, first = reader.get_target(place, said), model.first
@@ -105,13 +108,6 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
         ),
         note=_write_note(reader, ours),
     )
-
-
-def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
-    if len(ours.tokens) == len(theirs.tokens):
-        return
-    read = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
-    raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*read))
 
 
 def _iterate_places(

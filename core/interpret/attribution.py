@@ -24,13 +24,12 @@ METHODS = {
     "attention": ("maps", "how much the word is read in the last layer, mean over heads and readers"),
     "collapse": ("maps", "the same in the first layer (7ess-Xin, figures 6 and 7)"),
 }
-"""By name: what a model has to provide (`core.models.capabilities`), and what the number of a word is."""
+"""Method → (needed model capability, meaning of a word's number); see `core.models.capabilities`."""
 LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
 COMPARED = ("deletion", "attention")  # Every method is compared with these
 MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
-QUICK = ("deletion", "attention", "collapse", "gradient", "integrated")
-"""Those that are there at once, the quickest first."""
-SLOW = ("shapley",)  # Those that ask the model thousands of times
+QUICK = ("deletion", "attention", "collapse", "gradient", "integrated")  # The quickest first
+SLOW = ("shapley",)  # Needs thousands of predictions
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class WordAttribution:
     start: int
     end: int
     push: float
-    error: float | None = None  # Standard error, of a method that samples
+    error: float | None = None  # Standard error, for a method that samples
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,12 @@ class Explanation:
     probabilities: dict[str, float]  # By class name, in label order
     log_odds: float
     words: tuple[WordAttribution, ...]
-    completeness: Completeness | None  # None of a method that promises nothing of the kind
+    completeness: Completeness | None  # None for a method without this property
     agreement: dict[str, float | None]
-    """Spearman's rho over the words that are read with each of `COMPARED` but the method itself; of sizes, where one of
-    the two has no side. None: fewer than three words, all alike, or no attention."""
-    note: str  # What to know before reading it; empty: nothing
-    tests: dict[str, RankTest] = field(default_factory=dict)  # By method of `COMPARED` that model and text have
+    """Other method of `COMPARED` → Spearman's rho over the words that are read, or over absolute values if one of the
+    two methods is unsigned. None: fewer than three words, equal values, or no attention."""
+    note: str  # Notes for the reader; empty if there are none
+    tests: dict[str, RankTest] = field(default_factory=dict)  # Method of `COMPARED` → test, if available
 
     @property
     def pushes(self) -> np.ndarray:
@@ -71,11 +70,11 @@ class Explanation:
 class Methods:
     """The attributions of a text's words to the log-odds of a class, by several methods."""
 
-    by: dict[str, Explanation]  # By method; all of the same words, target and log-odds
+    by: dict[str, Explanation]  # Method → explanation; all with the same words, target and log-odds
     agreement: dict[tuple[str, str], float | None]  # Spearman's rho of each pair; see `Explanation.agreement`
-    left_out: dict[str, str]  # Why there is none of the others, by method
-    note: str  # What to know before reading it; empty: nothing
-    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)  # Whether the two of each pair agree
+    left_out: dict[str, str]  # Other method → why it is not available
+    note: str  # Notes for the reader; empty if there are none
+    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)  # Pair → test whether the methods agree
 
     @property
     def most(self) -> TopWords | None:
@@ -89,10 +88,11 @@ def explain_text(reader: ExplainContext, text: str, method: str = "deletion", ta
     """Return the attribution of each word to the log-odds of a class, and its agreement with deletion and attention.
 
     The first `core.interpret.explained_text.MOST_WORDS` words of a long text are explained; an empty target is the
-    class with the highest probability. The reader may read with something changed inside.
+    class with the highest probability.
 
     Raises:
-        InputError: no such method, class or changed part, a method for other models, or a text too long for maps.
+        InputError: an unknown method or class, a method or intervention that does not fit the model, or a text too long
+            for attention maps.
     """
     check_method(method, reader.model.provides)
     return _build_explanation(ExplainedText(reader, text, target), method)
@@ -103,18 +103,17 @@ def explain_by_methods(
 ) -> Iterator[Methods]:
     """Yield a text's word attributions by more and more methods: each step adds one of the suitable or given ones.
 
-    The other arguments are those of `explain_text`; the reader is told which method is at work.
+    The other arguments are those of `explain_text`; the progress callback receives the name of each method.
 
     Raises:
-        InputError: no such class, or a change of what the model does not have.
+        InputError: an unknown class, or an intervention that does not fit the model.
     """
     reader.tell("deletion", None)
     reading = ExplainedText(reader, text, target)
     found: dict[str, Explanation] = {}
     tests: dict[tuple[str, str], RankTest] = {}
-    left_out = {
-        name: f"this model {LACKING[needs]}" for name, needs in _find_unfit_methods(reader.model.provides).items()
-    }
+    unfit = _find_unfit_methods(reader.model.provides)
+    left_out = {name: f"this model {LACKING[needs]}" for name, needs in unfit.items()}
     if "maps" in reader.model.provides and reading.view.too_long:
         left_out |= {name: "the text is too long for maps of all pairs" for name in ("attention", "collapse")}
     mixed = "" if reader.mix_weight is None else MIXED
@@ -135,18 +134,15 @@ def _build_explanation(reading: ExplainedText, method: str) -> Explanation:
     network = reader.mix_weight is not None and METHODS[method][0]
     mixed = f"TF-IDF is mixed into the answer: {method} is of the network alone, deletion and shapley of both."
     tests = {name: reading.compare_methods(method, name) for name in others}
+    errors = [None] * len(reading.words) if found.errors is None else map(float, found.errors)
+    rows = zip(reading.words, found.pushes, errors, strict=True)
     return Explanation(
         text=text,
         method=method,
         target=reader.classes[reading.target],
         probabilities=reader.name_probabilities(reading.said),
         log_odds=float(reading.odds[0]),
-        words=tuple(
-            WordAttribution(
-                text[start:end], start, end, float(each), None if found.errors is None else float(found.errors[place])
-            )
-            for place, ((start, end), each) in enumerate(zip(reading.words, found.pushes, strict=True))
-        ),
+        words=tuple(WordAttribution(text[at:end], at, end, float(push), error) for (at, end), push, error in rows),
         completeness=found.completeness,
         agreement={name: tests[name].rho if name in tests else None for name in COMPARED if name != method},
         note=" ".join(filter(None, (reading.note, mixed if network else ""))),
@@ -170,6 +166,5 @@ def check_method(method: str, provides: frozenset[str]) -> None:
     if method not in METHODS:
         raise InputError(f"method '{method:.80}': one of {', '.join(METHODS)}")
     if needs := _find_unfit_methods(provides).get(method):
-        raise InputError(
-            f"method '{method}': this model {LACKING[needs]}; choose {' or '.join(list_methods(provides))}"
-        )
+        others = " or ".join(list_methods(provides))
+        raise InputError(f"method '{method}': this model {LACKING[needs]}; choose {others}")

@@ -1,7 +1,7 @@
 """Log-odds, Shapley values, and rank agreement between attributions, computed from arrays.
 
-The most attended word receives most attention in the last layer, by size, mean over heads and queries; the deletion of
-the most needed word changes the log-odds most, in either direction.
+The most attended word receives most attention in the last layer, mean over heads and queries, by absolute value. The
+deletion of the most needed word changes the log-odds most, in either direction.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from core.lazy_imports import scipy
 
 TINY = float(np.finfo(np.float32).tiny)
 HALF_STEP = float(np.finfo(np.float32).epsneg) / 2
-"""Where float32 says 0 or 1 there is no log: a probability is at least the one, and at most 1 minus the other."""
-DIGITS = 6  # Behind the point of a push: what differs by less is rounding, and has the same rank
-LEAST = 3  # Of fewer words a rank correlation says nothing
+"""Probabilities are limited to [TINY, 1 − HALF_STEP], as float32 may round them to 0 or 1, which have no log-odds."""
+DIGITS = 6  # Decimals of an attribution: smaller differences are rounding errors, and give equal ranks
+LEAST = 3  # Words needed for a rank correlation
 
 
 def compute_log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
@@ -38,23 +38,23 @@ class Shapley(NamedTuple):
     """Shapley values of the n words of a text with their standard errors."""
 
     pushes: np.ndarray  # (n,) float64
-    errors: np.ndarray  # (n,): standard errors; 0 where every order was asked
-    alone: float  # What there is without any of the words
+    errors: np.ndarray  # (n,): standard errors; 0 if all orders were used
+    alone: float  # Value without any of the words
     orders: int
 
 
 def compute_shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, seed: int) -> Shapley:
     """Compute Shapley values: what each word adds to those before it, averaged over orders of the words.
 
-    Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": so many random
-    orders, or every order where there are no more. As Captum's ShapleyValueSampling, which tells no standard error and
-    draws from a generator that all threads share. `value` maps (m, n) bool, which words there are, to (m,).
+    Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": random orders, or
+    all orders if there are at most `orders`. Captum's ShapleyValueSampling has no standard errors and uses the global
+    random generator. `value` maps (m, n) bool, which words are present, to (m,).
     """
-    exact = math.factorial(min(words, orders)) <= orders  # of thousands it would take long to know
+    exact = math.factorial(min(words, orders)) <= orders  # min: the factorial of thousands takes long
     random = np.random.default_rng(seed)
     every = permutations(range(words)) if exact else (random.permutation(words) for _ in range(orders))
     drawn = list(islice(every, orders))
-    turn = np.array(drawn, np.int64).reshape(len(drawn), words).argsort(1)  # (orders, n): when each word comes
+    turn = np.array(drawn, np.int64).reshape(len(drawn), words).argsort(1)  # (orders, n): position of each word
     there = turn[:, None, :] < np.arange(words + 1)[:, None]  # (orders, n + 1, n)
     distinct, which = np.unique(there.reshape(turn.shape[0] * (words + 1), words), axis=0, return_inverse=True)
     values = value(distinct)[which.reshape(there.shape[:2])]
@@ -90,10 +90,7 @@ class TopWords(NamedTuple):
 
 
 def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
-    """Find the indices of the most attended word and of the word with the largest deletion effect.
-
-    None of fewer than two words, where there is nothing to choose.
-    """
+    """Find the indices of the most attended word and the one with the largest deletion effect; None below two words."""
     return TopWords(find_largest(read), find_largest(needed)) if len(needed) > 1 else None
 
 
@@ -102,8 +99,7 @@ def find_largest(pushes: np.ndarray) -> int:
     return int(np.abs(np.round(pushes, DIGITS)).argmax())
 
 
-LEAST_TESTED = 8
-"""Words of a text with a verdict. Here all 40 320 orders are tried; of more words, `DRAWS` orders at random."""
+LEAST_TESTED = 8  # Words needed for a test. For 8 words all 40 320 orders are used, for more words `DRAWS` random ones
 DRAWS, SEED = 10_000, 0
 LEVEL = 0.05  # Largest p-value of a verdict other than *inconclusive*; two-sided
 
@@ -112,7 +108,7 @@ class RankTest(NamedTuple):
     """The result of a permutation test whether two attribution methods rank the words of a text alike."""
 
     words: int
-    rho: float | None  # Spearman's rho; None: fewer than three words, or all alike
+    rho: float | None  # Spearman's rho; None: fewer than three words, or equal values
     p: float | None = None  # Two-sided p-value; None: no rho, or fewer than `LEAST` words
 
     @property
@@ -137,8 +133,8 @@ class RankTest(NamedTuple):
 def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
     """Test Spearman's rho of two attributions of the same words, (W,) each, against random orders of the words.
 
-    The p-value is twice the smaller tail. Ranks are whole or half, so their products are exact and ties need no
-    tolerance. Drawn orders count the observed one among them (Phipson and Smyth 2010), so that p is never too small.
+    The p-value is twice the smaller tail. Ranks are multiples of 0.5, so that their products are exact and ties need no
+    tolerance. Random orders include the observed one (Phipson and Smyth 2010), so that p is never too small.
     """
     words, rho = len(first), compute_agreement(first, second)
     if rho is None or words < LEAST_TESTED:

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 Found = TypeVar("Found")
 OnProgress = Callable[[str, float | None], None]
-"""Told what is done now, and how far that is, where it is known; without a word, how far what was told last is. What it
-raises stops the work."""
+"""A progress callback: the current step (empty: as before) and its share done, if known. An exception that it raises
+stops the work."""
 
 
 def ignore_progress(what: str, share: float | None) -> None:
@@ -20,8 +20,8 @@ def ignore_progress(what: str, share: float | None) -> None:
 
 
 MOST_AT_ONCE, TOKENS_AT_ONCE, CHARACTERS = 128, 3_000, 4
-"""Texts and tokens of a batch, and characters of a token, about."""
-_beginning = threading.Lock()  # One thread asks; whoever comes later finds it at work
+"""Texts and tokens of a batch, at most, and the typical number of characters of a token."""
+_beginning = threading.Lock()  # So that a second caller does not start a second thread
 
 
 def choose_batch_size(characters: int, max_length: int) -> int:
@@ -39,12 +39,10 @@ class BackgroundThread(Generic[Found]):
 
     def __init__(self) -> None:
         self.found: Found | None = None
-        self.whole = False
-        """Whether nothing is left to find."""
+        self.whole = False  # Whether the computation is complete
         self.stopped = False
         self.error: Exception | None = None
-        self.what = ""
-        """What is done now."""
+        self.what = ""  # The current step
         self._share: float | None = None
         self._within: float | None = None
         self._thread: threading.Thread | None = None
@@ -84,16 +82,16 @@ class BackgroundThread(Generic[Found]):
             self.whole = True
         except WorkStopped:
             pass
-        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
+        except Exception as error:  # raised in the waiting thread, by `start_and_wait`
             self.error = error
 
     def start_and_wait(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
         """Start a background computation unless it runs, and wait at most `patience` seconds (None: until it ends).
 
-        `steps` finds something again and again, the last one whole; it is told how to tell how far it is.
+        `steps` receives a progress callback and yields partial results; the last one is complete.
 
         Raises:
-            Exception: what the asking raised; whoever comes next asks again.
+            Exception: an error of `steps`; the next call starts the computation again.
         """
         with _beginning:
             if not (self.whole or self.running or self.stopped):

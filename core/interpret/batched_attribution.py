@@ -14,23 +14,22 @@ from core.interpret.explained_text import ExplainedText, list_deletions, select_
 from core.text.special_ids import UNKNOWN
 from core.text.word_spans import compute_shares, remove_words
 
-AT_ONCE = 2048
-"""Texts, those without a word among them, that are read before the words of the next are counted."""
+AT_ONCE = 2048  # Texts in a batch, including their versions without a word, after which a new batch starts
 
 
 @dataclass(frozen=True)
 class DeletionAttribution:
     """The words of one text with their attributions by deletion (loss of log-odds without each word)."""
 
-    target: str  # The class whose log-odds are pushed
+    target: str  # The class whose log-odds are explained
     words: tuple[str, ...]
-    pushes: tuple[float, ...]  # What the log-odds lose without each
-    unknown: tuple[bool, ...]  # Not in the vocabulary, in whole or in part
+    pushes: tuple[float, ...]  # Loss of log-odds without each word
+    unknown: tuple[bool, ...]  # Whether a part of the word is not in the vocabulary
 
 
 def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str]) -> list[DeletionAttribution]:
     """Return deletion attributions of n texts' words to given or predicted classes; InputError for an unknown class."""
-    bare = "embedding" not in reader.model.provides  # counts have no token for what they do not know
+    bare = "embedding" not in reader.model.provides  # TF-IDF has no token for unknown words
     found = []
     for reading in iterate_texts(reader, texts, targets):
         belongs = compute_shares(reading.text, reading.words, reading.encoding.offsets, reader.tokenizer.config)
@@ -67,8 +66,8 @@ def _split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield part
 
 
-STEPS = 10  # Of progress, about
-LEAST = 2  # Words of a text in which there is something to choose
+STEPS = 10  # Progress reports, about
+LEAST = 2  # Words of a text, at least
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,11 @@ class DeletionAgreement:
     """The agreement of one attribution method with deletion over many texts."""
 
     method: str
-    texts: int  # That have two words or more, and are not too long for the method
-    same: int  # In how many of them its word that counts most (of attention: is most read) is the most needed one
-    chance: float | None  # In which share a word drawn at random would be: mean of 1 / words; None: no text
-    rho: float | None  # Mean of Spearman's rho over those that have one; None: none has
-    ranked: int  # How many have one: three words or more, and not all alike
+    texts: int  # Texts with at least two words that are not too long for the method
+    same: int  # Texts in which both methods have the same top word
+    chance: float | None  # Expected share for a random word, the mean of 1 / words; None without texts
+    rho: float | None  # Mean of Spearman's rho over the texts that have one; None without any
+    ranked: int  # Texts with Spearman's rho: at least three words, with unequal values
 
 
 def compare_with_deletion(
@@ -103,20 +102,11 @@ def compare_with_deletion(
         for name in reading.filter_methods(named):
             same[name].append(find_largest(reading.attribute_by(name).pushes) == needed)
             chance[name].append(1 / len(reading.words))
-            found = reading.compute_agreement("deletion", name)
-            rho[name] += [] if found is None else [found]
-    return [
-        DeletionAgreement(
-            name,
-            len(same[name]),
-            sum(same[name]),
-            _average_values(chance[name]),
-            _average_values(rho[name]),
-            len(rho[name]),
-        )
-        for name in named
-    ]
-
-
-def _average_values(values: Sequence[float]) -> float | None:
-    return float(np.mean(values)) if values else None
+            value = reading.compute_agreement("deletion", name)
+            rho[name] += [] if value is None else [value]
+    found = []
+    for name in named:
+        of_chance, of_rho = (float(np.mean(each[name])) if each[name] else None for each in (chance, rho))
+        agreed = len(same[name]), sum(same[name])
+        found.append(DeletionAgreement(name, *agreed, of_chance, of_rho, len(rho[name])))
+    return found

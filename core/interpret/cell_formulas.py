@@ -21,10 +21,9 @@ from core.models.activation_record import Parts
 
 Array = np.ndarray
 After = Literal["", "relu", "gelu", "silu", "sigmoid", "abs"]
-SHOWN = 3  # Products of a long sum that are written, the largest
-FEW = 4  # Of so many all are written, in their order
-CALM = 12
-"""A score beyond that is written relative to the largest of its row: softmax does not see the difference."""
+SHOWN = 3  # Largest products that are written of a long sum
+FEW = 4  # Products of a short sum, which are all written, in order
+CALM = 12  # Larger scores are written relative to the largest of their row, which does not change the softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +136,8 @@ class Norm:
     def format_cell(self, i: int, j: int) -> str:
         """Write one cell of a layer norm as text, with the mean and deviation of its row."""
         mean, deviation = self._compute_moments()
-        above = (
-            format_number(self.x[i, j])
-            if not self.centered
-            else f"({format_number(self.x[i, j])} − {_format_factor(mean[i, 0])})"
-        )
+        above = format_number(self.x[i, j])
+        above = f"({above} − {_format_factor(mean[i, 0])})" if self.centered else above
         factors = [format_number(self.scale)] if self.scale != 1 else []
         words = "·".join([*factors, _format_factor(self.weight[j]), f"{above} / {format_number(deviation[i, 0])}"])
         return words if self.bias is None else f"{words} + {_format_factor(self.bias[j])}"
@@ -188,15 +184,8 @@ def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | No
     if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
         return None
     eps = torch.finfo(torch.float32).eps if module.eps is None else module.eps
-    bias = getattr(module, "bias", None)
-    return Norm(
-        x,
-        to_float64(module.weight),
-        None if bias is None else to_float64(bias),
-        eps,
-        isinstance(module, nn.LayerNorm),
-        scale,
-    )
+    bias = None if (bias := getattr(module, "bias", None)) is None else to_float64(bias)
+    return Norm(x, to_float64(module.weight), bias, eps, isinstance(module, nn.LayerNorm), scale)
 
 
 def make_sum_rule(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:

@@ -1,9 +1,9 @@
 """Counterfactuals: the smallest set of allowed word edits that changes the prediction.
 
-A move deletes a word, as in `core.interpret.attribution`, or replaces it by a candidate. Up to two moves are allowed,
-each a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two. Sets of two
-and of three are ordered by the effects of their single moves, largest first. The answer flips when the target is no
-longer the predicted class, or becomes it if it was not; with several labels, when it crosses its threshold.
+A move deletes a word, as in `core.interpret.attribution`, or replaces it by a candidate. A set has up to two moves of
+any kind, or three deletions. Single moves are tried before sets of two. Sets of two and three are tried in the order of
+the summed effects of their single moves, largest first. The prediction flips when the target is no longer the predicted
+class, or becomes it if it was not; with several labels, when the target crosses its threshold.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from core.text.tokenizer import Tokenizer
 from core.text.word_spans import find_word_spans, match_case, remove_words
 from core.text.words import get_word_pattern, hash_char_ngrams
 
-MOST = 8  # For a word: from the lexicon and from the neighbours by turns
+MOST = 8  # Candidates of a word, alternately from the lexicon and from the neighbours
 
 
 def find_candidates(reader: ExplainContext, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return word → replacements that a counterfactual search may try, in the casing of the word.
 
-    From the lexicon of the run, else VADER's: words of the opposite sign that the run knows, those first whose polarity
-    is as strong, then the most frequent in training. From a model that reads vectors of words: those with the largest
-    cosine. Only what begins with a letter is replaced, and only by whole words.
+    From the run's lexicon, else VADER's: known words of the opposite sign, sorted by similar strength of polarity, then
+    by frequency in training. From a model with word embeddings: words with the largest cosine. Only words that begin
+    with a letter are replaced, and only by whole words.
     """
     words = [word for word in dict.fromkeys(words) if _is_word(word)]
     signs, vocabulary = _get_signs(reader.tokenizer), _list_vocabulary(reader.tokenizer)
@@ -104,12 +104,8 @@ def _find_neighbors(
     if "embedding" not in reader.model.provides or not places:
         return {}
     whole = {word: token for word, token in vocabulary.items() if tokenizer.known_words is not None or word in signs}
-    others, them, those = (
-        list(whole),
-        _embed_words(reader, whole),
-        _embed_words(reader, {tokenizer.name(t): t for t in places}),
-    )
-    cosines = dict(zip(dict.fromkeys(places), those @ them.T, strict=True))
+    others, asked = list(whole), _embed_words(reader, {tokenizer.name(t): t for t in places})
+    cosines = dict(zip(dict.fromkeys(places), asked @ _embed_words(reader, whole).T, strict=True))
     found = {}
     for word, token in own.items():
         if token is not None:
@@ -123,24 +119,21 @@ def _embed_words(reader: ExplainContext, words: Mapping[str, int]) -> np.ndarray
     ids = torch.tensor(list(words.values()), dtype=torch.int64)[:, None]
     grams = None
     if many := reader.tokenizer.buckets:
-        grams = torch.from_numpy(TokenTable.from_ids([hash_char_ngrams(word, many) for word in words]).pad_all().ids)[
-            :, None
-        ]
+        table = TokenTable.from_ids([hash_char_ngrams(word, many) for word in words])
+        grams = torch.from_numpy(table.pad_all().ids)[:, None]
     with torch.inference_mode():
         batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), grams=grams)
-        found = cast(Embeds, reader.model).embed_tokens(batch)[:, 0].double().numpy()  # it provides `embedding`
+        found = cast(Embeds, reader.model).embed_tokens(batch)[:, 0].double().numpy()
     return found / np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
 
 
-DELETIONS, REPLACEMENTS = 3, 2
-"""So many moves at most in a set of deletions only, and in one with a replacement."""
+DELETIONS, REPLACEMENTS = 3, 2  # Most moves of a set of deletions only, and of a set with a replacement
 MOST_READINGS = 4000
-ALSO = 4  # Further flips of the smallest size that are told
-MOST_SETS = 100_000
-"""Sets of moves looked at: a text of one word, repeated, has millions that come to the same few texts."""
+ALSO = 4  # Other flips of the smallest size that are reported
+MOST_SETS = 100_000  # Sets that are tried: in a text of one repeated word, millions of sets give the same few texts
 
 Verdict = Literal["proven", "smallest found", "none, proven", "none found"]
-"""Proven: every smaller set of moves was read, and every one of this size; none, proven: every set."""
+"""proven: all smaller sets of moves and all sets of this size were tried; none, proven: all sets were tried."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +160,9 @@ class Flip:
 class AllowedMoves:
     """The word edits that a counterfactual search may make, to repeat its proof that no smaller set suffices."""
 
-    words: int  # The first so many may be deleted or replaced
-    readings: int  # At most
-    replacements: tuple[Move, ...]  # Of single words, by word
+    words: int  # Words, from the first, that may be deleted or replaced
+    readings: int  # Largest number of predictions
+    replacements: tuple[Move, ...]  # Of single words, in their order
     deletions_at_most: int = DELETIONS
     replacements_at_most: int = REPLACEMENTS
     candidates_at_most: int = MOST
@@ -179,16 +172,16 @@ class AllowedMoves:
 class Search:
     """The state of a counterfactual search: the best result so far, the verdict, and the number of texts predicted."""
 
-    text: str  # As far as the model reads it, so that no deletion lets in what was cut off
+    text: str  # Without the truncated end, so that a deletion does not bring it in
     target: str
     probabilities: dict[str, float]
     log_odds: float  # Of the target
-    flip: Flip | None  # The smallest so far, of those of its size the one that moves the log-odds most
-    also: tuple[Flip, ...]  # Others of its size, of other words, at most `ALSO`; what moves most first
+    flip: Flip | None  # The smallest so far, with the largest change of log-odds among those of its size
+    also: tuple[Flip, ...]  # At most `ALSO` others of its size, of other words; the largest change of log-odds first
     verdict: Verdict
-    readings: int  # Texts that were read, the typed one among them; none is read twice
+    readings: int  # Texts that were predicted, including the typed one
     allowed: AllowedMoves
-    note: str  # What to know before reading it; empty: nothing
+    note: str  # Notes for the reader; empty if there are none
 
 
 def search_flip(
@@ -200,11 +193,11 @@ def search_flip(
 ) -> Iterator[Search]:
     """Yield the state of a search for the fewest word edits that change the prediction; the last state is the result.
 
-    Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
-    probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
+    Only the first `MOST_WORDS` words are edited; an empty target is the class with the highest probability. At most
+    `readings` texts are predicted; `stopped` is called before each batch, and True ends the search.
 
     Raises:
-        InputError: no such class, a number of readings that cannot be, or a change inside at single tokens.
+        InputError: an unknown class, an invalid number of readings, or an intervention at single tokens.
     """
     reader.check_class(target)
     if reader.at_tokens:
@@ -241,14 +234,12 @@ class _FlipSearch:
         ]
         self.allowed = AllowedMoves(len(words), readings, tuple(self.replacements))
         self.note = self._write_note(len(every))
-        self.change = {text: 0.0}
-        """By text that was read, how far its log-odds are on the way to a flip."""
+        self.change = {text: 0.0}  # Predicted text → change of its log-odds towards a flip
         self.at_once = choose_batch_size(len(text), reader.tokenizer.max_length)
         self.sets = 0
         self.flips: dict[tuple[int, ...], Flip] = {}
-        """Of the smallest size so far, by the places of their words the one that moves the log-odds most."""
-        self.whole = [False] * DELETIONS
-        """By size from 1: every set was read."""
+        """Starts of the edited words → flip with the largest change of log-odds; only those of the smallest size."""
+        self.whole = [False] * DELETIONS  # By size from 1: whether all sets were tried
 
     @property
     def left(self) -> int:
@@ -266,7 +257,7 @@ class _FlipSearch:
     def _try_single_moves(self) -> Iterator[Search]:
         unread = yield from self._read_sets((each,) for each in self.deletions)
         if unread is None:
-            # Words that push most come first, and their candidates in the order in which they were found.
+            # Words with the largest effects come first, with their candidates in the order of `find_candidates`.
             pushed = {each.start: self._get_effect(each) for each in self.deletions}
             ordered = sorted(self.replacements, key=lambda each: -pushed[each.start])
             self.whole[0] = (yield from self._read_sets((each,) for each in ordered)) is None
@@ -274,7 +265,7 @@ class _FlipSearch:
     def _try_move_sets(self) -> Iterator[Search]:
         both = self._order_sets(self.deletions + self.replacements, 2)
         pairs = (pair for pair in both if pair[0].start != pair[1].start)
-        # Of a long text there are too many pairs; half of the readings are for triples, or as many as there are.
+        # A long text has too many pairs: half of the readings are reserved for triples, or less if there are fewer.
         number = len(self.deletions)
         keep = min(self.left // 2, number * (number - 1) * (number - 2) // 6)
         unread = yield from self._read_sets(pairs, keep)
@@ -323,9 +314,8 @@ class _FlipSearch:
             self.change[text] = float(self.odds - odds[row]) * (1 if self.given else -1)
             if given[row] != self.given:
                 chances = dict(zip(self.reader.classes, map(float, said.probabilities[row]), strict=True))
-                self._keep_flip(
-                    Flip(text, chances, float(odds[row]), tuple(sorted(moves, key=lambda each: each.start)))
-                )
+                ordered = tuple(sorted(moves, key=lambda each: each.start))
+                self._keep_flip(Flip(text, chances, float(odds[row]), ordered))
 
     def _keep_flip(self, flip: Flip) -> None:
         size = min((len(each.moves) for each in self.flips.values()), default=len(flip.moves))
@@ -340,7 +330,7 @@ class _FlipSearch:
 
     def build_state(self) -> Search:
         """Return the current state of the counterfactual search."""
-        ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])  # of equals the first found
+        ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])
         return Search(
             text=self.text,
             target=self.reader.classes[self.place],
@@ -390,7 +380,7 @@ def order_index_sets(values: Sequence[float], size: int) -> Iterator[tuple[int, 
     while heap:
         _, ranks = heapq.heappop(heap)
         yield tuple(order[rank] for rank in ranks)
-        # A rank moves on only while those before it stand where they began, so that each set has one way to it.
+        # A rank increases only while all before it have their first value, so that each set is reached once.
         for place in range(size):
             if ranks[:place] != tuple(range(place)):
                 break

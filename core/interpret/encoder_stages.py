@@ -1,7 +1,8 @@
 """The stages of an encoder's forward pass around its layers: tokens, embedding, positions, pooling and head.
 
-A backbone's blocks become layers of ours: all five families compute x = norm(x + attention(x)), then
-norm(x + W2 act(W1 x)), over the norm of word, place and type. Only the names of their modules differ.
+The blocks of a pretrained encoder are converted to Sentiscope's layers: all five families compute
+x = norm(x + attention(x)), then norm(x + W2 act(W1 x)), from the norm of word, position and type embeddings. Only the
+names of their modules differ.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ NAMES = {
     "down": ("output.dense", "ffn.lin2"),
     "feedforward_norm": ("output.LayerNorm", "output_layer_norm"),
 }
-"""Of a block of BERT, RoBERTa, ELECTRA and XLM-R; of one of DistilBERT."""
+"""Module names in a block of BERT, RoBERTa, ELECTRA and XLM-R; and in a block of DistilBERT."""
 
 
 def copy_to_float64(module: M) -> M:
@@ -76,7 +77,7 @@ def as_layer(model: PretrainedClassifier, index: int) -> Layer:
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}
     injected, activation = layer.attention, _detect_activation(parts["activation"])
-    with torch.device("meta"):  # what is made here is replaced
+    with torch.device("meta"):  # needs no memory; the weights are replaced below
         attention = Attention(
             width=injected.heads,
             heads=injected.heads,
@@ -111,7 +112,7 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
     """Build the embedding stage of a pretrained backbone: word, position and segment embeddings, and their norm."""
     entering, read, places = model.entering, torch.from_numpy(ids)[None], np.arange(len(ids))
     tables = dict(entering.named_children())
-    places += int(getattr(entering, "padding_idx", -1)) + 1  # RoBERTa and XLM-R count places from behind the padding
+    places += int(getattr(entering, "padding_idx", -1)) + 1  # RoBERTa and XLM-R: positions start after the padding id
     of_type = tables.get("token_type_embeddings")
     parts = {"E": _select_rows(tables["word_embeddings"], model.map_to_rows(read)[0].numpy())}
     parts["P"] = _select_rows(tables["position_embeddings"], places)
@@ -130,11 +131,8 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
     reading = "Each token is a row of numbers, with what its place" + (" and its text add" if "S" in parts else " adds")
     if isinstance(model.project, nn.Linear):
         mapped = make_linear_rule(layer_norm.compute_values(), model.project)
-        matrices.append(
-            StageMatrix(
-                "x'", mapped.compute_values(), tokens, name_dimensions(mapped.compute_values().shape[1]), rule=mapped
-            )
-        )
+        values = mapped.compute_values()
+        matrices.append(StageMatrix("x'", values, tokens, name_dimensions(values.shape[1]), rule=mapped))
         lines.append("x'_i = x_i\\,W + b")
         reading += "; words are narrower than the layers, and are mapped to their width"
     return ForwardStage("embedding", "Embedding", tuple(lines), f"{reading}.", tuple(matrices))
@@ -171,10 +169,9 @@ def yield_encoder_stages(
         layer = cast(Layer, exact_model.layers[at])
     polarity = None if read.polarity is None else to_float64(read.polarity[0])
     yield embedding
-    first = model.class_token is not None
-    yield from yield_layer_stages(
-        ShownHead(layer, record.get_part("layer"), polarity, first, change, tokens, at + 1, head, component)
-    )
+    inside, first = record.get_part("layer"), model.class_token is not None
+    shown = ShownHead(layer, inside, polarity, first, change, tokens, at + 1, head, component)
+    yield from yield_layer_stages(shown)
     yield from _yield_upper_stages(model, record, tokens, classes, at, head)
 
 
@@ -243,8 +240,8 @@ def _yield_upper_stages(
     rule, inside = make_norm_rule(z, model.final_norm), record.get_part("head")
     final = StageMatrix("h", h, tokens, name_dimensions(h.shape[1]), rule=rule)
     more = len(model.layers) - at - 1
-    passes = "" if not more else f"Layer {at + 2} does the same again. " if more == 1 else ""
-    passes = passes or (f"Layers {at + 2} to {at + 1 + more} do the same again. " if more else "")
+    passes = f"Layer {at + 2} does the same again. " if more else ""
+    passes = f"Layers {at + 2} to {at + 1 + more} do the same again. " if more > 1 else passes
     lines = (r"h_i = \operatorname{norm}(z_i)",) if rule is not None else ("h_i = z_i",)
     stages = list(_yield_head_stages(model.head, inside, final, head))
     stages += build_pooling(model.head, inside, stages[-1].matrices[-1] if stages else final, lead=not stages)
@@ -287,9 +284,8 @@ def build_branch(branch: Branch, width: int, record: Record, final: StageMatrix)
     bias = (to_float64(convolution.bias) - to_float64(batch.running_mean)) * scale + to_float64(batch.bias)
     weight = to_float64(convolution.weight).transpose(2, 1, 0).reshape(-1, len(scale)) * scale
     rule = Dot(stack_windows(final.values, width), weight, bias, after="relu")
-    return StageMatrix(
-        name, to_float64(record.values[name].value[0]), final.rows, name_dimensions(len(scale)), rule=rule
-    )
+    values = to_float64(record.values[name].value[0])
+    return StageMatrix(name, values, final.rows, name_dimensions(len(scale)), rule=rule)
 
 
 def stack_windows(x: Array, width: int) -> Array:

@@ -24,42 +24,41 @@ from core.text.word_spans import Span, compute_shares, find_word_spans, merge_sp
 from core.training.calibration import Scaling
 
 UNCHANGED = Intervention()
-HALF = 0.5  # Share of the characters of a token with which it goes when a word goes
+HALF = 0.5  # A token is deleted with a word that has more than this share of its characters
 
 
 @dataclass(frozen=True)
 class ExplainContext:
     """The parts of a run that explanation methods use, with an optional intervention on the model."""
 
-    predict: Callable[..., Predictions]  # Of texts, with what is changed inside: for all or for each
-    inspect: Callable[[str], SentenceView]  # With the same change inside
+    predict: Callable[..., Predictions]  # Takes texts and an intervention, for all texts or for each
+    inspect: Callable[[str], SentenceView]  # With the intervention `change`
     model: Model
     tokenizer: Tokenizer
     classes: tuple[str, ...]
     task: Task
     scaling: Scaling
-    mix_weight: float | None = None  # Of the network, where TF-IDF is mixed into its answers
-    thresholds: Mapping[str, float] = field(default_factory=dict)  # Of several labels: of each its own, else 0.5
-    tell: OnProgress = ignore_progress  # Told how far what takes its time is; it may stop it
-    change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
+    mix_weight: float | None = None  # Weight of the network, if TF-IDF is mixed into its predictions
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # Multi-label: label → threshold, by default 0.5
+    tell: OnProgress = ignore_progress  # Receives progress; may raise to stop
+    change: Intervention = UNCHANGED  # Its token indices are those of the whole text
 
     def predict_without(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
         """Predict a text with words deleted and interventions applied; return one row for each set of deleted words.
 
-        The network admits no token that it cuts off from the whole text. A change at a token goes with the token.
+        Tokens truncated from the whole text stay out. An intervention at a token is deleted with the token.
 
         Raises:
-            InputError: the change names something that the model does not have.
+            InputError: an intervention that does not fit the model.
         """
         texts, whole = self.delete_words(text, gone), [remove_words(text, words) for words in gone]
-        return self.predict_texts(
-            texts, self._renumber_changes(text, gone, texts) if self.at_tokens else self.intervene, whole
-        )
+        intervene = self._renumber_changes(text, gone, texts) if self.at_tokens else self.intervene
+        return self.predict_texts(texts, intervene, whole)
 
     def predict_texts(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
         """Predict texts, with the same intervention on the model for all texts or a separate one for each text.
 
-        `whole` are the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
+        `whole` are the same texts without truncation, which TF-IDF reads if it is mixed in.
         """
         given: dict[str, Any] = {} if intervene is None else {"intervene": intervene}
         if self.mix_weight is not None and whole:
@@ -69,7 +68,7 @@ class ExplainContext:
     def delete_words(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
         """Return copies of a text, each with one set of words deleted, after cutting off what the network truncates.
 
-        Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
+        So truncated tokens do not replace deleted ones. An empty set returns the whole text.
         """
         unread = self.tokenizer.find_truncated(text)
         return [remove_words(text, merge_spans([*words, *unread]) if unread and words else words) for words in gone]
@@ -99,11 +98,8 @@ class ExplainContext:
             away = belongs[[places[word] for word in cut]].sum(0) > HALF
             kept = np.flatnonzero(~away).tolist()
             now = self.tokenizer.encode(left).tokens
-            found.append(
-                _renumber_tokens(
-                    self.change, _match_tokens([whole.tokens[i] for i in kept], kept, now), self.model.first
-                )
-            )
+            matched = _match_tokens([whole.tokens[i] for i in kept], kept, now)
+            found.append(_renumber_tokens(self.change, matched, self.model.first))
         return found
 
     def iterate_portions(self, what: str, many: int, at_once: int) -> Iterator[slice]:
@@ -169,12 +165,10 @@ def _renumber_tokens(change: Intervention, places: Mapping[int, int], first: int
         """Return a token's index after words were deleted; None if the token is gone."""
         return token if token < first else None if (now := places.get(token - first)) is None else first + now
 
+    gates = ((layer, find_place(token), value) for layer, token, value in change.gates)
+    pieces = ((find_place(token), piece) for token, piece in change.pieces_off)
     return replace(
         change,
-        gates=tuple(
-            (layer, now, value) for layer, token, value in change.gates if (now := find_place(token)) is not None
-        ),
-        pieces_off=frozenset(
-            (now, piece) for token, piece in change.pieces_off if (now := find_place(token)) is not None
-        ),
+        gates=tuple((layer, now, value) for layer, now, value in gates if now is not None),
+        pieces_off=frozenset((now, piece) for now, piece in pieces if now is not None),
     )

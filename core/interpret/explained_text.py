@@ -24,11 +24,10 @@ from core.text.token_table import to_batch
 from core.text.word_spans import Span, compute_shares, find_word_spans
 
 READ = {"attention": -1, "collapse": 0}
-"""The layer; these have no side: a word that is read much may push either way, or not at all."""
+"""Attention method → layer. They are unsigned: an attended word may have a positive, negative or no effect."""
 MOST_WORDS = 300
-ORDERS, READINGS = 200, 4000
-"""Of Shapley values: orders of the words, fewer where they would ask for more texts than that."""
-AT_ONCE = 256  # Texts that Shapley values ask for before they say how far they are
+ORDERS, READINGS = 200, 4000  # Of Shapley values: most orders of the words, and most predictions
+AT_ONCE = 256  # Texts predicted for Shapley values between two progress reports
 SEED = 0
 
 
@@ -36,10 +35,10 @@ SEED = 0
 class Completeness:
     """A completeness check of attributions: whether they add up to the effect of the whole text."""
 
-    reference: str  # What the text is compared with, in words
+    reference: str  # Description of the reference input
     at_reference: float  # Its log-odds
-    error: float  # Sum of the pushes - (log-odds of the text - log-odds at the reference)
-    steps: int  # On the path, or orders of the words
+    error: float  # Sum of the attributions - (log-odds of the text - log-odds at the reference)
+    steps: int  # Steps on the path, or orders of the words
 
 
 class Pushes(NamedTuple):
@@ -53,11 +52,11 @@ class Pushes(NamedTuple):
 class ExplainedText:
     """A text with its word attributions by each method, each computed at most once.
 
-    Of a long text the first `MOST_WORDS` words; an empty target is the most probable class. `said` holds predictions
+    Only the first `MOST_WORDS` words are explained; an empty target is the most probable class. `said` are predictions
     of the text and of the text without each of its words, if known.
 
     Raises:
-        InputError: no such class, or a change inside that names what the model does not have.
+        InputError: an unknown class, or an intervention that does not fit the model.
     """
 
     def __init__(self, reader: ExplainContext, text: str, target: str = "", said: Predictions | None = None) -> None:
@@ -93,10 +92,7 @@ class ExplainedText:
         return compare_ranks(*self._get_pair(first, second))
 
     def _get_pair(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the word attributions by two methods for comparison, without words that the model does not read.
-
-        Such words have 0 by both methods, which would count as agreement.
-        """
+        """Return the word attributions by two methods, without words that the model does not read, which have 0."""
         pair = self.attribute_by(first).pushes, self.attribute_by(second).pushes
         if first in READ or second in READ:
             pair = np.abs(pair[0]), np.abs(pair[1])
@@ -110,7 +106,9 @@ class ExplainedText:
         if method == "shapley":
             return self._compute_shapley()
         if method == "integrated":
-            return self._integrate_gradients()
+            path = integrate_gradients(*self._prepare_gradients(method))
+            complete = Completeness(REFERENCE, path.at_reference, path.error, path.steps)
+            return Pushes(self._sum_to_words(path.pushes), complete)
         if method == "gradient":
             return Pushes(self._sum_to_words(compute_input_gradient(*self._prepare_gradients(method))))
         view = self.view
@@ -148,20 +146,14 @@ class ExplainedText:
             found = []
             for start in range(0, len(gone), AT_ONCE):
                 self.reader.tell("shapley", start / len(gone))
-                found.append(
-                    self.compute_log_odds(self.reader.predict_without(self.text, gone[start : start + AT_ONCE]))
-                )
+                said = self.reader.predict_without(self.text, gone[start : start + AT_ONCE])
+                found.append(self.compute_log_odds(said))
             return np.concatenate(found)
 
         found = attribution_math.compute_shapley(predict_subsets, number, orders, SEED)
         error = float(found.pushes.sum() - (self.odds[0] - found.alone))
         complete = Completeness("the text without its words", found.alone, error, found.orders)
         return Pushes(found.pushes, complete, found.errors)
-
-    def _integrate_gradients(self) -> Pushes:
-        found = integrate_gradients(*self._prepare_gradients("integrated"))
-        complete = Completeness(REFERENCE, found.at_reference, found.error, found.steps)
-        return Pushes(self._sum_to_words(found.pushes), complete)
 
     def _prepare_gradients(self, method: str) -> tuple[Embeds, Batch, Asked, Intervention | None]:
         """Return the arguments of the gradient methods: model, batch, target function and intervention."""
@@ -172,7 +164,7 @@ class ExplainedText:
             self.reader.tell(method, None)
             return target(logits)
 
-        model = cast(Embeds, reader.model)  # it provides `embedding`
+        model = cast(Embeds, reader.model)
         return model, Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
 
     def _sum_to_words(self, tokens: np.ndarray) -> np.ndarray:

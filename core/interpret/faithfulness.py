@@ -1,7 +1,7 @@
 """Faithfulness of attribution methods to a run's model, measured on many sentences or on one.
 
 Words are inserted or deleted in the order of their attributions and in random orders, pairs are deleted, the sentence
-is paraphrased, and the weights are shuffled. `core.interpret.faithfulness_verdict` knows which test counts for what.
+is paraphrased, and the weights are shuffled. `core.interpret.faithfulness_verdict` judges a method by these tests.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from core.interpret.faithfulness_verdict import Belief, MethodMeasurements, Numb
 from core.interpret.perturbations import SEED, OnProgress, PerturbationCase, StepProgress, Trials, Values, compute_rho
 from core.text.word_spans import find_word_spans
 
-LEAST, MOST = 3, 60
-"""Words of a sentence: of fewer no order can be told, of more the first so many are read."""
+LEAST, MOST = 3, 60  # Words of a sentence: shorter ones have no order to test, longer ones are cut
 
 
 class LabeledSentence(NamedTuple):
@@ -39,9 +38,9 @@ class SentenceFaithfulness:
     method: str
     target: str
     words: int
-    tests: dict[str, float | None]  # `insertion`, `deletion` (None of itself), `pairs` and `stability`
-    edits: tuple[str, ...]  # By which the sentence was said otherwise
-    completeness: float | None = None  # Of integrated gradients: sum of the pushes less what they should add up to
+    tests: dict[str, float | None]  # `insertion`, `deletion` (None for method deletion), `pairs` and `stability`
+    edits: tuple[str, ...]  # Rules by which the sentence was paraphrased
+    completeness: float | None = None  # Completeness error, only for integrated gradients
 
 
 def measure_methods(
@@ -53,8 +52,8 @@ def measure_methods(
 ) -> Belief:
     """Measure how faithful attribution methods are to a run's model, on sentences that it was not trained on.
 
-    `control` reads with the run's weights in random order. `on_progress` gets the progress; its exceptions end it.
-    Raises InputError if no sentence has three words, or a method is for another kind of model.
+    `control` is the model with shuffled weights. An exception of `on_progress` stops the work. Raises InputError if no
+    sentence has three words, or a method does not fit the model.
     """
     for method in methods:
         attribution.check_method(method, reader.model.provides)
@@ -95,25 +94,24 @@ def measure_methods(
 def measure_sentence(reader: ExplainContext, text: str, method: str, target: str = "") -> SentenceFaithfulness:
     """Measure an attribution method's faithfulness on one sentence, for the named or the most probable class.
 
-    Raises InputError for an unknown method or class, or a method for another kind of model.
+    Raises InputError for an unknown method or class, or a method that does not fit the model.
     """
     attribution.check_method(method, reader.model.provides)
     reader.check_class(target)
     case = PerturbationCase.from_text(_read_part(reader, text), reader.find_class(target, reader.predict([text])))
     words, named = len(case.words), reader.classes[case.target]
     if words < LEAST:
-        return SentenceFaithfulness(
-            method, named, words, dict.fromkeys(("insertion", "deletion", "pairs", "stability")), ()
-        )
+        untested = dict.fromkeys(("insertion", "deletion", "pairs", "stability"))
+        return SentenceFaithfulness(method, named, words, untested, ())
     trials = Trials(reader, [case], StepProgress(lambda what, share: None, 1))
     pushes = trials.compute_attributions(method, [case], "")
     edited = trials.find_paraphrases()
     tests = {"deletion": np.array([np.nan])} | trials.test_orders(method, pushes).tests
     tests["pairs"] = trials.test_pairs([pushes], [method not in READ])[0]
     tests["stability"] = trials.measure_stability(method, pushes, edited)
-    whole = (
-        ExplainedText(reader, case.text, named).attribute_by(method).completeness if method == "integrated" else None
-    )
+    whole = None
+    if method == "integrated":
+        whole = ExplainedText(reader, case.text, named).attribute_by(method).completeness
     said = {name: None if np.isnan(each[0]) else float(each[0]) for name, each in tests.items()}
     edits = tuple(each.edit for _, each in edited)
     return SentenceFaithfulness(method, named, words, said, edits, whole.error if whole else None)

@@ -11,7 +11,7 @@ import msgspec
 from core.formatting import whole_percent
 from core.json_store import Count, Figure
 
-POINTS = 11  # Of a curve
+POINTS = 11  # Points of a curve
 Some = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Chance = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Chances = Annotated[tuple[Chance, ...], msgspec.Meta(min_length=POINTS, max_length=POINTS)]
@@ -24,7 +24,7 @@ class Number:
     value: Figure
     low: Figure
     high: Figure
-    n: Some  # Sentences that have a value
+    n: Some  # Sentences with a value
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,11 @@ class MethodMeasurements:
     """The faithfulness measurements of one attribution method: test results, curves and agreements."""
 
     method: str
-    tests: dict[
-        str, Number
-    ]  # By name in `faithfulness_verdict.THRESHOLDS` but `answers`, as far as they could be measured
-    areas: dict[str, Number]  # Under the curves: of `insertion`, `deletion` (not of itself) and `random` orders
-    control: dict[str, Number]  # `insertion` and `deletion` on the model of shuffled weights, by the same method
-    curves: dict[
-        str, ProbabilityCurve
-    ]  # `insertion`, `random`: words put back; `deletion` (not of itself), read backwards
-    agreement: dict[str, Number]  # By other method the rank agreement of pushes; of sizes where one has no side
+    tests: dict[str, Number]  # Name in `THRESHOLDS` except `answers` → result, if it could be measured
+    areas: dict[str, Number]  # Under the curves of `insertion`, `deletion` (not for method deletion) and `random`
+    control: dict[str, Number]  # `insertion` and `deletion` with shuffled weights, by the same method
+    curves: dict[str, ProbabilityCurve]  # As `areas`; `deletion` is read backwards
+    agreement: dict[str, Number]  # Other method → rank agreement, of absolute values if one of the two is unsigned
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,9 @@ class Belief:
     """The faithfulness measurements of a run's attribution methods on many sentences (schema)."""
 
     sentences: Some
-    left_out: Count  # Sentences of fewer than three words
-    cut: Count  # Sentences of more than sixty words or more tokens than the model reads; the first are read
-    answers: Number  # Right answers beyond chance
+    left_out: Count  # Sentences with fewer than three words
+    cut: Count  # Sentences that were cut after sixty words or the model's maximum length
+    answers: Number  # Accuracy above chance (Cohen's kappa)
     methods: tuple[MethodMeasurements, ...]
 
 
@@ -72,9 +68,9 @@ class Threshold:
     """A faithfulness test's description and the thresholds that its whole 95 % interval must meet."""
 
     asks: str
-    evidence: float  # Beyond it the test is passed
-    neither: float | None  # Unless the interval lies beyond this one it is failed; None: it cannot be
-    small: bool = False  # Small is good
+    evidence: float  # The test is passed if the interval is beyond this
+    neither: float | None  # The test is failed unless the interval is beyond this; None: it cannot be failed
+    small: bool = False  # Whether small values are good
 
 
 FASTER = "words {}, those first that push most: share of random orders that are slower"
@@ -88,31 +84,31 @@ THRESHOLDS = {
     ),
     "answers": Threshold("right answers beyond chance (Cohen's kappa) on these sentences", 0.2, None),
 }
-"""By test. Calibrated on 200 sentences of ten words, eight draws of each; ends of 95 % intervals:
+"""Test → thresholds, calibrated on 200 sentences of ten words, eight samples; ends of 95 % intervals:
 
-|           | exact pushes of a known sum | shuffled ones | exact pushes of random weights |
-|-----------|-----------------------------|---------------|--------------------------------|
-| insertion | 0.85 or more                | 0.56 or less  | 0.87 or more                   |
-| deletion  | 0.85 or more                | 0.56 or less  | 0.87 or more                   |
-| pairs     | 1.00                        | 0.08 or less  | 1.00                           |
-| stability | 1.00                        | 0.07 or less  | 1.00                           |
-| control   | 0.23 or less                | 0.11 or less  | 0.16 or less                   |
-| answers   | 1.00                        | 1.00          | mean 0.06 or less              |
+|           | exact effects, known weights | shuffled     | exact effects, random weights  |
+|-----------|------------------------------|--------------|--------------------------------|
+| insertion | 0.85 or more                 | 0.56 or less | 0.87 or more                   |
+| deletion  | 0.85 or more                 | 0.56 or less | 0.87 or more                   |
+| pairs     | 1.00                         | 0.08 or less | 1.00                           |
+| stability | 1.00                         | 0.07 or less | 1.00                           |
+| control   | 0.23 or less                 | 0.11 or less | 0.16 or less                   |
+| answers   | 1.00                         | 1.00         | mean 0.06 or less              |
 
-Exact are deletion, Shapley values and both gradient methods on models whose answer is a sum over words: every sixth of
-220 words has a weight (`tests/support/toys.py`; a smaller version is in `test_faithfulness_verdict.py`). Most
-thresholds lie about halfway between the first two columns; of the control, between those and the 1 of a method that
-does not look at the weights. A model of random weights is explained as exactly as any other. What it does not have is
-right answers, so that explanations of it are illustrations at most.
+Deletion, Shapley values and both gradient methods are exact for models that sum word weights: every sixth of 220 words
+has a weight (`tests/support/toys.py`; a smaller version is in `test_faithfulness_verdict.py`). Most thresholds are
+about halfway between the first two columns; that of the control is between these and 1, the value of a method that
+ignores the weights. A model with random weights is explained as exactly as any other, but its predictions are wrong, so
+that its explanations are illustrations at most.
 """
 MEANING = (
     f"Evidence: words in the order of the method beat {whole_percent(THRESHOLDS['insertion'].evidence)} of random "
     "orders, and every other test is passed. It does not mean that the method names the decisive word."
 )
-"""What the verdict *evidence* says, wherever it is shown."""
-FEW = 30  # Sentences: the interval of fewer may have no width at all
+"""The meaning of the verdict *evidence*, shown with it."""
+FEW = 30  # Sentences needed: with fewer, an interval may have no width
 DELETES = "deletion"
-"""Words taken out are its own doing: it is asked about two at once in their place, and the other methods are not."""
+"""The deletion test would be circular for this method, so that it is tested on pairs of words instead."""
 
 
 def list_tests(method: str) -> tuple[str, ...]:
@@ -125,13 +121,13 @@ class Verdict:
     """The verdict on an attribution method's faithfulness, with the outcome of each test."""
 
     verdict: Answer
-    outcomes: dict[str, Outcome]  # By test, of those by which the method is judged
+    outcomes: dict[str, Outcome]  # Test of the method → outcome
 
 
 def judge_method(method: str, found: Mapping[str, Number | None]) -> Verdict:
     """Judge an attribution method: *evidence* if all tests pass, *neither* if one fails, else *illustration*.
 
-    `found` has the numbers by test; what is None or left out could not be measured, so that it is not passed.
+    `found` maps tests to results; a test that is None or missing was not measured, and is not passed.
     """
     outcomes = {name: decide_outcome(THRESHOLDS[name], found.get(name)) for name in list_tests(method)}
     said = set(outcomes.values())

@@ -58,16 +58,12 @@ def yield_plain_stages(
 def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> ForwardStage:
     x = to_float64(model.embedding(batch.ids)[0])
     reading = "Each token is a row of numbers, learned; its place is not in them."
+    names = name_dimensions(x.shape[1])
     if model.segments is None:
-        return ForwardStage(
-            "embedding",
-            "Embedding",
-            ("x_i = E_i",),
-            reading,
-            (StageMatrix("x", x, tokens, name_dimensions(x.shape[1])),),
-        )
+        matrix = StageMatrix("x", x, tokens, names)
+        return ForwardStage("embedding", "Embedding", ("x_i = E_i",), reading, (matrix,))
     rows = to_float64(model.segments(batch.ids)[0])
-    total, names = Sum(((x,), (rows,)), x.shape), name_dimensions(x.shape[1])
+    total = Sum(((x,), (rows,)), x.shape)
     parts = (StageMatrix("E", x, tokens, names), StageMatrix("S", rows, tokens, names))
     reading = "Each token is a row of numbers, learned, and what its text, the first or the second, adds."
     made = StageMatrix("x", total.compute_values(), tokens, names, rule=total)
@@ -88,9 +84,8 @@ def _yield_recurrent(
     yield ForwardStage("states", "States", formulas, reading, states)
     last = to_float64(record.get_part("head").values["p"].value)
     vector = StageMatrix("p", last, ONE, name_dimensions(last.shape[1]))
-    yield ForwardStage(
-        "pool", "Pool", (r"p = [f_T;\ b_1]",), "The last state of each direction, side by side.", (vector,)
-    )
+    reading = "The last state of each direction, side by side."
+    yield ForwardStage("pool", "Pool", (r"p = [f_T;\ b_1]",), reading, (vector,))
     yield from yield_classifier(model.head, record.get_part("head"), vector, classes)
 
 
@@ -104,16 +99,13 @@ def _yield_convolutional(
         convolution, (name, made) = cast(Convolution, branch), list(record.values.items())[len(found)]
         weight = to_float64(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)
         rule = Dot(stack_windows(embedding.made, int(width)), weight, to_float64(convolution.bias), after="relu")
-        found.append(
-            StageMatrix(name, to_float64(made.value[0]), tokens, name_dimensions(convolution.out_channels), rule=rule)
-        )
+        values, names = to_float64(made.value[0]), name_dimensions(convolution.out_channels)
+        found.append(StageMatrix(name, values, tokens, names, rule=rule))
     reading = f"Each column looks for a pattern of {', '.join(model.branches)} tokens; large where it stands."
     yield ForwardStage("convolutions", "Convolutions", (made.formula,), reading, tuple(found))
     joined = np.concatenate([each.values for each in found], 1)
-    largest = Largest(joined, tokens)
-    vector = StageMatrix(
-        "p", to_float64(record.get_part("head").values["p"].value), ONE, name_dimensions(joined.shape[1]), rule=largest
-    )
+    values = to_float64(record.get_part("head").values["p"].value)
+    vector = StageMatrix("p", values, ONE, name_dimensions(joined.shape[1]), rule=Largest(joined, tokens))
     reading = "The strongest trace of each pattern, wherever it stands."
     yield ForwardStage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
     yield from yield_classifier(model.head, record.get_part("head"), vector, classes)
@@ -178,10 +170,8 @@ def _yield_pair(
     rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
     rows, one = tuple(names.values()), ("weight",)
     matrices = [StageMatrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
-    matrices += [
-        StageMatrix(letter, rule.compute_values(), rows, one, rule=rule)
-        for letter, rule in zip("dp", rules, strict=True)
-    ]
+    for letter, rule in zip("dp", rules, strict=True):
+        matrices.append(StageMatrix(letter, rule.compute_values(), rows, one, rule=rule))
     reading = "What one text has alone stands in the difference, what both have in the product."
     yield ForwardStage("compare", "Compare", (r"d = |a - b|", r"p = a\cdot b"), reading, tuple(matrices))
     values = np.concatenate([matrix.values for matrix in matrices], 1)
@@ -219,10 +209,8 @@ def _weigh_ngrams(
     )
 
 
-MOST_TOKENS = 512
-"""Of a longer text nothing is computed: its maps in float64 would be too large to be worth it."""
-TOLERANCE = 1e-4
-"""Largest difference between a probability of the last stage and the model's own, which is rounding in float32."""
+MOST_TOKENS = 512  # Tokens of a text, at most, as float64 maps of longer texts would be too large
+TOLERANCE = 1e-4  # Largest difference between the probabilities of the last stage and the model, rounded to float32
 
 
 def compute_stages(
@@ -230,11 +218,11 @@ def compute_stages(
 ) -> ForwardStages:
     """Compute all forward-pass stages of a text under the context's intervention; the model stays unchanged.
 
-    Layer and head count from 1 (the last and the first, unless named), the component from 0, which is the base.
+    Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map.
 
     Raises:
-        InputError: the model has no such layer, head or component, or not what is changed.
-        NotAvailable: the text has no token, or too many, or the last stage is not the model's own answer.
+        InputError: the layer, head, component or intervention does not fit the model.
+        NotAvailable: the text has no token or too many, or the last stage differs from the model's prediction.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
     if not encoding.tokens:
@@ -242,10 +230,9 @@ def compute_stages(
     batch = Batch.from_arrays(to_batch(encoding)).to(get_device(model))
     encoder = model if isinstance(model, EncoderClassifier) else None
     if max(len(encoding.tokens), encoder.fill if encoder else 0) > MOST_TOKENS:
-        raise NotAvailable(
-            f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
-        )
-    said = reader.predict_texts([text], reader.intervene)
+        said = f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
+        raise NotAvailable(said)
+    own = reader.predict_texts([text], reader.intervene)
     tokens, read = list(encoding.tokens), batch
     sizes = (len(encoder.layers), encoder.heads, encoder.components) if encoder else (0, 0, 0)
     place = _check_place((layer, head, component), sizes)
@@ -260,10 +247,10 @@ def compute_stages(
             inside = list(yield_plain_stages(model, batch, tuple(tokens), reader.classes))
     first = _build_tokens(encoding, read, tuple(tokens), reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
     mixed = None
-    if reader.mix_weight is not None and said.parts is not None:
-        mixed = reader.mix_weight, np.asarray(said.parts.tfidf, np.float64)
+    if reader.mix_weight is not None and own.parts is not None:
+        mixed = reader.mix_weight, np.asarray(own.parts.tfidf, np.float64)
     last = build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
-    _check_answer(last.matrices[-1].values[0], said.probabilities[0], reader.classes)
+    _check_answer(last.matrices[-1].values[0], own.probabilities[0], reader.classes)
     at = [each + 1 if encoder else 0 for each in place[:2]]
     return ForwardStages(
         text=text,
@@ -285,11 +272,8 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
         if any(each is not None for each in asked):
             raise InputError("this model has no attention, so it has no layer, head or component to choose")
         return 0, 0, 0
-    usual = (sizes[0], 1, 0)
-    found = []
-    for name, value, default, first, many in zip(
-        ("layer", "head", "component"), asked, usual, (1, 1, 0), sizes, strict=True
-    ):
+    names, usual, found = ("layer", "head", "component"), (sizes[0], 1, 0), []
+    for name, value, default, first, many in zip(names, asked, usual, (1, 1, 0), sizes, strict=True):
         chosen = default if value is None else value
         if not first <= chosen < first + many:
             raise InputError(f"{name} {chosen}: this model has {name}s {first} to {first + many - 1}")

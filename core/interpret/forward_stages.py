@@ -35,9 +35,9 @@ class StageMatrix:
     values: np.ndarray  # (R, C) float64; −∞ where a score is hidden
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    kind: Kind = "number"  # Scores are compared, weights mostly between 0 and 1, counts whole
-    rule: Rule | None = None  # How its cells follow from others; None: it is given
-    words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
+    kind: Kind = "number"  # Scores are compared, weights are mostly between 0 and 1, counts are integers
+    rule: Rule | None = None  # Formula of its cells; None: they are given
+    words: tuple[tuple[str, ...], ...] = ()  # (R, …) columns of text, whose names follow the others in `columns`
 
     def format_cell(self, row: int, column: int) -> str:
         """Write a matrix cell's formula with its numbers, `0.42·1.10 + … = 2.31`; without a formula only the number."""
@@ -54,9 +54,9 @@ class ForwardStage:
     """tokens, embedding, queries, scores, terms, mask, softmax, combine, mix, heads, residual, feedforward,
     convolutions, head-attention, states, largest, weights, valences, pool, dense, logits, probabilities."""
     title: str
-    formulas: tuple[str, ...]  # LaTeX, the letters of `core.models.model_description.write_equation`
-    reading: str  # How to read it; of a stage that the model does not have, that it has none
-    matrices: tuple[StageMatrix, ...] = ()  # The last is what comes out; empty: the model has no such stage
+    formulas: tuple[str, ...]  # LaTeX, with the letters of `core.models.model_description.write_equation`
+    reading: str  # Explanation, also for a stage that the model does not have
+    matrices: tuple[StageMatrix, ...] = ()  # The last is the output; empty: the model does not have the stage
 
     @property
     def made(self) -> np.ndarray:
@@ -69,7 +69,7 @@ class ForwardStages:
     """All forward-pass stages of one text, for one layer, one head and one attention map of the head."""
 
     text: str
-    tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
+    tokens: tuple[str, ...]  # As the model reads them, with a class token first and padding last
     stages: tuple[ForwardStage, ...]
     layer: int  # From 1; 0 without layers
     head: int  # From 1; 0 without heads
@@ -77,7 +77,7 @@ class ForwardStages:
     layers: int
     heads: int
     components: int
-    notes: tuple[str, ...]  # What of the text is unknown or cut off
+    notes: tuple[str, ...]  # Unknown words and truncation
 
     def find_stage(self, key: str) -> ForwardStage:
         """Return the forward-pass stage with a key such as `softmax`; KeyError if there is none."""
@@ -111,13 +111,8 @@ def yield_classifier(
     vector = pooled
     if head.dense is not None and head.dense_norm is not None:
         m, t, names = record.values["m"], record.values["t"], name_dimensions(head.dense.out_features)
-        before = StageMatrix(
-            "m",
-            to_float64(m.value),
-            ONE,
-            names,
-            rule=replace(make_linear_rule(pooled.values, head.dense), after="relu"),
-        )
+        relu = replace(make_linear_rule(pooled.values, head.dense), after="relu")
+        before = StageMatrix("m", to_float64(m.value), ONE, names, rule=relu)
         vector = StageMatrix("t", to_float64(t.value), ONE, names, rule=make_norm_rule(before.values, head.dense_norm))
         formulas = m.formula, t.formula
         reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
@@ -154,18 +149,16 @@ def build_probabilities(
 ) -> ForwardStage:
     """Build the last forward-pass stage, from logits (1, C) to the class probabilities of a prediction.
 
-    `mixed` is the weight of the network and the logits (1, C) of TF-IDF, where its probabilities are mixed in.
+    `mixed` is the weight of the network and the logits (1, C) of TF-IDF, if its probabilities are mixed in.
     """
     shown = StageMatrix(logits.name, logits.values, ONE, logits.columns)
     matrices, formulas, letter, said = [shown], list[str](), "l", list[str]()
     if mixed is not None:
         weight, theirs = mixed
+        rules = {name: _make_probability_rule(each, task) for name, each in (("n", logits.values), ("k", theirs))}
         parts = [
             StageMatrix(name, rule.compute_values(), ONE, logits.columns, "weight", rule)
-            for name, rule in (
-                ("n", _make_probability_rule(logits.values, task)),
-                ("k", _make_probability_rule(theirs, task)),
-            )
+            for name, rule in rules.items()
         ]
         both = Sum(((weight, parts[0].values), (1 - weight, parts[1].values)), logits.values.shape)
         mixture = StageMatrix("m", both.compute_values(), ONE, logits.columns, "weight", both)
@@ -184,9 +177,8 @@ def build_probabilities(
             doubt = r"\ln \pi" if task == "single" else r"\ln\tfrac{\pi}{1-\pi}"
             formulas.append(rf"z = {letter}/T + (1 - 1/T)\,{doubt}")
             towards = "towards" if scaling.temperature > 1 else "away from"
-            about += (
-                f" moves the logits {towards} π, how frequent each {'class' if task == 'single' else 'label'} is, and"
-            )
+            kind = "class" if task == "single" else "label"
+            about += f" moves the logits {towards} π, how frequent each {kind} is, and"
         letter = shown.name
         said.append(f"{about} makes the probabilities come true.")
     rule = _make_probability_rule(shown.values, task)

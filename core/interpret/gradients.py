@@ -1,7 +1,7 @@
 """Gradient attribution of words: Captum's methods over a function of the token embeddings.
 
-The model gets the vectors as an argument; nothing is attached to a model that others use at the same time. The gradient
-is that of the log-odds, computed from logits that are scaled as those of the run.
+The model receives the embeddings as an argument, without hooks, as other threads may use it at the same time. The
+gradient is that of the log-odds, computed from the run's scaled logits.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from core.training.calibration import Scaling
 REFERENCE = "every word's vector zero, its place kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
 POINTS, STEPS, MOST_STEPS = 32, 64, 1024
-"""The path from there to the text is cut into pieces with so many points of Gauss and Legendre each, twice as many
-pieces until the pushes add up. (One piece with many points would wait for the eigenvalues of a large matrix.)"""
+"""The path from the reference to the text is divided into parts with `POINTS` Gauss–Legendre points each; the number of
+parts is doubled until the attributions add up. (A single part with many points needs the eigenvalues of a large
+matrix.)"""
 SMALL = 0.02
-"""The error of completeness that is small: log-odds, or the share of the difference where that is larger than 1."""
-TOKENS = 4096  # Read at once
-Embeds = EncoderClassifier | ReadsVectors  # What reads vectors of words
+"""Accepted completeness error in log-odds, or as a share of a difference larger than 1."""
+TOKENS = 4096  # Tokens of a batch
+Embeds = EncoderClassifier | ReadsVectors  # Models with word embeddings
 
 
 class Target(NamedTuple):
@@ -38,8 +39,8 @@ class Target(NamedTuple):
     place: int
     task: Task
     scaling: Scaling
-    tfidf: Tensor | None = None  # (C,): logits of what is mixed in, which vectors of words do not change
-    weight: float = 1.0  # Of the network beside it
+    tfidf: Tensor | None = None  # (C,): logits of a TF-IDF model that is mixed in, independent of word embeddings
+    weight: float = 1.0  # Of the network
 
     def __call__(self, logits: Tensor) -> Tensor:
         """Return a class's log-odds from logits: log p - log Σ others; multi-label: log p - log(1 - p)."""
@@ -52,15 +53,15 @@ class Target(NamedTuple):
         return z[:, self.place] - z[:, others].logsumexp(-1)
 
 
-Asked = Callable[[Tensor], Tensor]  # (B, C) logits → (B,): such as a `Target`
+Asked = Callable[[Tensor], Tensor]  # (B, C) logits → (B,), such as a `Target`
 
 
 class PathAttribution(NamedTuple):
     """The integrated gradients of a text's tokens, with their completeness error."""
 
     pushes: np.ndarray  # (L,) float64
-    at_reference: float  # The log-odds where the path begins
-    error: float  # Sum of the pushes - (log-odds of the text - log-odds at the reference)
+    at_reference: float  # The log-odds at the reference
+    error: float  # Sum of the attributions - (log-odds of the text - log-odds at the reference)
     steps: int
 
 
@@ -112,15 +113,12 @@ def _build_function(
         return target(model(texts, intervene=intervene, embedded=embedded).logits)
 
     with torch.no_grad():
-        embedded = _embed_text(model, batch, frozenset() if intervene is None else intervene.pieces_off)
+        if intervene is None or not intervene.pieces_off or not isinstance(model, EncoderClassifier):
+            embedded = model.embed_tokens(batch)
+        else:
+            off = frozenset((token - model.first, piece) for token, piece in intervene.pieces_off)
+            embedded = model.embed_tokens(batch, [off])
     return embedded.requires_grad_(), compute_log_odds
-
-
-def _embed_text(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
-    """Return the token embeddings (1, L, d) of a text, leaving out silenced character n-grams."""
-    if not off or not isinstance(model, EncoderClassifier):
-        return model.embed_tokens(batch)
-    return model.embed_tokens(batch, [frozenset((token - model.first, piece) for token, piece in off)])
 
 
 def _select_tokens(found: Tensor) -> np.ndarray:

@@ -17,7 +17,7 @@ from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch
 
-POINTS = 21  # Evenly spread over a curve, besides the values that have a name
+POINTS = 21  # Evenly spaced points of a curve, in addition to the learned, initial and current value
 FACTORS = (0.0, 2.0)  # Ends of the factor on all λ
 VARIES = "λ differs among heads or tokens here: at its mean a curve need not give the answer of the model as trained."
 
@@ -26,13 +26,13 @@ VARIES = "λ differs among heads or tokens here: at its mean a curve need not gi
 class LambdaCurve:
     """The log-odds of a class as one λ (weight of an attention map) varies, all else equal; indices start at 0."""
 
-    layer: int | None  # None, as `component`: the factor on every λ that is not set by hand
+    layer: int | None  # None, with `component`: the factor on every λ that is not edited
     component: int | None
-    learned: float  # As trained, the mean over heads and tokens; of the factor 1
-    start: float | None  # Before training; None: the run does not know it, or there is none
-    now: float  # Where the λ stands: as trained, unless it was changed
+    learned: float  # As trained, the mean over heads and tokens; 1 for the factor
+    start: float | None  # Before training; None: unknown or none
+    now: float  # The current value: as trained, or as edited
     values: tuple[float, ...]  # Ascending, with `learned`, `start`, `now` and 0
-    log_odds: tuple[float, ...] = ()  # Of the class at each value, which all heads and tokens have then
+    log_odds: tuple[float, ...] = ()  # Of the class at each value, set for all heads and tokens
     probabilities: tuple[float, ...] = ()
 
     def get_point(self, value: float) -> tuple[float, float]:
@@ -47,10 +47,10 @@ class LambdaCurves:
 
     text: str
     target: str
-    probabilities: dict[str, float]  # By class name, in label order, of the model as trained
-    log_odds: float  # The same of the target
-    curves: tuple[LambdaCurve, ...]  # By layer and component, the factor on all last
-    note: str  # What to know before reading it; empty: nothing
+    probabilities: dict[str, float]  # Class name → probability of the model as trained, in label order
+    log_odds: float  # Of the target, as trained
+    curves: tuple[LambdaCurve, ...]  # By layer and component, then the factor on all λ
+    note: str  # Notes for the reader; empty if there are none
 
 
 def compute_lambda_curves(
@@ -65,12 +65,12 @@ def compute_lambda_curves(
 ) -> LambdaCurves:
     """Compute a class's log-odds as each attention-map weight λ varies alone, and as all λ are scaled together.
 
-    `attention` says how far λ are moved, and `starts` (by layer and component; empty: unknown) where they were before
-    training. An empty target is the class with the highest probability as trained. A curve replaces what `change` says
-    of the same λ. With `unmixed` TF-IDF is taken out of the answer.
+    `attention` gives the range of λ, `starts` (by layer and component; empty: unknown) the values before training. An
+    empty target is the class with the highest probability as trained. A curve replaces an edit of its λ in `change`.
+    With `unmixed`, TF-IDF is left out of the prediction.
 
     Raises:
-        InputError: no such class, a model without λ, or a text without a word that it reads.
+        InputError: an unknown class, a model without λ, or a text without known words.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier) or "lambda" not in model.provides:
@@ -113,9 +113,8 @@ def _prepare_curve(
 ) -> LambdaCurve:
     """Return a curve without log-odds: the values to try for one attention-map weight λ, or for a factor on all λ."""
     if place is None:
-        return LambdaCurve(
-            None, None, 1.0, None, change.lambda_scale, _spread_values(FACTORS, 1.0, change.lambda_scale)
-        )
+        values = _spread_values(FACTORS, 1.0, change.lambda_scale)
+        return LambdaCurve(None, None, 1.0, None, change.lambda_scale, values)
     layer, component = place
     trained, start = own.values[layer][component - 1], float(starts[layer][component - 1]) if starts else None
     by_hand = [value for *there, value in change.lambdas if there == [layer, component]]
@@ -137,5 +136,5 @@ def _change_lambda(change: Intervention, line: LambdaCurve, value: float) -> Int
 
 
 def _fill_curve(line: LambdaCurve, odds: list[float]) -> LambdaCurve:
-    chances = 1 / (1 + np.exp(-np.array(odds)))  # what log-odds are of, whatever the other classes
+    chances = 1 / (1 + np.exp(-np.array(odds)))
     return replace(line, log_odds=tuple(odds), probabilities=tuple(chances.tolist()))

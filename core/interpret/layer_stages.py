@@ -39,8 +39,8 @@ from core.text.lexicon import TRIPLE, name_triples
 NONE = "This model has none"
 SUMMED = "the sum over lexicons of the products of two tokens' polarities"
 CLOSED = "As edited, a token whose gate is closed is hidden from all."
-TINY = 1e-12  # Below that a query or key counts as this long where it is divided by its length
-SAME = 1e-6  # Largest difference between the scores of the model and those of the formula that is shown
+TINY = 1e-12  # Smallest length by which a query or key is divided
+SAME = 1e-6  # Largest difference between the model's scores and those of the shown formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,9 @@ class ShownHead:
     record: Record
     polarity: Array | None  # (L, 3)
     class_token: bool
-    change: Intervention  # What is changed inside
+    change: Intervention
     tokens: tuple[str, ...]
-    number: int  # Of the layer, from 1
+    number: int  # Number of the layer, from 1
     head: int
     component: int
 
@@ -244,7 +244,7 @@ def _describe_term(chosen: ShownHead, name: str, lines: list[str]) -> tuple[str,
 
 
 Found = tuple[float, Array] | None
-"""A factor, and what it stands before: what is added to the scores or multiplied with; None: nothing is."""
+"""A factor, and the matrix that it scales, which is added to the scores or multiplied with them; None: no matrix."""
 
 
 def _describe_sigma(chosen: ShownHead, matrices: list[StageMatrix], lines: list[str]) -> tuple[str, Found]:
@@ -314,21 +314,19 @@ def _build_mask(chosen: ShownHead) -> ForwardStage:
     length, area = len(chosen.tokens), chosen.layer.attention.terms.support
     allowed = chosen.read_value("S") > 0
     if allowed.all():
-        why = "every token reads every token, and a single text has no padding to hide."
+        reading = f"{NONE}: every token reads every token, and a single text has no padding to hide."
         if area is not None:
             why = f"its window of {area.window} covers all {length} tokens, so nothing is hidden."
-            return ForwardStage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), f"Nothing to do here: {why}")
-        return ForwardStage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), f"{NONE}: {why}")
+            reading = f"Nothing to do here: {why}"
+        return ForwardStage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), reading)
     rule = MaskedScores(chosen.read_value("s'"), allowed)
     shown = (chosen.make_pairs(chosen.score, rule.compute_values(), rule),)
     if area is None or area.can_see_all(length):
         line = rf"{chosen.score}_{{ij}} = -\infty\ \text{{where}}\ g_j = 0"
         return ForwardStage("mask", "Mask", (line,), CLOSED, shown)
     half = area.window // 2
-    lines = (
-        rf"{chosen.score}_{{ij}} = -\infty\ \text{{unless}}\ j \in S_i",
-        rf"S_i = \{{j : |i-j|\le {half}\}} \cup G",
-    )
+    unless = rf"{chosen.score}_{{ij}} = -\infty\ \text{{unless}}\ j \in S_i"
+    lines = (unless, rf"S_i = \{{j : |i-j|\le {half}\}} \cup G")
     reading = (
         f"A token sees {half} neighbours on each side. G are the first, the last and the tokens drawn at random, which "
         "see all and are seen by all; what is crossed out is hidden."
@@ -363,9 +361,8 @@ def _combine_maps(chosen: ShownHead) -> Sum:
 def _build_combination(chosen: ShownHead) -> ForwardStage:
     attention, head = chosen.layer.attention, chosen.head
     if not chosen.many:
-        return ForwardStage(
-            "combine", "Combine", ("P = A",), f"{NONE}: a head has one map, and nothing is added to it."
-        )
+        reading = f"{NONE}: a head has one map, and nothing is added to it."
+        return ForwardStage("combine", "Combine", ("P = A",), reading)
 
     def to_column(value: Tensor) -> Array:
         """Return the attention-map weights λ of the shown head as a matrix, with a row per token or one for all."""
@@ -377,9 +374,8 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
     plain = tuple(f"λ{format_subscript(n)}" for n in range(1, attention.components))
     untouched = rule if np.allclose(values, rule.compute_values(), rtol=1e-12, atol=0) else None
     matrices = [StageMatrix(r"\lambda", values, rows, plain, rule=untouched)]
-    matrices += [
-        chosen.make_pairs(_name_map(n, True), each, weight=True) for n, each in enumerate(chosen.read_maps("A"))
-    ]
+    for n, each in enumerate(chosen.read_maps("A")):
+        matrices.append(chosen.make_pairs(_name_map(n, True), each, weight=True))
     combined = _combine_maps(chosen)
     matrices.append(chosen.make_pairs("P", combined.compute_values(), combined, weight=True))
     lines, reading = _describe_weights(chosen)

@@ -1,23 +1,23 @@
 """Edits that a user makes inside a trained model: data, the line of text in a link, and a description in words.
 
-The line is the `edit` of a link, `--edit` of the command line and `edit=` in Python, its parts with commas between:
+The line is the `edit` of a link, `--edit` of the command line and `edit=` in Python; its parts are separated by commas:
 
     h1.2              head 2 of layer 1 outputs zero
     c2.1              A₁ of layer 2, in all heads
     m1.2.0            A₀ of head 2 of layer 1
-    h1.2:mean         it outputs its mean over the tokens at every token; so with c2.1:mean and m1.2.0:mean
-    l2c1:0.5          λ₁ of layer 2 at 0.50
-    l:0.5             every other λ times 0.50
-    g1.3:0            the gate of the third token in layer 1 closed (g1.3:0.5: half open)
+    h1.2:mean         head 2 of layer 1 outputs its mean over the tokens; likewise c2.1:mean and m1.2.0:mean
+    l2c1:0.5          λ₁ of layer 2 is 0.50
+    l:0.5             every other λ is multiplied by 0.50
+    g1.3:0            the gate of the third token in layer 1 is closed (g1.3:0.5: half open)
     s:0.5             half the strength of the lexical term
-    s2                the lexical term of layer 2 off: nothing is added to its scores, or they are multiplied by nothing
-    s2:mean           the mean of what they are multiplied by, over the tokens, in its place
-    n3.2              the second piece of the third token silenced
-    word=piece        the same by name, wherever the word occurs
+    s2                the lexical term of layer 2 is off: nothing is added to its scores or multiplied with them
+    s2:mean           the scores of layer 2 are multiplied by the mean of the lexical term over the tokens
+    n3.2              the second piece of the third token is silenced
+    word=piece        the same by name, at every occurrence of the word
     seg.0             no segment vectors are added to the tokens of a pair
-    mix.0             TF-IDF removed from the answer
+    mix.0             TF-IDF is removed from the prediction
 
-Layers, heads, tokens and pieces count from 1 there, as on the pages; components from 0, as A₀, A₁ … do.
+In the line, layers, heads, tokens and pieces are counted from 1, as on the pages, and components from 0 (A₀, A₁ …).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 UNMIXED = "mix.0"
 UNSEGMENTED = "seg.0"
-MEAN = ":mean"  # Behind a part that is not silent but says its mean
+MEAN = ":mean"  # Suffix of a part that outputs its mean instead of zero
 HOW = {"": "off", MEAN: "at its mean"}
 
 
@@ -53,17 +53,17 @@ class Edits:
     heads_off: tuple[tuple[int, int], ...] = ()  # (layer, head)
     components_off: tuple[tuple[int, int], ...] = ()  # (layer, component)
     maps_off: tuple[tuple[int, int, int], ...] = ()  # (layer, head, component)
-    heads_mean: tuple[tuple[int, int], ...] = ()  # Heads at their mean over the tokens; none of them is off
+    heads_mean: tuple[tuple[int, int], ...] = ()  # Heads at their mean over the tokens, which are not off
     components_mean: tuple[tuple[int, int], ...] = ()
     maps_mean: tuple[tuple[int, int, int], ...] = ()
     gates: tuple[tuple[int, int, float], ...] = ()  # (layer, token, value)
-    factor: float = 1.0  # On every λ as trained but those that are set
+    factor: float = 1.0  # On every λ that is not set
     lexical: float = 1.0  # Factor on the lexical term
     lexical_off: tuple[int, ...] = ()  # Layers whose lexical term is off
     lexical_mean: tuple[int, ...] = ()  # Layers where it is at its mean
     pieces_off: tuple[tuple[int, int], ...] = ()  # (token, character n-gram)
-    segments_off: bool = False  # Nothing is added for the text of a pair that a token stands in
-    unmixed: bool = False  # TF-IDF is taken out of the answer
+    segments_off: bool = False  # Without segment vectors of a text pair
+    unmixed: bool = False  # Without TF-IDF in the prediction
 
     def __bool__(self) -> bool:
         """Return whether any edit changes the trained model."""
@@ -192,7 +192,7 @@ class Edits:
 UNCHANGED = Edits()
 
 
-LONGEST = 4_000  # Characters of a line that are looked at: more than any model has parts to change
+LONGEST = 4_000  # Characters of a line, enough for all parts of any model
 STRONGEST = 3.0  # Factor on the lexical term
 LARGEST = 2.0  # Factor on every λ
 _NUMBER = r"(-?\d{1,2}(?:\.\d{1,4})?)"
@@ -214,11 +214,11 @@ class Editable:
     low: float
     high: float
     tokens: tuple[str, ...] = ()  # Of the text
-    pieces: tuple[tuple[str, ...], ...] = ()  # Those of each token; empty where the model reads none
-    mixed: bool = False  # Whether TF-IDF is mixed into the answers
+    pieces: tuple[tuple[str, ...], ...] = ()  # Character n-grams of each token; empty if the model reads none
+    mixed: bool = False  # Whether TF-IDF is mixed into the predictions
     gated: int = 0  # Tokens of the text that have a gate in each layer
-    lexical: Lexical = "none"  # What a lexicon does to the scores
-    segments: bool = False  # Whether something is added for the text of a pair that a token stands in
+    lexical: Lexical = "none"  # How a lexicon changes the scores
+    segments: bool = False  # Whether the text is a pair with segment vectors
 
     @property
     def syntax_help(self) -> str:
@@ -260,9 +260,9 @@ class Editable:
     def update_link(self, text: str, levers: Mapping[str, str | None]) -> Edits:
         """Return the model edits of a link after some values in it were changed.
 
-        `levers` has, by what a part begins with (`h1.2`, `l2c1`), the whole part, or None to leave it as trained.
+        `levers` maps the beginning of a part (`h1.2`, `l2c1`) to the new part, or to None for its trained value.
         """
-        link = self.read_link(text)[0].encode_line()  # one written by hand may say the same otherwise
+        link = self.read_link(text)[0].encode_line()  # normalises a line that was written by hand
         kept = [part for part in link.split(",") if part.partition(":")[0] not in levers]
         return self.read_link(",".join([*kept, *filter(None, levers.values())]))[0]
 
@@ -330,7 +330,7 @@ class Editable:
         return None
 
 
-NOTHING = Editable(0, 0, 0, 0.0, 0.0)  # Of a model without maps
+NOTHING = Editable(0, 0, 0, 0.0, 0.0)  # For a model without attention maps
 
 
 def _split_parts(text: str) -> Iterator[str]:

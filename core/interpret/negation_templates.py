@@ -1,7 +1,7 @@
 """Sentence templates filled with more and more words, such as between a negation and the word it negates.
 
-A template marks the place with {} and may mark the negation with brackets: "The film was [not] {} good." is read as
-"The film was not then good.", and also without the negation, as "The film was then good."
+A template marks the place with {} and may mark the negation with brackets: "The film was [not] {} good." becomes "The
+film was not then good.", and without the negation "The film was then good."
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TEMPLATES = {
     "nothing good": "There was nothing {} good about the film.",
     "not think that": "I do [not] think {} that the film was good.",
 }
-"""By name; words that the built-in corpus has."""
+"""Name → template, of words in the built-in corpus."""
 FILLER = (
     "then | in that room | on that day | at that hour | with all of them there | from the first week | to the last year"
 )
-"""What is put in where nobody says otherwise: words without a polarity, whole phrases at a time."""
+"""Default insertion: phrases without polarity."""
 MOST_PIECES = 60
-LONGEST = 5_000  # Characters of a template and of what is put in
+LONGEST = 5_000  # Characters of a template and of an insertion
 _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
 
 
@@ -45,21 +45,21 @@ _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
 class FilledTemplate:
     """A sentence template filled with a number of words, with and without its negation."""
 
-    words: int  # Between what stands before the place and behind it
+    words: int  # Inserted words
     text: str
-    without: str | None  # The same without the negation; None: none is marked
+    without: str | None  # The text without the negation; None if none is marked
 
 
 def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> tuple[FilledTemplate, ...]:
     """Fill a sentence template with growing insertions: nothing, the first piece, the first two, and so on.
 
     Args:
-        text: name of one of `TEMPLATES`, or a text with one {} in it; what stands in brackets is the negation.
-        insert: words, put in one at a time; with | between pieces, a piece at a time.
-        most: pieces at most; None: all.
+        text: name of one of `TEMPLATES`, or a text with one {}, and the negation in brackets.
+        insert: words, inserted one at a time; or pieces separated by |, inserted a piece at a time.
+        most: largest number of pieces; None: all.
 
     Raises:
-        InputError: no place or several, brackets without a word, nothing to put in, or an impossible number of pieces.
+        InputError: no {} or several, brackets without a word, nothing to insert, or an invalid number of pieces.
     """
     template, pieces = TEMPLATES.get(text, text), _split_pieces(insert)
     if max(len(template), len(insert)) > LONGEST:
@@ -70,13 +70,11 @@ def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> t
     plain, bare = _split_negation(template)
     if most is not None and not 0 <= most <= len(pieces):
         raise InputError(f"{count(most)} pieces: from 0 to {len(pieces)}, the number of pieces; give more to insert")
-    filled = list(accumulate(pieces[:most], lambda before, piece: f"{before} {piece}".strip(), initial=""))
-    return tuple(
-        FilledTemplate(
-            len(each.split()), _insert_words(plain, each), None if bare is None else _insert_words(bare, each)
-        )
-        for each in filled
-    )
+    steps = []
+    for each in accumulate(pieces[:most], lambda before, piece: f"{before} {piece}".strip(), initial=""):
+        without = None if bare is None else _insert_words(bare, each)
+        steps.append(FilledTemplate(len(each.split()), _insert_words(plain, each), without))
+    return tuple(steps)
 
 
 def _split_pieces(insert: str) -> list[str]:
@@ -108,7 +106,7 @@ def _insert_words(template: str, words: str) -> str:
 
 
 def _delete_span(text: str, start: int, end: int) -> str:
-    from core.text.word_spans import remove_words  # NumPy, which the command line does without until it is asked
+    from core.text.word_spans import remove_words  # imports NumPy, which slows down the command line
 
     return remove_words(text, [(start, end)])
 
@@ -120,7 +118,7 @@ class TemplatePredictions:
     target: str
     probabilities: np.ndarray  # (steps,) float64: of the target
     without: np.ndarray | None  # (steps,): without the negation
-    note: str  # What of the longest text is unknown or cut off; empty: nothing
+    note: str  # Unknown words and truncation of the longest text; empty if there are none
 
 
 def predict_template(reader: ExplainContext, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:

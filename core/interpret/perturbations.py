@@ -1,10 +1,8 @@
 """Perturbation tests of attributions on many sentences: words inserted or deleted, and paraphrases.
 
-Words are inserted or deleted one after another, in the order of their attributions.
-
-Insertion begins with none of the words; deletion in an order is insertion in the reverse order, read backwards. This
-module has only numbers and texts; `core.interpret.faithfulness` asks a run. After Samek et al. (2017), "Evaluating the
-visualization of what a deep neural network has learned", and Petsiuk et al. (2018), "RISE".
+Words are inserted or deleted one after another, in the order of their attributions. Insertion starts without words;
+deletion is insertion in the reverse order, read backwards. After Samek et al. (2017), "Evaluating the visualization of
+what a deep neural network has learned", and Petsiuk et al. (2018), "RISE".
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _SHORT = {f"{verb} not": f"{verb}n't" for verb in _NOT} | {
     "there is": "there's",
 }
 _LONG = {short: long for long, short in _SHORT.items() if not short.endswith("'s")}
-"""`it's` may also be `it has`."""
+"""Without `it's` and others, which may also mean `it has`."""
 
 
 class Paraphrase(NamedTuple):
@@ -48,7 +46,7 @@ class Paraphrase(NamedTuple):
 
     edit: str
     text: str
-    shared: tuple[tuple[int, int], ...]  # (place in the first, place in this one)
+    shared: tuple[tuple[int, int], ...]  # (word index in the sentence, word index in the paraphrase)
 
 
 def change_contractions(text: str) -> str:
@@ -101,8 +99,8 @@ def _replace_phrases(text: str, by: dict[str, str]) -> str:
     return re.sub(pattern, lambda found: match_case(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)
 
 
-STEPS = POINTS - 1  # Of a curve, fewer in a text of fewer words
-SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of different lengths are averaged
+STEPS = POINTS - 1  # Steps of a curve, fewer for a text with fewer words
+SHARES = np.linspace(0, 1, POINTS)  # Shares of words at which curves of different texts are averaged
 
 
 def count_steps(words: int) -> np.ndarray:
@@ -138,13 +136,12 @@ def compute_beaten_share(own: float, others: np.ndarray) -> float:
 
 
 RANDOM, PAIRS = 20, 15  # Random orders and pairs of words of each sentence
-ORDERS = 20
-"""Of Shapley values: a tenth of those of a sentence alone, so that 200 take no longer than they must."""
+ORDERS = 20  # Orders for Shapley values: a tenth of those for a single sentence, to save time
 SEED = 0
-SLAB = 2048  # Texts between two words about progress
+SLAB = 2048  # Texts predicted between two progress reports
 
-OnProgress = Callable[[str, float], None]  # What is done now, and which share of all is done
-Values = dict[str, np.ndarray]  # By name (n,) of the sentences; NaN: has none
+OnProgress = Callable[[str, float], None]  # Receives the current step and the share done
+Values = dict[str, np.ndarray]  # Name → (n,) values of the sentences, NaN if undefined
 
 
 class PerturbationCase(NamedTuple):
@@ -178,9 +175,9 @@ class StepProgress:
 class OrderResults(NamedTuple):
     """Results of inserting and deleting words in the order of one attribution method: areas, scores and curves."""
 
-    tests: Values  # `insertion` and `deletion`: share of random orders that are slower
-    areas: Values  # Of `insertion`, `deletion` and `random`
-    curves: dict[str, np.ndarray]  # (n, 11) of the same; that of `random` puts words back
+    tests: Values  # `insertion` and `deletion`: share of random orders that the method beats
+    areas: Values  # `insertion`, `deletion` and `random`
+    curves: dict[str, np.ndarray]  # (n, 11) of the same; `random` inserts words
 
 
 class Trials:
@@ -212,9 +209,8 @@ class Trials:
             [text for way in ways.values() for text in insert_words(case.text, case.words, order[::way])]
             for case, order in zip(self.cases, orders, strict=True)
         ]
-        for case, found, baseline in zip(
-            self.cases, self._predict_target(asked, self.cases, what), self._random, strict=True
-        ):
+        chances = self._predict_target(asked, self.cases, what)
+        for case, found, baseline in zip(self.cases, chances, self._random, strict=True):
             words, others = len(case.words), compute_area(baseline, len(case.words))
             for (name, way), curve in zip(ways.items(), found.reshape(len(ways), -1), strict=True):
                 own = float(compute_area(curve, words))
@@ -234,15 +230,12 @@ class Trials:
             for case, drawn in zip(self.cases, pairs, strict=True)
         ]
         effects = [odds[0] - odds[1:] for odds in self._predict_log_odds(asked, self.cases, "two words at a time")]
-        return [
-            np.array(
-                [
-                    compute_rho(each[drawn].sum(1), effect if side else abs(effect))
-                    for each, drawn, effect in zip(own, pairs, effects, strict=True)
-                ]
-            )
-            for own, side in zip(pushes, sided, strict=True)
-        ]
+        found = []
+        for own, side in zip(pushes, sided, strict=True):
+            sums = [each[drawn].sum(1) for each, drawn in zip(own, pairs, strict=True)]
+            changes = [effect if side else abs(effect) for effect in effects]
+            found.append(np.array(list(map(compute_rho, sums, changes))))
+        return found
 
     def find_paraphrases(self) -> list[tuple[int, Paraphrase]]:
         """Return (sentence index, paraphrase) for paraphrases that change the model's input."""
@@ -264,20 +257,17 @@ class Trials:
         for (number, each), own in zip(edited, after, strict=True):
             places = np.array(each.shared, np.int64).reshape(-1, 2)
             found[number].append(compute_rho(pushes[number][places[:, 0]], own[places[:, 1]]))
-        return np.array([_average_known(each) for each in found])
+        known = [[value for value in each if not np.isnan(value)] for each in found]
+        return np.array([np.mean(each) if each else np.nan for each in known], float)
 
     @functools.cached_property
     def _random(self) -> list[np.ndarray]:
         """Return each sentence's target probabilities as words are inserted in several random orders."""
         random = np.random.default_rng(SEED)
-        asked = [
-            list(
-                chain(
-                    *(insert_words(case.text, case.words, random.permutation(len(case.words))) for _ in range(RANDOM))
-                )
-            )
-            for case in self.cases
-        ]
+        asked = []
+        for case in self.cases:
+            orders = [random.permutation(len(case.words)) for _ in range(RANDOM)]
+            asked.append([text for order in orders for text in insert_words(case.text, case.words, order)])
         return [each.reshape(RANDOM, -1) for each in self._predict_target(asked, self.cases, "words in random orders")]
 
     def _attribute_case(self, method: str, case: PerturbationCase) -> np.ndarray:
@@ -333,11 +323,6 @@ def _encode_text(tokenizer: Tokenizer, text: str) -> tuple[object, ...]:
     """Return the model's input for a text, to compare texts: token ids, tags, polarities and character n-grams."""
     found = tokenizer.encode(text)
     return found.ids, found.tags, found.polarity, found.grams
-
-
-def _average_known(values: Sequence[float]) -> float:
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
 
 
 def _to_arrays(lists: dict[str, list]) -> dict[str, np.ndarray]:

@@ -36,11 +36,11 @@ def name_padding(places: int) -> str:
 def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Compute each head's share (0 to 1) of attention weight that cancels when the head's maps are summed.
 
-    Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
-    over the tokens k; of the head the mean over the tokens q with any weight. At 0 nothing cancels, at 1 everything.
+    For query q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
+    over the tokens k; for the head, the mean over the queries q with any weight. At 0 nothing cancels, at 1 everything.
 
     Args:
-        components: (N, H, L, L) maps of real tokens, readers in rows.
+        components: (N, H, L, L) maps of real tokens, queries in rows.
         coefficients: (N, H, L), with their signs.
     """
     weights = (coefficients[..., None] * components).astype(np.float64)
@@ -53,25 +53,25 @@ def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np
 class LayerView:
     """The internal values of one encoder layer for one text: float32 arrays, queries in rows.
 
-    Filled places are folded into one, the last of L: as a key it has the sum of their weights, so that rows of a map
-    sum to 1; as a query, and wherever else each token has a value, it has their mean.
+    Padding that the model reads is folded into the last position: as a key it has the sum of the weights, so that rows
+    of a map sum to 1; as a query, and for other values of tokens, it has their mean.
     """
 
-    components: np.ndarray  # (N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps
+    components: np.ndarray  # (N, H, L, L): softmax maps; (N, H, 0, 0) if the text is too long for maps
     coefficients: np.ndarray  # (N, H, L): c of each query token
-    combined: np.ndarray  # (H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long
+    combined: np.ndarray  # (H, L, L): sum of coefficient times map; (H, 0, 0) if the text is too long
     head_outputs: np.ndarray  # (H, L, d/H)
-    gates: np.ndarray | None  # (L,): how much each token may be looked at, where the model has gates
+    gates: np.ndarray | None  # (L,): attention gate of each token, if the model has gates
     terms: dict[str, np.ndarray]  # (H, L, L): `lexical` is added to the scores, `lexical_factor` multiplied
-    temperature: float | None  # Factor of the cosines, where the model has one
-    support: np.ndarray | None  # (L, L) bool: who may see whom, where not everybody may see everybody
+    temperature: float | None  # Factor of the cosines, if the model has one
+    support: np.ndarray | None  # (L, L) bool: which query may see which key; None: all see all
 
 
 @dataclass(frozen=True)
 class MixView:
     """The class probabilities of network, TF-IDF and their mixture for one text, before temperature scaling."""
 
-    weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
+    weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 if TF-IDF is left out
     network: dict[str, float]
     tfidf: dict[str, float]
     mixture: dict[str, float]  # w · network + (1 − w) · tfidf
@@ -91,29 +91,29 @@ class SentenceView:
     """The prediction and the model's internal values for one text, for pages and the command line."""
 
     text: str  # As typed
-    read_as: str  # After normalising: what the tokens are pieces of
+    read_as: str  # After normalisation
     tokens: tuple[str, ...]
-    """One per row and column of the maps; a class token comes first where the model has one, and last stands what a
-    backbone ends a text with, or the padding where the model reads it (`name_padding`)."""
-    unknown: tuple[bool, ...]  # True where the vocabulary lacks the token, so that the model saw only `<unk>`
-    unknown_words: float | None  # Share of the words that the tokenizer does not know; None for byte pairs
+    """One for each row and column of the maps; if the model has them, a class token comes first, and the end token of a
+    pretrained encoder or padding that is read (`name_padding`) last."""
+    unknown: tuple[bool, ...]  # Whether the token is not in the vocabulary, so that the model reads `<unk>`
+    unknown_words: float | None  # Share of unknown words; None for byte pairs
     truncated: int  # Tokens cut off at the end
     cut: str  # The end of `read_as` that was cut off with them
     label: str
     probabilities: dict[str, float]  # By class name, in label order
     pooled: np.ndarray  # (d,)
     layers: tuple[LayerView, ...]  # Empty for a model without attention (`maps` not in its `provides`)
-    positions: dict[str, float] = field(default_factory=dict)  # Learned factors alpha, beta, gamma, where there are any
-    tags: tuple[int, ...] | None = None  # Part of speech of each token, as the model reads them
+    positions: dict[str, float] = field(default_factory=dict)  # Learned factors alpha, beta, gamma, if any
+    tags: tuple[int, ...] | None = None  # Part of speech of each token
     polarity: np.ndarray | None = None  # (L, 3K): positive, neutral, negative by each lexicon
-    branches: dict[int, np.ndarray] = field(default_factory=dict)  # By kernel width, (L, c): convolutions of the head
-    head_maps: np.ndarray | None = None  # (h, L, L): the head's own attention, where it has one
-    filled: int | None = None  # Places of padding read as text, folded into the last token; None: it is masked
-    before: int = 0  # How many of the tokens stand before those of the text
-    behind: int = 0  # How many stand behind them
-    pieces: tuple[tuple[str, ...], ...] | None = None  # The n-grams read beside each token; None: none are read
-    segments: tuple[int, ...] | None = None  # 0 in the first text of a pair, 1 in the second; None: nothing is added
-    mix: MixView | None = None  # What the answer is made of, where TF-IDF is mixed in
+    branches: dict[int, np.ndarray] = field(default_factory=dict)  # Kernel width → (L, c) convolutions of the head
+    head_maps: np.ndarray | None = None  # (h, L, L): attention of the classification head, if any
+    filled: int | None = None  # Padding positions read as text, folded into the last token; None: padding is masked
+    before: int = 0  # Tokens before those of the text
+    behind: int = 0  # Tokens after those of the text
+    pieces: tuple[tuple[str, ...], ...] | None = None  # Character n-grams of each token; None if the model reads none
+    segments: tuple[int, ...] | None = None  # 0 in the first text of a pair, 1 in the second; None: no segments
+    mix: MixView | None = None  # Parts of the prediction, if TF-IDF is mixed in
 
     @property
     def places(self) -> np.ndarray:
@@ -157,11 +157,11 @@ def inspect_text(
 ) -> SentenceView:
     """Classify one text and return the prediction with the model's internal values; the model is unchanged.
 
-    With `unmixed` the answer is that of the network alone, whatever `mix` is.
+    With `unmixed`, the prediction is that of the network alone.
 
     Raises:
-        InputError: if the intervention names something the model does not have.
-        NotAvailable: the answer is not finite.
+        InputError: the intervention does not fit the model.
+        NotAvailable: the logits are not finite.
     """
     encoding = tokenizer.encode(text)
     batch = Batch.from_arrays(to_batch(encoding))
@@ -180,6 +180,9 @@ def inspect_text(
     fold = Fold(len(tokens), filled or 0)
     if filled:
         tokens, unknown, behind = [*tokens, name_padding(filled)], [*unknown, False], 1
+    pieces = None
+    if tokenizer.buckets:
+        pieces = ((),) * before + tuple(tuple(list_char_ngrams(each)) for each in encoding.tokens) + ((),) * behind
     return SentenceView(
         text=text,
         read_as=encoding.text,
@@ -196,9 +199,7 @@ def inspect_text(
         filled=filled,
         before=before,
         behind=behind,
-        pieces=((),) * before + tuple(tuple(list_char_ngrams(token)) for token in encoding.tokens) + ((),) * behind
-        if tokenizer.buckets
-        else None,
+        pieces=pieces,
         mix=beside,
     )
 
@@ -223,18 +224,14 @@ def _mix_logits(
 
     def name_probabilities(logits: np.ndarray) -> dict[str, float]:
         """Return class name → probability from logits (1, C)."""
-        return dict(
-            zip(classes, compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist(), strict=True)
-        )
+        chances = compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist()
+        return dict(zip(classes, chances, strict=True))
 
     return torch.from_numpy(together), MixView(weight, *map(name_probabilities, (*parts, together)))
 
 
 class Fold(NamedTuple):
-    """A rule that shortens recorded values: masked padding is cut, padding that the model reads becomes one token.
-
-    A text without tokens has one masked place.
-    """
+    """A rule that shortens recorded values: masked padding is cut, padding that the model reads becomes one token."""
 
     tokens: int
     filled: int
@@ -268,9 +265,7 @@ def _build_layer_view(layer: LayerTrace, fold: Fold) -> LayerView:
         combined=_to_array(maps[0] if layer.maps is None else fold.fold_maps(layer.combined[0])),
         head_outputs=_to_array(fold.fold_values(layer.head_outputs[0], 1)),
         gates=None if layer.gates is None else _to_array(fold.fold_values(layer.gates[0], 0)),
-        terms={
-            name: _to_array(fold.fold_maps(term[0])) for name, term in layer.terms.items()
-        },  # nowhere where padding is read
+        terms={name: _to_array(fold.fold_maps(term[0])) for name, term in layer.terms.items()},
         temperature=None if layer.temperature is None else layer.temperature.item(),
         support=None if layer.support is None else fold.fold_mask(layer.support[0]).cpu().numpy(),
     )
@@ -280,15 +275,13 @@ def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
     """Return a model's recorded values, except those of its layers, as fields of `SentenceView`."""
     if trace is None:
         return {}
-    head = trace.head
+    head, branches = trace.head, {} if trace.head is None else trace.head.branches
     return {
         "positions": {name: factor.item() for name, factor in trace.positions.items()},
         "segments": None if trace.segments is None else tuple(trace.segments[0, : fold.tokens].tolist()),
         "tags": None if trace.tags is None else tuple(trace.tags[0, : fold.tokens].tolist()),
         "polarity": None if trace.polarity is None else _to_array(trace.polarity[0, : fold.tokens]),
-        "branches": {}
-        if head is None
-        else {k: _to_array(fold.fold_values(part[0], 0)) for k, part in head.branches.items()},
+        "branches": {k: _to_array(fold.fold_values(part[0], 0)) for k, part in branches.items()},
         "head_maps": None if head is None or head.maps is None else _to_array(fold.fold_maps(head.maps[0])),
     }
 
@@ -296,9 +289,9 @@ def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
 def to_json_data(view: SentenceView) -> dict[str, Any]:
     """Return a model's internal values for a text as JSON-like data, null or empty for parts that the model lacks.
 
-    `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
-    row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
-    places that read. `cancelled` is the share of each head's weight that its components take from each other.
+    `padding` is null if padding is masked. If the model reads it, its `places` are folded into the last row and column
+    of every map; `weight` (layers, heads) is its weight in the combined map, mean over all queries. `cancelled` is the
+    share of each head's weight that cancels between its components.
     """
 
     def to_lists(values: np.ndarray | None) -> Any:

@@ -20,20 +20,20 @@ else:
 def average_attention(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
     """Average the attention that each token receives over heads and queries of maps (H, L, L).
 
-    `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
+    `places` (L,): the number of positions that each token represents, by which queries are weighted.
     """
     return np.average(weights.mean(0), axis=0, weights=places)
 
 
-ROUNDING = 0.001  # Below this a difference between two λ is not shown
+ROUNDING = 0.001  # Differences between two λ that are not shown
 
 
 @dataclass(frozen=True)
 class LearnedLambdas:
     """The learned weights λ by which a model adds further attention maps to the first, per layer and map."""
 
-    values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
-    varies: bool  # Whether any differs among heads or tokens
+    values: tuple[tuple[float, ...], ...]  # For each layer and further map, the mean over heads and tokens
+    varies: bool  # Whether any λ differs between heads or tokens
 
 
 def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
@@ -56,7 +56,7 @@ def get_lambda_range(attention: AttentionConfig, learned: LearnedLambdas) -> tup
     return low, high
 
 
-HALF = 0.5  # Share of unknown words from which a text says so
+HALF = 0.5  # Share of unknown words from which a text has a warning
 
 
 def is_mostly_unknown(share: float | None) -> bool:

@@ -126,7 +126,8 @@ def build_content(store: RunStore) -> LessonContent:
 
 def _read_score(store: RunStore, run: str, split: str) -> _Score:
     found = read_metrics(store, run, split)
-    return _Score(found["metrics"]["accuracy"], *found["intervals"]["accuracy"], found["n"])
+    low, high = found["intervals"]["accuracy"]
+    return _Score(found["metrics"]["accuracy"], low, high, found["n"])
 
 
 def _choose_better(store: RunStore, accuracy: float) -> str:

@@ -178,7 +178,7 @@ def _count_heads(run: LoadedRun) -> _Heads:
 def _read_sentences(run: LoadedRun, heads: _Heads, frame: pd.DataFrame) -> list[_Sentence]:
     """Return the short sentences with a clear answer, each without every head."""
     positive = frame[f"{runs.record.PROBABILITY}{run.record.classes[1]}"].to_numpy()
-    short = (frame["text"].str.split().str.len() <= MOST_WORDS).to_numpy() & (np.abs(positive - 0.5) > CLEAR)
+    short = np.array([len(text.split()) <= MOST_WORDS for text in frame["text"]]) & (np.abs(positive - 0.5) > CLEAR)
     chosen, texts = frame[short], frame[short]["text"].tolist()
     alone = np.stack([_predict(run, texts, heads.switch_off([place])) for place in range(len(heads.places))], 1)
     rows = zip(texts, chosen["label"], chosen["predicted"], positive[short], alone, strict=True)

@@ -1,7 +1,7 @@
 """A record of intermediate values of a model's forward pass, for step-by-step display.
 
-A `Record` is an argument of one call, as `trace` and `intervene` are: modules record their values in it, with the
-formula next to the code. `SILENT` records nothing and is false, so that values needed only for a record are skipped.
+A `Record` is an argument of one call, like `trace` and `intervene`: modules record their values in it, with the formula
+next to the code. `SILENT` records nothing and is false, so that values needed only for a record are not computed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of whi
 class RecordedValue(NamedTuple):
     """An intermediate value of a forward pass, with its formula and the terms that it is the sum of."""
 
-    value: Tensor  # With a row for each text
-    formula: str = ""  # How it is made, in LaTeX
-    parts: Parts = ()  # What it is the sum of, before `after`
-    after: str = ""  # The function of that sum: `sigmoid`; empty: none
+    value: Tensor  # One row per text
+    formula: str = ""  # In LaTeX
+    parts: Parts = ()  # The terms of its sum, before `after`
+    after: str = ""  # The function applied to the sum: `sigmoid`; empty: none
 
 
 @dataclass(eq=False)
 class Record:
     """A record of the intermediate values of one forward pass, by LaTeX symbol, in the order of computation."""
 
-    layer: int = 0  # The layer, from 0, whose inside is kept; of the others nothing is
+    layer: int = 0  # The layer, from 0, that is recorded
     values: dict[str, RecordedValue] = field(default_factory=dict)
     inside: dict[str, Record] = field(default_factory=dict)
-    """Those of `embedding`, `layer` and `head`, and in a layer of what is `added` to the scores."""
-    keeps: bool = True  # Whether anything is kept
+    """Records of `embedding`, `layer` and `head`; in a layer, of the terms `added` to the scores."""
+    keeps: bool = True  # Whether anything is recorded
 
     def __bool__(self) -> bool:
         return self.keeps

@@ -22,7 +22,7 @@ from core.models.trace import Intervention, LayerTrace
 
 Mixing = SingleMap | Differential | DifferentialV2 | Additive
 
-DENSE = 256  # With a window: up to here a masked dense call is faster than the banded one
+DENSE = 256  # With a window: up to this length masked dense attention is faster than banded attention
 
 
 class AttentionCore(nn.Module):
@@ -49,8 +49,8 @@ class AttentionCore(nn.Module):
     ) -> tuple[Tensor, LayerTrace]:
         """Return the head outputs (B, H, L, d/H) after interventions, and a trace of attention maps and weights.
 
-        Coefficients may come from x (B, L, d). `scores` are Q' and K' (B, N, H, L, e') with everything that a score is
-        made of, and the values (B, H, L, d/H); `keys` (B, L) bool are those of `reading.keep` that may be read.
+        Coefficients may depend on x (B, L, d). `scores` are Q' and K' (B, N, H, L, e'), whose product is the score with
+        all its terms, and the values (B, H, L, d/H); `keys` (B, L) bool are the visible keys of `reading.keep`.
         """
         (q, k, v), record = scores, reading.record
         c, silent = self._compute_coefficients(x, changes, record)
@@ -131,11 +131,10 @@ class AttentionCore(nn.Module):
 class Attention(AttentionCore):
     """Multi-head attention with N attention maps (components) per head, which share one set of values.
 
-    Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
-
-    `qk_width` is the total width of the queries (and keys) of one component. `head_norm`: RMSNorm over each head's
-    output, times `mixing.scale`. `row_norm` divides the coefficients by the sum of their magnitudes. `index`: 0-based
-    layer, by which interventions name it.
+    A score is computed in this order: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
+    `qk_width` is the total width of the queries (and keys) of one component. `head_norm` is an RMSNorm of each head's
+    output, times `mixing.scale`. `row_norm` divides the coefficients by the sum of their magnitudes. `index` is the
+    layer, from 0.
     """
 
     def __init__(

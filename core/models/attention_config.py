@@ -1,7 +1,7 @@
 """The settings of an attention layer, each with a description, its term in the equation and its size.
 
-A new term is a field here, a function that describes it, its line in `TERMS`, and the module that computes it: the
-pages, the diagram, the equation and the error messages follow. Imports no torch.
+A new term needs a field here, a function that describes it, its line in `TERMS`, and the module that computes it;
+pages, diagram, equation and error messages follow from these. Imports no torch.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class LambdaRange(NamedTuple):
 
     interval: str  # In LaTeX
     function: str  # In LaTeX; `core.models.mixing` computes it
-    start: tuple[float, float]  # At a closed end of its range lambda could not move
-    slider: tuple[float, float]  # As far as lambda is moved by hand
+    start: tuple[float, float]  # Excludes closed ends of the range, where lambda could not change
+    slider: tuple[float, float]  # Range of the slider on pages
 
     @property
     def plain(self) -> str:
@@ -43,15 +43,15 @@ LAMBDA_RANGES: dict[Constraint, LambdaRange] = {
     "pos": LambdaRange(r"[0,\infty)", r"\operatorname{ReLU}", (0.0, 10.0), (0.0, 1.5)),
     "free": LambdaRange(r"(-\infty,\infty)", r"\operatorname{id}", (-10.0, 10.0), (-1.5, 1.5)),
 }
-DIFFERENTIAL_START = (0.0, 0.99)  # Where the differential rule may start: its heads are scaled by 1 - start
+DIFFERENTIAL_START = (0.0, 0.99)  # Range of the differential rule's start, as heads are scaled by 1 - start
 
 
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Lexical = Literal["none", "add", "hadamard"]
 
-WIDEST = 65_536  # A window beyond the longest text
+WIDEST = 65_536  # Larger than the longest text
 MOST_LEXICONS = 8
-STRONGEST = 1000  # A factor on scores beyond which a softmax is a maximum
+STRONGEST = 1000  # With a larger factor on scores a softmax is a maximum
 
 
 MAPS: Group = "Maps and lambda"
@@ -322,11 +322,6 @@ class AttentionConfig:
         return value if math.isfinite(value) else None
 
     @property
-    def of_token(self) -> bool:
-        """Return whether the attention computes a separate map weight λ for each token."""
-        return self.lambda_input or self.mixing == "differential-v2"
-
-    @property
     def subtracts(self) -> bool:
         """Return whether the second attention map is subtracted from the first."""
         return self.mixing.startswith("differential")
@@ -475,4 +470,4 @@ TERMS: tuple[Callable[[AttentionConfig, int], Term | None], ...] = (
     _describe_lexical,
     _describe_window,
 )
-"""What makes a score, and who sees whom; how maps combine is said in `core.models.mixing_terms`."""
+"""Terms of the scores and of the window; `core.models.mixing_terms` describes how maps combine."""

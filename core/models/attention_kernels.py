@@ -1,14 +1,14 @@
 """Functions that compute attention out = (sum_i c_i softmax(q_i k_i^T)) v, explicitly or fused.
 
-The steps before (projections, factors folded into q) and after them (head norm, output map) are shared, so that
-training and explanation agree.
+The steps before (projections, factors in q) and after them (head norm, output map) are shared, so that training and
+explanation agree.
 
 Shapes in every signature:
     q, k            (B, N, H, L, e)   every score factor (1/sqrt(e), temperatures) is already in q; terms are columns
     v               (B, H, L, dv)     one set of values for all components
     coefficients    (B|1, N, H|1, L|1, 1)
-    keep            (B, L) bool       False keys weigh exactly 0; a row without any key gives 0
-    support         (B, L, L) bool    where not every token sees every other: True where query i may see key j
+    keep            (B, L) bool       False keys have weight 0; a query without any key gives 0
+    support         (B, L, L) bool    True if query i may see key j; None: all
     out             (B, H, L, dv)
 """
 
@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 COMBINED_LENGTH = 384
-"""Up to here the combined kernel beats stacked flash attention on a CPU (measured in tests/benchmarks)."""
+"""Up to this length the combined kernel is faster than stacked flash attention on a CPU (tests/benchmarks)."""
 BUFFER_BYTES = 3_000_000  # One score buffer of the combined kernel; small enough to stay in a core's cache
 
 
@@ -39,13 +39,10 @@ def attend_explicit(
 def attend_fused(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> Tensor:
-    """Compute attention outputs without storing whole attention maps, for training and evaluation.
-
-    The kernel is the fastest for these shapes on this device; the result does not depend on it.
-    """
+    """Compute attention outputs without storing whole maps, by the fastest kernel for these shapes on this device."""
     on_cpu = q.device.type == "cpu"
     if on_cpu and (q.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")):
-        # The flash kernel's bfloat16 backward is slower than float32; the explicit form gains from bfloat16.
+        # The flash kernel's backward pass is slower in bfloat16 than in float32; the explicit form is faster.
         return attend_explicit(q, k, v, coefficients, keep, support)[0]
     allowed = _find_visible_keys(keep, support)
     if on_cpu and q.shape[1] > 1 and q.shape[3] <= COMBINED_LENGTH:

@@ -1,15 +1,14 @@
 """Attention to nearby and to global tokens only, at a cost linear in the text length, without L x L matrices.
 
-The few global queries see every key and are computed separately; no key is gathered per block of queries.
-
-Queries go in blocks of C tokens. Keys are laid out once in units: the C keys of a block, then the G global ones. All
-keys that a block may see, from half a window before to half a window after it, are then one stretch of memory:
+The few global queries see every key and are computed separately. Local queries are split into blocks of C tokens. Keys
+are stored once in units: the C keys of a block, then the G global ones. All keys that a block may see, from half a
+window before it to half a window after it, are then one stretch of memory:
 
     ... keys of block b-1 | globals | keys of block b | globals | keys of block b+1 ...
                   └───────────── what block b sees ────────────────┘
 
-Stretches overlap as views. A mask leaves one copy of each visible key: for the globals the copy right after the block's
-own keys, and none among the local ones. The blocks of all heads and texts follow one another, M in all.
+Stretches are overlapping views. A mask leaves one copy of each visible key: for global keys only the copy right after
+the block's own keys. The blocks of all heads and texts are concatenated, M in total.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from core.models.attention_kernels import attend_explicit, combine_maps
 from core.models.sparse_mask import ABSENT, compute_half_window, is_global
 
 BLOCK = 32
-"""Queries per block; a wider half window makes the block as wide (chosen by tests/benchmarks/banded.py)."""
+"""Queries per block, at least half a window (chosen by tests/benchmarks/banded.py)."""
 BUFFER_BYTES = 2_000_000
-"""Scores computed at a time, for one component; small enough to stay in a core's cache."""
+"""Bytes of the scores of one component that are computed at a time; small enough for a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Blocks:
     heads: int
     length: int
     half: int  # Keys that a query sees on each side
-    positions: Tensor  # (B, G) int64: the globals, `ABSENT` where a text is too short
+    positions: Tensor  # (B, G) int64: global tokens, `ABSENT` if a text is too short
 
     @staticmethod
     def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
@@ -111,10 +110,7 @@ class Blocks:
         units[part.start + 2 : part.stop + 2, : self.half] += behind
 
     def compute_bias(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return the additive mask of banded attention, (B blocks, C, S): 0 for visible keys, else very low.
-
-        Finite, since with -inf a block of padding would be NaN.
-        """
+        """Return the additive mask of banded attention, (B blocks, C, S): 0 for visible keys, else very low."""
         C, G, half = self.size, self.shared, self.half
         everywhere = is_global(self.positions, self.length)
         alone = Blocks(self.texts, 1, self.length, half, self.positions)
@@ -122,21 +118,18 @@ class Blocks:
         copies = keep.gather(1, self.positions.clamp_min(0)) & (self.positions != ABSENT)
         units[1:-1, C:, 0] = copies.repeat_interleave(self.per_text, 0)
         there = self.get_stretches(units).contiguous().view(self.texts, self.per_text, -1)
-        there[:, 0, :half] = False  # what stands before the first and behind the last block is of other texts
+        there[:, 0, :half] = False  # keys before the first and after the last block belong to other texts
         there[:, -1, -half:] = False
         query = torch.arange(C, device=keep.device)[:, None]
         key = torch.arange(-half, C + half, device=keep.device)
         before, own, behind = ((query - key).abs() <= half).split([half, C, half], 1)
         shown = own.new_ones(C, G)
         visible = torch.cat([before, ~shown, own, shown, behind], 1) & there.flatten(0, 1)[:, None]
-        low = torch.finfo(dtype).min / 4
+        low = torch.finfo(dtype).min / 4  # finite, since with -inf a block of padding would be NaN
         return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
 
     def iterate_maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Yield slices of the M blocks, each with the N attention maps (m, C, S) of its queries and visible keys.
-
-        The next step reuses the memory.
-        """
+        """Yield slices of the M blocks, each with its N attention maps (m, C, S), whose memory the next one reuses."""
         N, M, C, _ = queries.shape
         keys = [self.get_stretches(component) for component in units]
         parts = _split_range(M, len(bias), BUFFER_BYTES // (C * self.stretch * queries.element_size()))
@@ -176,15 +169,12 @@ def attend_banded(
 ) -> Tensor:
     """Compute attention over a window and global tokens, with time and memory linear in the text length L.
 
-    Shapes as in `attention_kernels.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G)
-    come from `sparse_mask.draw_global_positions`; `window` is the even number of keys that a query sees besides its
-    own. A query without a kept key in its support gives 0.
-
-    Raises:
-        ConfigError: an odd or empty window.
+    Shapes as in `attention_kernels.py`; `keep` may be False anywhere, not only at padding. `positions` (B, G) come from
+    `sparse_mask.draw_global_positions`; `window` is the even number of keys that a query sees besides its own. A query
+    without a visible key gives 0. Raises ConfigError for an odd or empty window.
     """
     half = compute_half_window(window)
-    if torch.is_autocast_enabled(q.device.type):  # `out=` knows no autocast; in float32 it is exact
+    if torch.is_autocast_enabled(q.device.type):  # `out=` does not support autocast
         with torch.autocast(q.device.type, enabled=False):
             return attend_banded(q.float(), k.float(), v.float(), coefficients.float(), keep, positions, window=window)
     B, N, H, L, _ = q.shape
@@ -193,7 +183,7 @@ def attend_banded(
     near: Tensor = _Banded.apply(
         q, k, v, (coefficients * local[:, None, None, :, None]).expand(B, N, H, L, 1), keep, positions, half
     )
-    rows = positions.clamp_min(0)[:, None, :, None]  # an absent one stands at 0 and brings 0
+    rows = positions.clamp_min(0)[:, None, :, None]  # an absent position is set to 0, with weight 0
     weights = coefficients.expand(B, N, -1, L, 1).take_along_dim(rows[:, None], 3)
     weights = weights * (positions != ABSENT)[:, None, None, :, None]
     far = attend_explicit(q.take_along_dim(rows[:, None], 3), k, v, weights, keep)[0]

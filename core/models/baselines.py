@@ -23,9 +23,9 @@ class Plain(nn.Module):
     """A classifier without attention, with the interface of the encoder but no attention heads, maps or map weights."""
 
     provides: frozenset[str]
-    scale = 1.0  # Of the embedding, where there is one
-    first = 0  # The place of the first token of a text
-    mark: int | None = None  # The id that stands between the texts of a pair; None: it reads single texts
+    scale = 1.0  # Factor on the embedding
+    first = 0  # The position of a text's first token
+    mark: int | None = None  # The id of the pair mark; None: it reads single texts
 
     def get_lambdas(self) -> list[Tensor | None]:
         """Return an empty list, as a model without attention has no attention maps to weight by λ."""
@@ -49,10 +49,7 @@ class Plain(nn.Module):
 
 
 class ReadsVectors(Plain):
-    """A baseline with word embeddings, pooled to one text vector, then dropout and a head; padding is ignored.
-
-    `segments` gives the vector added to tokens of the first or the second text of a pair; None: no such vector.
-    """
+    """A baseline with word embeddings (plus `segments` of pairs), pooled to a text vector, then dropout and a head."""
 
     dropout: Dropout
     head: Head
@@ -84,12 +81,7 @@ class ReadsVectors(Plain):
         embedded: Tensor | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch of texts; `embedded` replaces the word embeddings, and `trace` adds inner values.
-
-        Raises:
-            RuntimeError: if a trace is asked for in training mode.
-            InputError: if the intervention changes anything.
-        """
+        """Classify a batch; `embedded` replaces embeddings, `trace` adds inner values. Errors as for `check_call`."""
         self.check_call(trace=trace, intervene=intervene)
         x = self.embed_tokens(batch) if embedded is None else embedded
         x = x if self.segments is None else x + self.segments(batch.ids)
@@ -105,7 +97,7 @@ class BiLSTM(ReadsVectors):
     """A bidirectional LSTM classifier: embedding → [last forward state; first backward state] → head.
 
     A text without tokens has a state of zeros. Each layer but the first reads both directions of the one below. Dropout
-    stands after the embedding, between layers, and before the head, which reads 2 * states numbers.
+    is applied after the embedding, between layers, and before the head, which reads 2 * states numbers.
     """
 
     provides = BASELINES["bilstm"]
@@ -133,8 +125,8 @@ class BiLSTM(ReadsVectors):
 class ConvolutionClassifier(ReadsVectors):
     """A CNN text classifier (Kim, 2014): embedding → convolutions → ReLU → maximum over tokens → head.
 
-    There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window. A text
-    without tokens has zeros. The head reads len(kernels) * channels numbers, after dropout.
+    Each token has a window, which reads zeros beyond the text, so a text may be shorter than a window. A text without
+    tokens pools to zeros. The head reads len(kernels) * channels numbers, after dropout.
     """
 
     provides = BASELINES["cnn"]
@@ -154,15 +146,15 @@ class ConvolutionClassifier(ReadsVectors):
         if record:
             for kernel, branch in branches.items():
                 record(f"C_{{{kernel}}}", branch, r"C_{k,i} = \operatorname{ReLU}\big(\sum_j W_j\,x_{i+j} + b\big)")
-        # After the ReLU nothing is below 0, so a zero at a padded place is never larger than a real token's value.
+        # No value is below 0 after the ReLU, so the zeros at padding never exceed a real token's value.
         return torch.cat([branch.amax(1) for branch in branches.values()], 1), branches
 
 
 class LexiconClassifier(Plain):
     """A linear classifier of the sum and mean of word valences (positive minus negative) from a lexicon.
 
-    The valence of a token that the lexicon does not know is 0, and so are both features of a text without tokens. Of
-    several lexicons valences are added.
+    The valence of an unlisted token is 0, and so are both features of a text without tokens. Valences of several
+    lexicons are summed.
     """
 
     provides = BASELINES["lexicon"]
@@ -173,12 +165,7 @@ class LexiconClassifier(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch of texts by word valences; the text vectors are (B, 2), and a trace holds the valences.
-
-        Raises:
-            RuntimeError: if the batch carries no polarities, or a trace is asked for in training mode.
-            InputError: if the intervention changes anything.
-        """
+        """Classify a batch by valences, with text vectors (B, 2); RuntimeError without polarity, or as `check_call`."""
         self.check_call(trace=trace, intervene=intervene)
         features = self.compute_features(batch)
         valences = self._compute_valences(batch)[..., None]
@@ -200,7 +187,7 @@ class LexiconClassifier(Plain):
 class BagOfNgrams(Plain):
     """A linear classifier of TF-IDF features, weighted as in scikit-learn: (1 + ln count) · idf, unit length.
 
-    The ids of a text are its known n-grams, repetitions kept, in any order. Nothing of size B × vocabulary is made.
+    The ids of a text are its known n-grams with repetitions, in any order. No array of size B × vocabulary is created.
     """
 
     provides = BASELINES["tfidf-logreg"]
@@ -221,10 +208,6 @@ class BagOfNgrams(Plain):
 
     def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return a batch's nonzero TF-IDF features as text number, row of the weight matrix, and value, each (M,)."""
-        return self._weigh_ngrams(batch)
-
-    def _weigh_ngrams(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return each text's distinct n-grams in a batch as text number, n-gram number and TF-IDF value, each (M,)."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
         keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)
@@ -237,8 +220,8 @@ class BagOfNgrams(Plain):
 class BagOfPairs(BagOfNgrams):
     """A linear classifier of text pairs, with features [a, b, |a − b|, a · b] from the texts' TF-IDF rows a, b.
 
-    What both texts have stands in the product, what one of them has alone in the difference: a linear layer over the
-    n-grams of both together could compare nothing. The first n-gram is the mark.
+    n-grams of both texts appear in the product, those of one text in the difference; a linear layer over all n-grams
+    could not compare the texts. The first n-gram is the pair mark.
     """
 
     BLOCKS = 4  # V rows of the weights each
@@ -250,8 +233,8 @@ class BagOfPairs(BagOfNgrams):
 
     def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         vocabulary, second = len(self.get_buffer("idf")), number_segments(batch.ids).bool()
-        of_text = batch.keep & (batch.ids != MARK)
-        texts = [self._weigh_ngrams(batch._replace(keep=of_text & part)) for part in (~second, second)]
+        of_text, compute = batch.keep & (batch.ids != MARK), super()._compute_features
+        texts = [compute(batch._replace(keep=of_text & part)) for part in (~second, second)]
         keys = [rows * vocabulary + grams for rows, grams, _ in texts]
         every, place = torch.unique(torch.cat(keys), return_inverse=True)
         places = place.split([len(each) for each in keys])

@@ -40,16 +40,16 @@ def build_model(
     """Build a model from its settings with fresh weights, drawn from torch's global generator.
 
     Args:
-        config: every choice of the architecture.
-        vocabulary: number of token ids.
-        classes: number of logits.
-        max_length: most tokens of a text; only `pad_mode=as_released` reads it.
-        body: the backbone of a pretrained model, which keeps its weights; nobody else reads it.
-        pairs: whether texts are pairs, whose tokens are told by a learned vector which of the two they stand in.
-        each_token: every token gets logits, in place of the text.
+        config: All settings of the architecture.
+        vocabulary: Number of token ids.
+        classes: Number of logits.
+        max_length: Maximum length in tokens; only `pad_mode=as_released` uses it.
+        body: The backbone of a pretrained model, which keeps its weights.
+        pairs: Whether texts are pairs, whose tokens get a learned vector for the first or second text.
+        each_token: Whether every token gets logits, not the text.
 
     Raises:
-        ConfigError: nothing to classify, no length to fill texts up to, or a family or padding without single tokens.
+        ConfigError: Fewer than two classes, no maximum length for padding, or a model that cannot tag tokens.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")

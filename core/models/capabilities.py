@@ -12,17 +12,14 @@ BASELINES: dict[Family, frozenset[str]] = {
     "tfidf-svm": frozenset(),
     "lexicon": frozenset({"polarity"}),
 }
-"""Without `pooled` a text has no vector of its own: what the classifier reads are counts, or one number."""
+"""Without `pooled` a text has no vector: the classifier reads counts, or one number."""
 
 HEAD, EMBEDDING = "head", "embedding"
-"""The spaces that the head reads and that the first layer is entered in."""
+"""The spaces of the head's input and of the first layer's input."""
 
 
 def list_spaces(config: ModelConfig) -> tuple[str, ...]:
-    """List the names of model parts that yield a vector of a text: head input, embedding, and each layer, if any.
-
-    Of `embedding`, `layer 1` … it is the mean over the tokens.
-    """
+    """List the model parts that yield a text vector: head input, and means over the tokens of embedding and layers."""
     if "pooled" not in list_capabilities(config):
         return ()
     if "hidden" not in list_capabilities(config):
@@ -33,9 +30,8 @@ def list_spaces(config: ModelConfig) -> tuple[str, ...]:
 def list_capabilities(config: ModelConfig) -> frozenset[str]:
     """Return the capabilities of a model configuration, which tell pages what can be shown.
 
-    maps, embedding (vectors of words, which enter), hidden (vectors of tokens), pooled (of texts), lambda,
-    token-lambda, gates, lexical, temperature, support, positions, tags, polarity, branches, head-maps, ngrams
-    (character n-grams of words), backbone (its blocks are those of another library).
+    These are the names below; `embedding` means word vectors, `hidden` token vectors, `pooled` text vectors, `support`
+    a window, `branches` convolutions, and `backbone` blocks of another library.
     """
     if not config.layered:
         return BASELINES[config.family]
@@ -46,7 +42,7 @@ def list_capabilities(config: ModelConfig) -> frozenset[str]:
         "hidden": True,
         "pooled": True,
         "lambda": part.components > 1,
-        "token-lambda": part.of_token,
+        "token-lambda": part.lambda_input or part.mixing == "differential-v2",
         "gates": part.gate,
         "lexical": part.lexical != "none",
         "temperature": part.qk_norm,

@@ -14,12 +14,9 @@ Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfid
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
 DENSE_TRACE = 1024
-"""With a window: longer texts have no maps, and are computed in linear time also when traced."""
-MOST_DROPOUT = 0.99
-"""Above that next to nothing is left, and what is kept would be scaled by more than a hundred."""
-
+"""With a window: longer texts are computed in linear time also when traced, without maps."""
+MOST_DROPOUT = 0.99  # a higher rate would scale the remaining entries by more than a hundred
 LONGEST_PATH = 4096
-
 READS: dict[Family, tuple[str, ...]] = {
     "pretrained": (
         *("backbone", "width", "layers", "ff_width", "pooling", "dropout"),
@@ -34,7 +31,7 @@ READS: dict[Family, tuple[str, ...]] = {
     "tfidf-svm": (),
     "lexicon": (),
 }
-"""Settings of the model that a family reads; the encoder reads all, and a change of one that is not read is refused."""
+"""Model settings that a family uses; the encoder uses all. A change of an unused setting is refused."""
 
 LAYERS: Group = "Layers"
 POSITIONS: Group = "Positions"

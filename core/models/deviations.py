@@ -9,11 +9,11 @@ class Departure(NamedTuple):
     """A difference between a preset and its paper, with what the paper says and why."""
 
     what: str
-    paper: str  # What the paper says; empty where it leaves this open
+    paper: str  # What the paper states; empty if nothing
     why: str
-    setting: str = ""  # Dotted, where one holds it: then its value in the preset is what is done here
-    instead: str = ""  # The value of that setting that follows the paper, where there is one
-    ours: str = ""  # What is done here, where no setting says it
+    setting: str = ""  # Dotted name of a setting whose value in the preset is our choice
+    instead: str = ""  # The value of that setting that follows the paper, if any
+    ours: str = ""  # Our choice, if no setting expresses it
 
 
 def list_size_deviations(layers: str, width: str) -> tuple[Departure, ...]:

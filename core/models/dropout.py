@@ -14,10 +14,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class Dropout(nn.Module):
-    """A dropout layer that zeroes each entry with probability p and scales the rest by 1 / (1 - p), in training only.
-
-    On a CPU four entries share one 64-bit draw of torch's global generator (16 bits each), so p is rounded to 1/65536.
-    """
+    """A dropout layer that zeroes entries with probability p and scales the rest by 1 / (1 - p), in training only."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -29,6 +26,7 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
+        # Four entries share one 64-bit draw of torch's global generator (16 bits each), so p is rounded to 1/65536.
         draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
         bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
         dropped = min(round(self.p * LEVELS), LEVELS - 1)
@@ -64,8 +62,8 @@ def activate_dropout(model: Network, seed: int) -> Network:
 def shuffle_weights(model: Network, seed: int) -> Network:
     """Return a copy of a model with the numbers of each weight tensor shuffled; buffers are unchanged.
 
-    Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
-    numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.
+    Adebayo et al. (2018), "Sanity checks for saliency maps", draw new weights. Here each tensor keeps its numbers, so
+    that the control has weights of the same size, also for a linear model, which starts from zeros.
     """
     other, random = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     with torch.no_grad():

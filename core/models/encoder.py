@@ -32,10 +32,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 
 
 class Layer(nn.Module):
-    """A transformer layer: attention and feed-forward, each as x + f(norm(x)) (pre) or norm(x + f(x)) (post).
-
-    There is a norm for each branch, and dropout on the output of both.
-    """
+    """A transformer layer: attention and feed-forward with dropout, x + f(norm(x)) (pre) or norm(x + f(x)) (post)."""
 
     def __init__(
         self,
@@ -79,14 +76,14 @@ class Layer(nn.Module):
 class EncoderClassifier(nn.Module):
     """A small transformer encoder that classifies texts, with one logit per class.
 
-    `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
-    alike. `positions`, `ngrams` and `segments` give vectors that are added to a token; None: nothing. `final_norm`
+    `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions have equal
+    weight. `positions`, `ngrams` and `segments` give vectors that are added to a token; None: none. `final_norm`
     follows the last layer of pre-norm models. If the head reads the first token, every text begins with a learned class
-    token. `fill`: every text is padded to so many tokens without a mask, as the released code of 7ess-Xin does; 0:
-    padding is masked and adds nothing. `provides` names what this model can show; pages ask this and never the class.
+    token. With `fill`, texts are padded to that length without a mask, as in the released code of 7ess-Xin; 0: padding
+    is masked. `provides` are its capabilities (`core.models.capabilities`).
     """
 
-    def __init__(  # noqa: PLR0913 - each is a part that a configuration chooses
+    def __init__(  # noqa: PLR0913 - one argument per configurable part
         self,
         *,
         vocabulary: int,
@@ -128,18 +125,17 @@ class EncoderClassifier(nn.Module):
         """Classify a batch of texts; with `trace`, also return the inner states (evaluation mode only).
 
         Args:
-            batch: with tags and polarity where the model reads them.
-            trace: fill `Output.trace`.
-            intervene: what to change inside, in this call only: in all texts, or something else in each.
-            similarity: fill `Output.similarity`, in training too; every map is then held in memory.
-            embedded: (B, L, d) replaces `embed_tokens(batch)`, for whoever asks how the answer depends on the words.
-            donor: of one other text of as many tokens, for interventions that take something from it.
-            record: what is told everything on the way.
+            batch: With tags and polarity if the model reads them.
+            trace: Fill `Output.trace`.
+            intervene: Changes inside the model for this call: one for all texts, or one for each.
+            similarity: Fill `Output.similarity`, also in training; every map then stays in memory.
+            embedded: (B, L, d) replaces `embed_tokens(batch)`, for gradients with respect to the words.
+            donor: Trace of one other text with as many tokens, for interventions that copy from it.
+            record: Receives intermediate values.
 
         Raises:
-            RuntimeError: a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: an intervention names what the model or text does not have, or takes from a donor that is not
-                there or of another length.
+            RuntimeError: A trace in training mode, where dropout would change it.
+            InputError: An intervention on something that the model or text lacks, or a missing or unfit donor.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -158,7 +154,9 @@ class EncoderClassifier(nn.Module):
         inside = trace or similarity
         x, seen = self._run_layers(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
         read = self.head(x, batch.keep, trace=trace, record=record.get_part("head"))
-        logits = self._select_tokens(read.logits) if self.head.each_token else read.logits
+        logits = read.logits
+        if self.head.each_token:  # without special tokens
+            logits = logits[:, self.first : logits.shape[1] - self.last]
         shown = None
         if trace:
             shown = Trace(
@@ -174,10 +172,6 @@ class EncoderClassifier(nn.Module):
             )
         alike = compute_map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
-
-    def _select_tokens(self, logits: Tensor) -> Tensor:
-        """Return the logits (B, L, C) of the texts' own tokens, without that of the class token in (B, L', C)."""
-        return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
@@ -394,11 +388,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
 
 
 def compute_map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
-    """Return the mean cosine similarity, (), of the rows of each layer's attention maps, a penalty in the loss.
-
-    Raises:
-        InputError: fewer than two components, or a text too long for maps.
-    """
+    """Return the mean cosine similarity, (), of the rows of a layer's attention maps; InputError without two maps."""
     weight = keep / keep.sum().clamp(min=1)  # (B, L)
     total = keep.new_zeros((), dtype=torch.get_default_dtype())
     for layer in layers:

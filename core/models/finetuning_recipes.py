@@ -1,8 +1,7 @@
 """The papers' fine-tuning settings for the pretrained encoders that they use. Imports nothing heavy.
 
-Settings that a paper gives are listed with its section; the others are chosen here and marked as such, or are those of
-the preset `pretrained`. Names are those under which the encoders' authors publish them on the hub, as far as we know:
-without a network, neither the names nor the files could be checked.
+Settings that a paper gives are listed with its section; others are chosen here and marked as such, or come from the
+preset `pretrained`. Names are those on the hub, as far as we know: without a network they could not be checked.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-PRESET = "pretrained"  # What each of them is set on
+PRESET = "pretrained"  # The preset that each recipe changes
 
 
 class PaperSetting(NamedTuple):
     """The value of a training setting in a paper, with the section that states it."""
 
     value: Any
-    where: str  # The section that says so; or that none does, and why this was chosen
+    where: str  # The section that states it; or that none does, and the reason for the choice
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class FineTuning:
     backbone: str  # OWNER/NAME on the hub
     source: str  # Where the paper names it
     settings: Mapping[str, PaperSetting] = field(default_factory=dict)
-    note: str = ""  # What else one should know; empty: nothing
+    note: str = ""
 
 
 NOT_SAID = "not stated"
@@ -100,4 +99,4 @@ FINE_TUNINGS: dict[str, FineTuning] = {
     "inceptive-biobert-large": _make_inceptive("dmis-lab/biobert-large-cased-v1.1", _OHSUMED),
     "inceptive-ct-bert": _make_inceptive("digitalepidemiologylab/covid-twitter-bert-v2", _CAVES),
 }
-"""By the name of the recipe, which begins as the presets of its paper do."""
+"""Name → recipe; names begin like the presets of the paper."""

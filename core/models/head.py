@@ -19,8 +19,8 @@ from core.models.trace import HeadTrace
 class HeadOutput(NamedTuple):
     """The output of a model's head for a batch: logits, pooled vectors and an optional trace."""
 
-    logits: Tensor  # (B, C); over tokens (B, L, C)
-    pooled: Tensor  # (B, d'): what the classifier read; over tokens the mean of it
+    logits: Tensor  # (B, C); of a token tagger (B, L, C)
+    pooled: Tensor  # (B, d'): input of the classifier; of a token tagger its mean
     trace: HeadTrace | None
 
 
@@ -29,22 +29,21 @@ class Head(nn.Linear):
 
     H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
 
-    Every step but pooling and classifier can be left out; with all of them left out it is the linear head (Inceptive
-    Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros. With `each_token`
-    nothing is pooled: every token has logits of its own, padding too, which mean nothing.
+    All steps but pooling and classifier are optional (Inceptive Transformers, section 3). Padding adds nothing, and a
+    text without tokens pools to zeros.
 
     Args:
-        width: d, of the token vectors.
-        classes: C.
-        kernels: widths of the parallel convolutions; empty: none, and R = H.
-        channels: output channels of each.
-        attention_heads: of the attention over R, which has no residual around it; 0: no attention.
-        dense: width of the hidden layer; 0: none.
-        one_logit: the classifier gives one number z, and the logits are [0, z]: cross-entropy over them is the binary
-            cross-entropy of sigmoid(z).
-        pooling: mean of the real tokens, or the first token.
-        dropout: on H, before the convolutions.
-        each_token: classify every token in place of the text.
+        width: Width d of the token vectors.
+        classes: Number C of classes.
+        kernels: Widths of the parallel convolutions; empty: none, and R = H.
+        channels: Output channels of each convolution.
+        attention_heads: Heads of the attention over R, which has no residual; 0: no attention.
+        dense: Width of the hidden layer; 0: none.
+        one_logit: The classifier gives one number z and the logits are [0, z], so that their cross-entropy is the
+            binary cross-entropy of sigmoid(z).
+        pooling: Mean of the real tokens, or the first token.
+        dropout: On H, before the convolutions.
+        each_token: Without pooling, every token has logits; those of padding have no meaning.
 
     Raises:
         ConfigError: if the attention heads do not divide the width of R.
@@ -107,8 +106,8 @@ class Head(nn.Linear):
 class Convolution(nn.Conv1d):
     """A convolution over k tokens: Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b, from d to c channels.
 
-    The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
-    looks one token further to the right. Padded positions count as such zeros.
+    The output is as long as the text, which is extended by (k - 1) // 2 zeros before it and k // 2 after it, so that an
+    even width reads one more token to the right. Padding counts as zeros.
     """
 
     def __init__(self, *, width: int, channels: int, kernel: int) -> None:
@@ -124,8 +123,8 @@ class Convolution(nn.Conv1d):
 class Branch(nn.Module):
     """A convolution branch of the inception head with one kernel width: convolution, batch norm and ReLU.
 
-    The paper takes the statistics of the batch norm over all positions. Here they are those of the real tokens, so that
-    padding changes nothing in training either. A batch of a single token is normalised by the running statistics.
+    The paper's batch norm uses the statistics of all positions, here those of the real tokens, so that padding has no
+    effect in training either. A batch of a single token is normalised by the running statistics.
     """
 
     def __init__(self, *, width: int, channels: int, kernel: int) -> None:

@@ -26,16 +26,16 @@ class Formula(NamedTuple):
     seen: str = "j"
     combined: str = "A"
     norm: str = ""
-    words: str = "One map weighs the values."  # What is said of how the maps combine
+    words: str = "One map weighs the values."  # How the maps combine
 
 
 @dataclass(frozen=True)
 class Term:
     """An extension of plain attention: name, description, parameters, and how it changes the equation."""
 
-    name: str  # Short, as it stands in a table: `gate`
+    name: str  # Short name for tables: `gate`
     detail: str  # What it does, in a few words
     parameters: int = 0
     write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)
-    """What it does to the equation."""
-    lines: tuple[EquationLine, ...] = ()  # What defines the letters that it brings there
+    """Changes the equation."""
+    lines: tuple[EquationLine, ...] = ()  # Definitions of its symbols

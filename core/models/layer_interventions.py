@@ -15,9 +15,9 @@ from core.models.trace import Intervention, LayerTrace
 class LexicalChanges(NamedTuple):
     """Interventions on the lexical term of a layer's scores: a factor on it, and where it is off or averaged."""
 
-    factor: Tensor  # (R,): on a term that is added
-    off: Tensor  # (R,) bool: one that is multiplied is left out
-    mean: Tensor  # (R,) bool: its mean over the keys stands in its place
+    factor: Tensor  # (R,): on an added term
+    off: Tensor  # (R,) bool: a multiplied term is left out
+    mean: Tensor  # (R,) bool: the term is replaced by its mean over the keys
 
 
 class Changes:

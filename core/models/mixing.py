@@ -36,7 +36,7 @@ class SingleMap(nn.Module):
         """Return the constant coefficient of a single attention map, shape (1, 1, 1, 1, 1)."""
         return x.new_ones(1, 1, 1, 1, 1)
 
-    def get_lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor:
         """Return an empty tensor (0, 1), as a single attention map needs no weight λ."""
         return torch.empty(0, 1)
 
@@ -44,11 +44,8 @@ class SingleMap(nn.Module):
 class Differential(nn.Module):
     """The map coefficients 1, -λ of the Differential Transformer: λ = exp(q1.k1) - exp(q2.k2) + λ_init (2410.05258).
 
-    Args:
-        layer: 1-based; lambda_init = 0.8 - 0.6 exp(-0.3 (layer - 1)).
-        head_width: length of the four vectors.
-        sets: 1, or the number of heads for one lambda per head.
-        start: another lambda_init.
+    `layer` counts from 1 and sets λ_init unless there is a `start`. The four vectors have length `head_width`; `sets`
+    is 1, or the number of heads for one λ per head.
     """
 
     sign = -1.0
@@ -60,7 +57,7 @@ class Differential(nn.Module):
         self.lambda_q = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
-    def get_lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor:
         """Return the weight λ of a layer's second attention map, (1, 1), or one λ per head, (1, H)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
@@ -101,14 +98,14 @@ class Additive(nn.Module):
     """The map coefficients 1, λ_i of NDT: λ_i = p_i alpha_i + (1 - p_i) beta_i, p_i = mean(f(q_i) * f(k_i)) (eqs. 4-6).
 
     Args:
-        layer: 1-based; alpha and beta depend on it.
+        layer: From 1; alpha and beta depend on it.
         components: N, the base component included.
-        constraint: the range of lambda, through f.
-        width: model width d; the vectors have d / 4 entries.
+        constraint: The range of lambda, through f.
+        width: Model width d; the vectors have d / 4 entries.
         sets: 1, or the number of heads for one lambda per head.
-        learn_beta: train beta; otherwise it is a constant, as alpha always is.
-        from_input: k_i of each token is a linear map of the token, so that lambda differs between tokens.
-        start: where every lambda starts, in place of the fit to the paper's learned values.
+        learn_beta: Train beta; otherwise it is a constant, like alpha.
+        from_input: k_i is a linear map of each token, so that lambda differs between tokens.
+        start: The start of every lambda; None: the fit to the paper's learned values.
     """
 
     sign = 1.0
@@ -169,12 +166,8 @@ class Additive(nn.Module):
         return found
 
 
-def _build_coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
-    if lambdas is None:
-        raise RuntimeError("lambda depends on the input")
-    return torch.cat([torch.ones_like(lambdas[:1]) if len(lambdas) else lambdas.new_ones(1, 1), sign * lambdas])[
-        None, :, :, None, None
-    ]
+def _build_coefficients(lambdas: Tensor, sign: float) -> Tensor:
+    return torch.cat([lambdas.new_ones(1, lambdas.shape[1]), sign * lambdas])[None, :, :, None, None]
 
 
 def compute_lambda_init(layer: int) -> float:
@@ -185,8 +178,8 @@ def compute_lambda_init(layer: int) -> float:
 def compute_lambda_target(layer: int, component: int) -> float:
     """Return the value around which NDT's map weight λ is initialised, by layer and attention map; at most 0.8.
 
-    The paper gives no initial value. This table and the ends of `compute_alpha_beta` were fitted afterwards to the
-    lambdas that its Tables II, IV, VI and VIII report after training: ending near those values is no evidence.
+    The paper gives no initial value. This table and the values of `compute_alpha_beta` were fitted to the lambdas that
+    its Tables II, IV, VI and VIII report after training, so agreement with these is no evidence.
     """
     if component == 1:
         return compute_lambda_init(layer)
@@ -198,8 +191,8 @@ def compute_alpha_beta(
 ) -> tuple[float, float]:
     """Return alpha and beta, the two values that NDT's map weight λ is mixed from; its paper does not give them.
 
-    Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
-    that keep lambda in its range (a distance of 1 where the range has no end).
+    Without a start they are fitted to the paper's learned lambdas. With one they are as far apart as the range of
+    lambda allows (1 if it is unbounded), so that lambda begins at the start.
     """
     if start is not None:
         return _center_alpha_beta(constraint, start)
@@ -210,7 +203,7 @@ def compute_alpha_beta(
         if layer == 1:
             return target, -target
         later = (-0.06, -0.10, -0.08)
-        # Beyond the paper's four components the last value shrinks as the others of layer 1 do.
+        # Beyond the paper's four components, values decrease by the factor of layer 1.
         return target, later[min(component, 3) - 1] * 0.8 ** max(0, component - 3)
     return target + min(target, 0.4), target
 

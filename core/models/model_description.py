@@ -1,20 +1,18 @@
-"""A description of a model without building it: its parts in order, each with its size and its equation.
-
-The sizes are closed formulas, so that pages and the command line can show them without torch.
-"""
+"""A description of a model without building it: parts in order, with sizes and equations. Imports no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from core.formatting import count, join_names
 from core.models.attention_config import list_terms
 from core.models.config import Family, ModelConfig
 from core.models.latex_terms import EquationLine, Formula, Term
 from core.models.mixing_terms import list_mixing_terms
 
-TAG_ROWS = 14  # Universal parts of speech, one row for unknown ones and one for the class token
-PLACES, TYPES = 512, 2  # Learned places of a text, and types of texts, in a table of BERT's
+TAG_ROWS = 14  # Universal parts of speech, the unknown one and the class token
+PLACES, TYPES = 512, 2  # Learned positions and token types of BERT
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 _NORMS = {"layer": "LayerNorm", "rms": "RMSNorm", "none": ""}
 _OF_FAMILY: dict[Family, tuple[str, ...]] = {
@@ -38,18 +36,15 @@ class ModelPart:
     title: str
     detail: str
     parameters: int = 0  # Of one copy
-    times: int = 1  # Copies: layers have their own weights each
-    layer: bool = False  # Whether it belongs to the layers that are repeated
-    terms: tuple[Term, ...] = ()  # Attention only; their parameters are counted in `parameters`
-    mark: str = ""  # What it has besides that of a plain transformer encoder, in a few words
-    lines: tuple[EquationLine, ...] = ()  # Of the equation; the attention's are in `terms`
+    times: int = 1  # Copies: one per layer
+    layer: bool = False  # Whether it is part of the repeated layers
+    terms: tuple[Term, ...] = ()  # Of attention; `parameters` includes theirs
+    mark: str = ""  # Its difference from a plain transformer encoder, in a few words
+    lines: tuple[EquationLine, ...] = ()  # Of the equation; those of attention are in `terms`
 
 
 def count_parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
-    """Count the trained parameters of a model from its settings, without building it.
-
-    `vocabulary` counts token ids, of the TF-IDF families n-grams.
-    """
+    """Count the trained parameters of a model without building it; `vocabulary` counts token ids or n-grams."""
     return sum(part.parameters * part.times for part in list_parts(config, vocabulary=vocabulary, classes=classes))
 
 
@@ -66,10 +61,7 @@ def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[M
 
 
 def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
-    """Return the equation of a model in LaTeX, with exactly the terms that it has, those of attention first.
-
-    out = (sum_i c_i softmax(score_i + bias)) V; what stands in it and nothing else is defined below it.
-    """
+    """Return the equation of a model in LaTeX with exactly its terms, and the definitions of its symbols."""
     found = list_parts(config, vocabulary=0, classes=2)
     attention = [
         line for part in found if part.key == "attention" for line in _yield_attention_lines(config, part.terms)
@@ -109,6 +101,30 @@ def list_features(config: ModelConfig) -> tuple[str, ...]:
     )
 
 
+def describe_addition(config: ModelConfig) -> str:
+    """Describe in a few plain words what a model adds to a plain transformer encoder; for a baseline, its kind."""
+    if not config.layered or config.family == "pretrained":
+        return ", ".join(_OF_FAMILY[config.family])
+    part, found = config.attention, []
+    if part.mixing == "additive":
+        found.append(
+            f"adds {part.components} attention maps{', λ of either sign' * (part.constraint in ('pm1', 'free'))}"
+        )
+    elif part.mixing != "single":
+        found.append("subtracts an attention map")
+    if part.lexical != "none":
+        found.append("lexicon in the attention")
+    if config.position == "polarity-aware":
+        found.append("polarity in positions")
+    if part.gate:
+        found.append("gates")
+    if config.head.kernels:
+        found.append("convolutions on top")
+    if part.rotary:
+        found.append("rotary positions")
+    return ", ".join(found) or "plain attention"
+
+
 def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     yield from _yield_input(config, vocabulary)
     yield from _yield_layers(config)
@@ -121,7 +137,7 @@ def _yield_pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Ite
     line = EquationLine(
         r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", "What enters: the token and its place, both learned."
     )
-    detail = f"{_format_count(vocabulary)} tokens × {d}, [CLS] in front and [SEP] behind"
+    detail = f"{count(vocabulary)} tokens × {d}, [CLS] in front and [SEP] behind"
     yield ModelPart("embedding", "Embedding", detail, vocabulary * d)
     size = (PLACES + TYPES + 2) * d
     yield ModelPart("positions", "Places", f"{PLACES} learned ones, added and normed", size, lines=(line,))
@@ -137,7 +153,7 @@ def _yield_pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Ite
 
 def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
     d, first = config.width, config.pooling == "cls"
-    detail = f"{_format_count(vocabulary)} tokens × {d}{', a class token in front' if first else ''}"
+    detail = f"{count(vocabulary)} tokens × {d}{', a class token in front' if first else ''}"
     row = r"\big(E_i + \overline{G}_i\big)" if config.ngram_buckets else "E_i"
     embedded = rf"x_i = \sqrt{{{d}}}\,{row}" if config.initial == "xavier" else f"x_i = {row}"
     alone = (EquationLine(embedded, "What enters the first layer."),) if config.position == "none" else ()
@@ -158,7 +174,7 @@ def _describe_ngrams(config: ModelConfig) -> ModelPart:
         "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
     )
     rows = config.ngram_buckets
-    detail = f"of 3 to 5 letters, {_format_count(rows)} buckets × {config.width}, their mean added"
+    detail = f"of 3 to 5 letters, {count(rows)} buckets × {config.width}, their mean added"
     return ModelPart(
         "ngrams", "Character n-grams", detail, rows * config.width, mark="character n-grams", lines=(mean,)
     )
@@ -253,7 +269,7 @@ def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
     return ModelPart(
         "convolutions",
         "Convolutions",
-        f"{_join_numbers(kernels)} tokens wide, {channels} channels each, besides the tokens: {joined}",
+        f"{join_names([*map(str, kernels)])} tokens wide, {channels} channels each, besides the tokens: {joined}",
         sum(d * channels * k + 3 * channels for k in kernels),  # weights, bias, batch norm
         mark=f"convolutions {config.head.kernels}",
         lines=(
@@ -291,7 +307,7 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
 def _describe_words(config: ModelConfig, vocabulary: int) -> ModelPart:
     """Return the description of a baseline model's word embeddings: their number, width and parameters."""
     return ModelPart(
-        "embedding", "Embedding", f"{_format_count(vocabulary)} tokens × {config.width}", vocabulary * config.width
+        "embedding", "Embedding", f"{count(vocabulary)} tokens × {config.width}", vocabulary * config.width
     )
 
 
@@ -316,7 +332,7 @@ def _yield_cnn(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[M
     w, kernels, channels = config.width, config.head.parse_widths(), config.head.channels
     size = sum(w * channels * k + channels for k in kernels)
     yield ModelPart(
-        "convolutions", "Convolutions", f"{_join_numbers(kernels)} tokens wide, {channels} filters each", size
+        "convolutions", "Convolutions", f"{join_names([*map(str, kernels)])} tokens wide, {channels} filters each", size
     )
     widths = r",\,".join(map(str, kernels))
     largest = EquationLine(
@@ -348,13 +364,3 @@ def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> It
     yield ModelPart("counts", counts, detail, lines=(weights,))
     line = EquationLine(r"\mathrm{logits} = W\,x/\lVert x\rVert + b", "A linear map.")
     yield ModelPart("classifier", solver, f"→ {classes} classes", (vocabulary + 1) * classes, lines=(line,))
-
-
-def _join_numbers(numbers: tuple[int, ...]) -> str:
-    """Join numbers to a text such as `2, 3 and 5`."""
-    *some, last = map(str, numbers)
-    return f"{', '.join(some)} and {last}" if some else last
-
-
-def _format_count(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")

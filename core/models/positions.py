@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from core.exceptions import InputError
 from core.models.activation_record import SILENT, Record
 
-TAGS = 12  # Universal parts of speech; ids 1 to 12, 0 where unknown or padded
+TAGS = 12  # Universal parts of speech, ids 1 to 12; 0: unknown or padded
 CLASS_TAG = TAGS + 1
 TAG_STD = 0.02
 
@@ -25,10 +25,7 @@ def compute_sinusoid(length: int, width: int, device: torch.device) -> Tensor:
 
 
 def compute_recency(keep: Tensor, width: int) -> Tensor:
-    """Return recency encodings (B, L, d): sine and cosine of pi i / n for token i of a text of n tokens.
-
-    SentiFormer, eq. 3. The cosine is -1 at the last token and nowhere else.
-    """
+    """Return recency encodings (B, L, d): sine and cosine of pi i / n for token i of n (SentiFormer, eq. 3)."""
     length = keep.sum(1, keepdim=True).clamp(min=1)
     angle = math.pi * torch.arange(1, keep.shape[1] + 1, device=keep.device) / length  # (B, L)
     return torch.stack([angle.sin(), angle.cos()], -1).repeat(1, 1, width // 2)
@@ -50,10 +47,7 @@ class Sinusoidal(nn.Module):
 
 
 class PolarityAware(nn.Module):
-    """The position encoding of SentiFormer: sinusoid, recency and part of speech, each with a learned factor.
-
-    The table of tags has a row for each tag, the class token, and one (zero) for unknown tags; d is even.
-    """
+    """The position encoding of SentiFormer: sinusoid, recency and part of speech, each with a learned factor."""
 
     def __init__(self, *, width: int, recency: bool, tags: bool) -> None:
         super().__init__()
@@ -61,15 +55,12 @@ class PolarityAware(nn.Module):
         self.beta = nn.Parameter(torch.ones(1)) if recency else None
         self.gamma = nn.Parameter(torch.ones(1)) if tags else None
         self.tags = nn.Embedding(CLASS_TAG + 1, width, padding_idx=0) if tags else None
-        if self.tags is not None:
+        if self.tags is not None:  # row 0, of unknown tags, is zero
             nn.init.normal_(self.tags.weight, std=TAG_STD)
             nn.init.zeros_(self.tags.weight[0])
 
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
-        """Return the position encodings (B, L, d) to add to embeddings x, given part-of-speech tags (B, L).
-
-        Texts in a language without a tagger have no tags: then every tag is unknown, and the third term adds nothing.
-        """
+        """Return the position encodings (B, L, d) to add to embeddings x; without tags (B, L) the third term is 0."""
         waves = compute_sinusoid(x.shape[1], x.shape[2], x.device)
         p = self.alpha * waves
         if record:
@@ -101,10 +92,8 @@ class CharacterNGrams(nn.Module):
     def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
         """Return the mean n-gram embedding (B, L, d) of each token from hash buckets (B, L, K); 0 means no n-gram.
 
-        Those that are `off` (token, n-gram), in all texts or of each, add 0, while the others weigh as before.
-
-        Raises:
-            InputError: the texts come without n-grams.
+        N-grams that are `off`, given as (token, n-gram) for all texts or each, add 0; the others keep their weight.
+        Raises InputError for texts without n-grams.
         """
         if grams is None:
             raise InputError("this model reads character n-grams of words, and these texts come without them")
@@ -113,7 +102,7 @@ class CharacterNGrams(nn.Module):
         there = grams > 0
         ends = there.sum(-1).flatten().cumsum(0)
         starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-        # Without the padding in it: half of the time of a bag that skips it.
+        # Padding is removed first, which takes half the time of a bag with a padding index.
         total = F.embedding_bag(grams[there] - 1, self.table.weight, starts, mode="sum")
         return total.view(*grams.shape[:2], -1) / count.clamp(min=1)
 
@@ -130,7 +119,7 @@ def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> 
 
 
 MARK = 2
-"""The id of the mark between two texts in every tokenizer of ours; it is the last token of the first text."""
+"""The id of the pair mark in all tokenizers; it is the last token of the first text."""
 
 
 def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:

@@ -23,7 +23,7 @@ PAPERS: dict[str, str] = {
     "inceptive": INCEPTIVE,
     "baseline": "Baselines",
 }
-"""Short title of each paper, by its key; the order in which their presets stand."""
+"""Key → short title of each paper, in the order of the presets."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Preset:
     line: str
     settings: dict[str, Any] = field(default_factory=dict)
     departures: tuple[Departure, ...] = ()
-    """Where it departs from its paper on purpose, and what it chose where the paper leaves something open."""
+    """Deviations from its paper, and choices that the paper leaves open."""
 
 
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
@@ -63,9 +63,7 @@ SENTIFORMER_RECIPE: dict[str, Any] = {
     "training.label_smoothing": 0.1,
     "training.metric": "loss",
 }
-"""Section 2 of the paper; what it leaves open is among the departures."""
-
-
+"""Section 2 of the paper; the departures list what it leaves open."""
 PRETRAINED_RECIPE: dict[str, Any] = {
     "text.tokenizer": "pretrained",
     "text.normaliser": "none",
@@ -103,7 +101,7 @@ def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int 
 
 def _make_tweet(version: str, phase: int) -> Preset:
     """Return a preset of the 7ess-Xin paper for a version of its Table I (sizes, batch, epochs) and a phase."""
-    layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
+    name, layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
     second = phase == 2
     model = ModelConfig(
         width=width,
@@ -131,7 +129,7 @@ def _make_tweet(version: str, phase: int) -> Preset:
         **({"data.limit": 80_000} if version == "v5" else {}),
     }
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
-    line = f"{_TWEET_NAMES[version]}: {layers} layers, width {width}, {heads} heads; {inside}."
+    line = f"{name}: {layers} layers, width {width}, {heads} heads; {inside}."
     source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
     return Preset(
         model, "tweet_encoder_7essxin", source, line, settings, _list_tweet_deviations(version, width, ff_width)
@@ -151,30 +149,18 @@ def _list_tweet_deviations(version: str, width: int, ff_width: int) -> tuple[Dep
 
 
 _TWEET = {
-    "v1": (3, 128, 4, 128, 128, 64, 10),
-    "v2": (6, 128, 4, 128, 128, 64, 10),
-    "v3": (3, 256, 8, 512, 128, 32, 10),
-    "v4": (3, 128, 4, 128, 128, 128, 15),
-    "v5": (3, 128, 4, 128, 128, 64, 10),
-    "v6": (6, 128, 4, 128, 148, 64, 15),
-    "v7": (8, 128, 4, 128, 148, 64, 15),
-    "v8": (5, 192, 6, 192, 148, 64, 15),
-    "v9": (6, 128, 16, 128, 148, 64, 15),
-    "v10": (6, 128, 4, 128, 256, 48, 15),
+    "v1": ("Baseline", 3, 128, 4, 128, 128, 64, 10),
+    "v2": ("Deeper", 6, 128, 4, 128, 128, 64, 10),
+    "v3": ("Wider", 3, 256, 8, 512, 128, 32, 10),
+    "v4": ("Tuned (smaller steps, more dropout)", 3, 128, 4, 128, 128, 128, 15),
+    "v5": ("A sixteenth of the data", 3, 128, 4, 128, 128, 64, 10),
+    "v6": ("Longer input", 6, 128, 4, 128, 148, 64, 15),
+    "v7": ("Extra deep", 8, 128, 4, 128, 148, 64, 15),
+    "v8": ("Balanced", 5, 192, 6, 192, 148, 64, 15),
+    "v9": ("More heads", 6, 128, 16, 128, 148, 64, 15),
+    "v10": ("Long sequences", 6, 128, 4, 128, 256, 48, 15),
 }
 _RELEASED_VOCABULARY = {"v5": 20_000, **{f"v{version}": 35_000 for version in range(6, 11)}}
-_TWEET_NAMES = {
-    "v1": "Baseline",
-    "v2": "Deeper",
-    "v3": "Wider",
-    "v4": "Tuned (smaller steps, more dropout)",
-    "v5": "A sixteenth of the data",
-    "v6": "Longer input",
-    "v7": "Extra deep",
-    "v8": "Balanced",
-    "v9": "More heads",
-    "v10": "Long sequences",
-}
 
 
 def _make_lexical(line: str, **attention: Any) -> Preset:
@@ -196,7 +182,7 @@ INCEPTIVE_RECIPE: dict[str, Any] = {
     "training.warmup": 0.0,
     "training.patience": 0,
 }
-"""Section 2 of the paper; the learning rate is that of encoders from scratch."""
+"""Section 2 of the paper, with the default learning rate, as encoders start from scratch."""
 INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attention_heads": 8, "dense": 512}
 
 

@@ -28,7 +28,7 @@ from core.models.score_terms import NEUTRAL, AttentionInputs, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
 
 KNOWN = 2
-"""Ids 0 and 1 are padding and the unknown word in every tokenizer of ours; those of a backbone begin behind them."""
+"""Ids 0 and 1 are padding and the unknown word in all tokenizers; the ids of a backbone are shifted by 2."""
 
 
 class Specials(NamedTuple):
@@ -36,8 +36,8 @@ class Specials(NamedTuple):
 
     padding: int
     unknown: int
-    first: int  # Stands before every text: [CLS] or <s>
-    last: int  # Stands behind it: [SEP] or </s>
+    first: int  # Before every text: [CLS] or <s>
+    last: int  # After every text: [SEP] or </s>
 
 
 class Body(NamedTuple):
@@ -45,7 +45,7 @@ class Body(NamedTuple):
 
     entering: nn.Module  # (inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`
     project: nn.Module  # (B, L, e) → (B, L, d)
-    blocks: Sequence[nn.Module]  # (B, L, d), mask → (B, L, d), each with its attention asked of `compute_attention`
+    blocks: Sequence[nn.Module]  # (B, L, d), mask → (B, L, d); attention is computed by `compute_attention`
     specials: Specials
 
 
@@ -63,12 +63,10 @@ class BackboneAttention(AttentionCore):
     def forward(
         self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request.
-
-        Where nothing is added, changed or shown it is what the backbone's own library computes, to the bit.
-        """
+        """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request."""
         q, k, v = scores
         reading, lexical = call.reading, self.terms.lexical
+        # Without lexical term, interventions and trace the result is bit-identical to that of the backbone's library.
         if not call.trace and not call.intervene and (lexical is None or lexical.silent):
             return F.scaled_dot_product_attention(q, k, v, attn_mask=reading.keep[:, None, None], scale=scale), None
         changes = Changes(call.intervene, self.index) if call.intervene else None
@@ -128,7 +126,7 @@ class BackboneLayer(nn.Module):
 class PretrainedClassifier(EncoderClassifier):
     """A classifier on a pretrained encoder that reads [CLS] text [SEP], with a head and dropout of Sentiscope.
 
-    With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's own types where it has two.
+    With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's token types if it has two.
     """
 
     def __init__(
@@ -215,7 +213,7 @@ class PretrainedClassifier(EncoderClassifier):
     ) -> Tensor:
         """Build the input (B, L, e) of the first layer from word embeddings x, or from `embedded` in their place."""
         if embedded is not None:
-            text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
+            text = F.pad(batch.keep[:, 2:], (1, 1))  # without [CLS] and [SEP], the last real token
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
         typed = getattr(self.entering, "token_type_embeddings", None) is not None
         given = {"token_type_ids": self.number_types(batch.ids) * batch.keep} if typed else {}

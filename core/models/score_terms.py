@@ -1,9 +1,8 @@
 """The terms of an attention score besides q·k: rotary angles, temperature, gates and lexicon polarity.
 
-Every additive term is an extra column of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
-built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both, and
-several lexicons add one column group each.
-Columns are appended last, unscaled; every factor of the content score is in q already.
+Every additive term is an extra column of Q and K, so that attention stays one softmax(Q' K'^T) V without an (L, L)
+bias: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both, and
+several lexicons add one column group each. Columns are appended last, without the factors of the content score.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from core.models.layer_interventions import LexicalChanges
 from core.models.sparse_mask import Support
 from core.models.trace import LayerTrace
 
-NEUTRAL = 1 / 3  # Each entry of the polarity of a token that no lexicon knows
+NEUTRAL = 1 / 3  # Each share of the polarity of a token that no lexicon lists
 GATE_STD, GATE_OPEN = 0.02, 2.0
 """SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
 LEXICON_GATE = 1.0
@@ -32,16 +31,11 @@ LEXICON_GATE = 1.0
 class AttentionInputs:
     """The inputs of an attention layer besides token vectors: masks, polarities, donor trace and record."""
 
-    keep: Tensor
-    """(B, L) bool, the class token included."""
-    polarity: Tensor | None
-    """(B, L, 3K)."""
-    class_token: bool
-    """Whether the first position is a class token."""
-    donor: tuple[LayerTrace, ...] = ()
-    """Layers of another text, from which interventions may take something."""
-    record: Record = SILENT
-    """What this layer is told to, for whoever shows it step by step."""
+    keep: Tensor  # (B, L) bool, including the class token
+    polarity: Tensor | None  # (B, L, 3K)
+    class_token: bool  # Whether the first position is a class token
+    donor: tuple[LayerTrace, ...] = ()  # Layer traces of another text, for interventions
+    record: Record = SILENT  # Record of this layer, for the display of single steps
 
 
 def compute_valence(polarity: Tensor) -> Tensor:
@@ -62,7 +56,7 @@ def apply_rotary(x: Tensor) -> Tensor:
 class KeyGate(nn.Module):
     """A learned gate on keys, g_j = sigmoid(x_j · w + b), that weighs tokens in all heads (SentiFormer, eq. 4).
 
-    With a lexicon strength · |positive - negative| of the token is added to the logit, the strength learned.
+    With a lexicon, strength · |positive - negative| of the token is added to the logit; the strength is learned.
     """
 
     def __init__(self, *, width: int, lexicon: bool) -> None:
@@ -89,9 +83,9 @@ class KeyGate(nn.Module):
 class LexicalTerm(nn.Module):
     """The lexical attention term sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with them.
 
-    Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
-    of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
-    is (K, N, H) bool; `scale` is a further constant, 1 / sqrt(head width) where sigma is scaled.
+    Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). For K lexicons it is the sum
+    of their sigmas, each times its strength (a parameter with `learn`) in the maps and heads of `reach` (K, N, H) bool;
+    `scale` is a constant factor, 1 / sqrt(head width) if sigma is scaled.
     """
 
     reach: Tensor
@@ -172,14 +166,12 @@ def _get_key_polarity(polarity: Tensor, keep: Tensor, change: LexicalChanges | N
 class Terms:
     """The terms of the attention scores besides q·k: rotation, temperature, gate, lexicon and window."""
 
-    rotary: bool = False  # Turn queries and keys by their position
-    qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
-    gate: KeyGate | None = None  # Weighs the keys
-    lexical: LexicalTerm | None = None  # Brings a lexicon's polarities in
-    support: Support | None = None  # Who sees whom; None: everybody everybody
-    said: tuple[Term, ...] = ()
-    """Words and formulas of all that, and of how maps combine, from the configuration; those of a module have its name
-    above."""
+    rotary: bool = False  # Rotate queries and keys by their position
+    qk_norm: bool = False  # Cosines times a learned temperature, not q·k / sqrt(head width)
+    gate: KeyGate | None = None
+    lexical: LexicalTerm | None = None
+    support: Support | None = None  # Window; None: every token sees every other
+    said: tuple[Term, ...] = ()  # Descriptions of these terms, and of how maps combine
 
     def list_modules(self) -> dict[str, nn.Module]:
         """Return the score terms that are torch modules, by the names under which their weights are stored."""
@@ -197,10 +189,7 @@ class Terms:
     def build_columns(
         self, reading: AttentionInputs, log_gate: Tensor | None, change: LexicalChanges | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return the terms added to the attention scores, by name, each as extra columns of queries and keys.
-
-        Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
-        """
+        """Return the added terms by name, as columns of queries and keys that are broadcast to (B, N, H, L, .)."""
         found = {}
         if log_gate is not None:
             found["gate"] = log_gate.new_ones(1), log_gate[:, None, None, :, None]

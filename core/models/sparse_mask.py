@@ -1,7 +1,7 @@
 """The mask of windowed and global attention: which keys a query may see (SentiFormer §1).
 
-A window around every token, and a few tokens that see all and are seen by all. If they were only seen, a class token
-could not collect information from all tokens in one layer.
+Each token sees a window, and a few global tokens see all and are seen by all. If global tokens were only seen, a class
+token could not collect information from all tokens in one layer.
 """
 
 from __future__ import annotations
@@ -15,28 +15,21 @@ from torch import Tensor
 
 from core.exceptions import ConfigError
 
-ABSENT = -1  # In place of a global position that a short row has no token for
+ABSENT = -1  # A global position that a short text has no token for
 
 
 def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> Tensor:
     """Draw the positions of each text's global tokens, (B, 2 + random): first, last and `random` others.
 
-    These are drawn from (seed, layer, length) alone, so they are the same in every batch and epoch, on every device,
-    and however far the row is padded; distinct, and `ABSENT` where a row is too short to have so many. `lengths` (B,)
-    include tokens whose gate is closed: take them before gates join the mask.
+    They depend only on (seed, layer, length), so they are the same in every batch and epoch, on every device and with
+    any padding. They are distinct, and `ABSENT` if a text is too short. `lengths` (B,) count closed gates too.
     """
     rows = [_draw_positions(int(length), layer, random, seed) for length in lengths.tolist()]
     return torch.tensor(rows, dtype=torch.int64, device=lengths.device).view(len(rows), 2 + random)
 
 
 def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
-    """Return which keys j each query i may see, (B, L, L) bool: kept and near i, or one of the two is global.
-
-    `positions` (B, G) come from `draw_global_positions`; half of the window's keys lie on each side.
-
-    Raises:
-        ConfigError: an odd or empty window.
-    """
+    """Return which keys j each query i may see, (B, L, L) bool: kept and near i, or one of the two is global."""
     place = torch.arange(keep.shape[1], device=keep.device)
     near = (place[:, None] - place).abs() <= compute_half_window(window)
     everywhere = is_global(positions, keep.shape[1])

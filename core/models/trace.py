@@ -18,15 +18,13 @@ class Batch(NamedTuple):
 
     ids: Tensor  # (B, L) int64, 0 where padded
     keep: Tensor
-    """(B, L) bool, True at real tokens. A row may be all False (an empty text)."""
+    """(B, L) bool, True at real tokens; all False for an empty text."""
     tags: Tensor | None = None
-    """(B, L) int64: part of speech, 1 to 12; 0 where padded or unknown. None: the texts were not tagged."""
+    """(B, L) int64: part of speech, 1 to 12; 0 where padded or unknown. None: texts without tags."""
     polarity: Tensor | None = None
-    """(B, L, 3K): how positive, neutral and negative each of K lexicons holds each token, sum 1; thirds where it knows
-    nothing and where padded. None: no lexicon was asked."""
+    """(B, L, 3K): positive, neutral and negative shares in K lexicons; thirds if unlisted or padded; None: none."""
     grams: Tensor | None = None
-    """(B, L, K) int64: the bucket of each of a token's character n-grams, counted from 1; 0 where there is none. None:
-    they are not read."""
+    """(B, L, K) int64: the hash bucket of each character n-gram of a token, from 1; 0: no n-gram. None: not used."""
 
     @classmethod
     def from_arrays(cls, arrays: Iterable[Any]) -> Batch:
@@ -51,17 +49,16 @@ class LayerTrace:
     """The trace of one attention layer: maps, coefficients and outputs. Tensors keep the autograd graph."""
 
     maps: Tensor | None
-    """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model
-    with a window reads more than `attention.DENSE_TRACE` tokens."""
+    """(B, N, H, L, L): softmax of each component; rows are queries, and masked keys have weight 0. None if a model with
+    a window reads more than `attention.DENSE_TRACE` tokens."""
     coefficients: Tensor  # (B, N, H, L, 1): c of the combined map, interventions included; c_0 = 1 unless changed
     hidden: Tensor  # (B, L, d): the layer's output
-    head_outputs: Tensor  # (B, H, L, d/H): combined map times values, after head norm and switches, before W_O
-    gates: Tensor | None = None  # (B, L): key gates, interventions included, where there are any; 1 at a class token
+    head_outputs: Tensor  # (B, H, L, d/H): combined map times values, after head norm and interventions, before W_O
+    gates: Tensor | None = None  # (B, L): key gates, interventions included; 1 at a class token
     terms: dict[str, Tensor] = field(default_factory=dict)
-    """What a lexicon does to the scores, (B, H, L, L): `lexical` is added, `lexical_factor` multiplied.
-    Empty where there are no maps."""
-    temperature: Tensor | None = None  # (1,): factor of the cosines, where queries and keys are normalised
-    support: Tensor | None = None  # (B, L, L) bool: who may see whom, where not everybody may see everybody
+    """Lexical terms of the scores, (B, H, L, L): `lexical` is added, `lexical_factor` multiplied; empty without maps"""
+    temperature: Tensor | None = None  # (1,): factor of the cosines, if queries and keys are normalised
+    support: Tensor | None = None  # (B, L, L) bool: which keys each query may see; None: all
 
     @property
     def combined(self) -> Tensor:
@@ -75,9 +72,8 @@ class LayerTrace:
 class HeadTrace:
     """The trace of a model's head that has convolutions or attention of its own."""
 
-    branches: dict[int, Tensor]  # By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded
-    maps: Tensor | None
-    """(B, h, L, L): the head's own attention."""
+    branches: dict[int, Tensor]  # Kernel width → (B, L, c): convolution after norm and ReLU; 0 where padded
+    maps: Tensor | None  # (B, h, L, L): attention maps of the head
 
 
 @dataclass(frozen=True)
@@ -85,60 +81,53 @@ class Trace:
     """The trace of a model's forward pass: everything that pages and analyses read from it."""
 
     layers: tuple[LayerTrace, ...]
-    embedded: Tensor  # (B, L, d): what enters the first layer
-    keep: Tensor
-    """(B, L) bool; L counts the class token where the model has one (first position)."""
+    embedded: Tensor  # (B, L, d): input of the first layer
+    keep: Tensor  # (B, L) bool; L includes a class token, at the first position
     positions: dict[str, Tensor] = field(default_factory=dict)
     """Learned factors of the position terms, each (1,): alpha (sinusoid), beta (recency), gamma (part of speech)."""
-    tags: Tensor | None = None
-    """(B, L) int64: parts of speech as the model read them, 13 at a class token."""
-    polarity: Tensor | None = None
-    """(B, L, 3): positive, neutral, negative, as the model read them."""
+    tags: Tensor | None = None  # (B, L) int64: parts of speech that the model read; 13 at a class token
+    polarity: Tensor | None = None  # (B, L, 3): positive, neutral and negative shares that the model read
     head: HeadTrace | None = None
-    grams: Tensor | None = None
-    """(B, L, K): the buckets of each token's character n-grams as the model read them, silenced ones 0."""
+    grams: Tensor | None = None  # (B, L, K): buckets of character n-grams that the model read; 0 if switched off
     segments: Tensor | None = None
-    """(B, L) int64: 0 in the first text of a pair, its mark and a class token included, 1 in the second; None where the
-    model adds nothing for it."""
+    """(B, L) int64: 0 in the first text of a pair, its mark and a class token included, 1 in the second; None if the
+    model adds no segment vectors."""
 
 
 class Output(NamedTuple):
     """The output of a model's forward pass: logits, pooled text vectors, and trace on request."""
 
-    logits: Tensor  # (B, C); of a model that tags each token (B, L, C), without meaning where padded
-    pooled: Tensor  # (B, d'): the last vector before the logits; of a model that tags each token the mean of them
+    logits: Tensor  # (B, C); of a token tagger (B, L, C), arbitrary where padded
+    pooled: Tensor  # (B, d'): the last vector before the logits; of a token tagger the mean of these vectors
     trace: Trace | None = None
     similarity: Tensor | None = None  # (): mean cosine of the rows of two component maps, over layers, heads and tokens
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """A change inside the model for one forward pass, such as heads switched off or λ replaced.
+    """A change inside the model for one forward pass; layers, heads and components (0: base) count from 0."""
 
-    Layers, heads and components are counted from 0. Component 0 is the base component.
-    """
-
-    lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component, value): in place of the learned lambda
-    lambda_scale: float = 1.0  # Factor on every lambda as learned; one that is replaced stays as it is replaced
-    heads_off: frozenset[tuple[int, int]] = frozenset()  # (layer, head): this head's output is 0 (after the head norm)
-    components_off: frozenset[tuple[int, int]] = frozenset()  # (layer, component): this component's coefficient is 0
-    maps_off: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same in this head alone
+    lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component, value that replaces the learned lambda)
+    lambda_scale: float = 1.0  # Factor on every learned lambda, but not on replaced ones
+    heads_off: frozenset[tuple[int, int]] = frozenset()  # (layer, head): its output (after the head norm) is 0
+    components_off: frozenset[tuple[int, int]] = frozenset()  # (layer, component): its coefficient is 0
+    maps_off: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same in one head
     heads_mean: frozenset[tuple[int, int]] = frozenset()
-    """(layer, head): at every token the mean of what this head says over the tokens that are read, a class token and
-    padding that is read as text among them. What is off as well stays off; so with the next two."""
-    components_mean: frozenset[tuple[int, int]] = frozenset()  # (layer, component): the same of a component
-    maps_mean: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same of one in one head
+    """(layer, head): its output is, at every token, the mean over the tokens that the model reads (class token and
+    unmasked padding included). Parts that are also off stay off; the same holds for the next two."""
+    components_mean: frozenset[tuple[int, int]] = frozenset()  # (layer, component): the same for a component
+    maps_mean: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same in one head
     gates: tuple[tuple[int, int, float], ...] = ()  # (layer, token, value in [0, 1]); 0 hides the token
-    pieces_off: frozenset[tuple[int, int]] = frozenset()  # (token, n-gram): it adds 0; the others weigh as before
-    segments_off: bool = False  # Nothing is added for the text of a pair that a token stands in
+    pieces_off: frozenset[tuple[int, int]] = frozenset()  # (token, n-gram): it adds 0; the others are unchanged
+    segments_off: bool = False  # No segment vectors are added to the texts of a pair
     lexical_scale: float = 1.0  # Factor on the added lexical term of every layer; 0 switches it off
     lexical_off: frozenset[int] = frozenset()
-    """Layers whose lexical term is off: nothing is added to the scores, or the content is multiplied by nothing."""
+    """Layers whose lexical term is off: it is not added to the scores, or does not multiply them."""
     lexical_mean: frozenset[int] = frozenset()
-    """Layers where the content is multiplied, for each query, by the mean of the factor over the keys that are read. An
-    added term would have one mean for all keys, which a softmax does not see: it is off."""
-    hidden_from: frozenset[tuple[int, int]] = frozenset()  # (layer, token): here it gives what it gave of a donor
-    heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): what it says is what it said of the donor
+    """Layers whose lexical factor is replaced, for each query, by its mean over the keys. An added term is off, as a
+    softmax ignores a value that is equal for all keys."""
+    hidden_from: frozenset[tuple[int, int]] = frozenset()  # (layer, token): its output is that of a donor text
+    heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): its output is that of a donor text
 
     def get_lexical_factor(self, layer: int) -> float:
         """Return the factor on the added lexical term of a layer under this intervention."""
@@ -146,4 +135,4 @@ class Intervention:
 
 
 Intervene = Intervention | Sequence[Intervention] | None
-"""What is changed: nothing, the same in all texts of a batch, or something else in each."""
+"""No intervention, one for all texts of a batch, or one for each text."""

@@ -17,10 +17,10 @@ WORDS = "embedding.weight"
 class CopyResult:
     """Which weights a model received from another one: counts, and names of tensors not copied or copied in part."""
 
-    numbers: int  # How many of its numbers were copied
-    of: int  # How many it has
-    fresh: tuple[str, ...]  # Its tensors that kept their draw
-    partly: tuple[str, ...]  # Of which some rows were copied: further components, and words that are new
+    numbers: int  # Copied numbers
+    of: int  # All numbers of the model
+    fresh: tuple[str, ...]  # Tensors that keep their random start
+    partly: tuple[str, ...]  # Tensors copied in part: with more components, or new words
 
 
 def copy_weights(
@@ -28,13 +28,10 @@ def copy_weights(
 ) -> CopyResult:
     """Copy the weights of a trained model `source` into a new `model`, as far as names and shapes allow.
 
-    Of queries and keys, which stack one block for each component, the components that both have are copied: the one map
-    of plain attention becomes the base map. Layers beyond those of the source and parts that it lacks keep their draw.
-    The words of `source` come first among those of `model`; each further one becomes the mean of its `origins`, ids of
-    the source, or keeps its draw where there are none. So does the head, unless both answer the same question.
-
-    Raises:
-        ValueError: `model` has other words than those of the source and `origins`.
+    Queries and keys have one block per component; those that both models have are copied, so the map of plain attention
+    becomes the base map. The first words of `model` are those of `source`; each new word gets the mean of its `origins`
+    (token ids of the source), if any. All else keeps its random start: further layers and parts, and the head unless
+    both have the same classes. Raises ValueError if the vocabulary is not that of the source and `origins`.
     """
     theirs, own = source.state_dict(), dict(model.named_parameters())
     if len(own[WORDS]) != len(theirs[WORDS]) + len(origins):

@@ -1,6 +1,6 @@
 """Results reported in papers: every number in the tables of five papers, and those that correspond to a run.
 
-The numbers are facts in a table of our own (`reported.csv`); a `%` stays a percentage there, as printed.
+The numbers are facts in our own table, `reported.csv`; percentages are as printed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ class Counterpart:
     """The results that a paper reports for a preset on a data set; a note names differences from the data of a run."""
 
     dataset: str
-    """As the paper names it."""
-    tables: tuple[str, ...]  # Of the metrics, then of the lambdas where there are some
+    tables: tuple[str, ...]  # of the metrics, then of the lambdas if there are any
     metrics: dict[str, float]
-    """By our names, as shares; how F1 and precision are averaged is not stated, Table VII of NDT implies weighted."""
-    lambdas: tuple[tuple[float, ...], ...]  # Per layer, per added component; empty where none is reported
-    note: str  # How the paper's split or data differ from the run's; empty if they do not
+    """Our name → value, as shares. The average of F1 and precision is not stated; Table VII of NDT implies weighted."""
+    lambdas: tuple[tuple[float, ...], ...]  # by layer and added component; empty if none is reported
+    note: str  # how the paper's split or data differ from the run's; empty if they do not
 
 
 @cache
@@ -64,12 +63,8 @@ def select_reported(
 ) -> tuple[ReportedNumber, ...]:
     """Return the reported numbers that match all arguments, in the order of the tables; an empty argument matches any.
 
-    Args:
-        paper: A key of `PAPERS`, e.g. `ndt`.
-        dataset: As the paper names it, e.g. `SST-2`.
-        metric: accuracy, f1, auc, lambda, params …
-        model: As the paper names it, e.g. `NDT`.
-        variant: Row of the table, e.g. `[0,1] N=3`.
+    `paper` is a key of `PAPERS`; data set, model and variant (a row of the table) are named as in the paper; `metric`
+    is accuracy, f1, auc, lambda, params …
     """
     wanted = {"paper": paper, "dataset": dataset, "metric": metric, "model": model, "variant": variant}
     asked = {name: value for name, value in wanted.items() if value}
@@ -116,7 +111,7 @@ def explain_unmatched(preset: str, config: RunConfig) -> str:
     if preset not in _MODELS:
         paper = PRESETS[preset].paper if preset in PRESETS else ""
         numbers = select_reported(paper=paper) if paper else ()
-        if not numbers or paper == "ndt":  # whose models are all in `_MODELS`
+        if not numbers or paper == "ndt":  # all models of this paper with numbers are in `_MODELS`
             return f"No paper reports results of {preset}."
         return f"The {PAPERS[paper]} paper reports {len(numbers)} numbers; they are not matched with runs."
     if config.data.name not in _DATA:

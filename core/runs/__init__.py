@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         comparison_data,
         store,
         sweep,
+        talks,
     )
     from core.runs import sweep_drive, sweep_table, word_tagging, tag_predictions, distillation, worker
 

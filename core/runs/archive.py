@@ -1,7 +1,7 @@
 """Export and import of training runs as zip files, or from a run directory elsewhere. Imports nothing heavy.
 
-Only known files of a run are exported; never a checkpoint, which is resumed where it was made. Imports are untrusted:
-unpacked in a separate folder, measured while they are read, checked through the store, and moved in as a whole.
+Only known files of a run are exported, and no checkpoints. Imports are untrusted: they are unpacked into a separate
+folder with a size limit, checked through the store, and then moved in atomically.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from core.runs.record import (
     RECORD,
     SPEAKING,
     TAGS,
-    Results,
     RunRecord,
 )
 from core.runs.store import STARTER, RunStore, make_slug
@@ -50,7 +49,7 @@ from core.training.config import TFIDF
 from core.training.history import read_history
 
 LIMIT = 512 * 1024**2
-"""Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
+"""Bytes on disk of a run: ten times the largest run with default settings."""
 FILES = 500
 KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -65,14 +64,13 @@ _BROKEN = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error),
     *(NotImplementedError, EOFError, ValueError, OverflowError, IndexError, RuntimeError),
 )
-"""What `zipfile` raises of damaged files: places before the start, sizes below 0, names that are no text."""
+"""Exceptions that `zipfile` raises for damaged files, such as negative offsets or sizes and undecodable names."""
 
 
 def export_run(store: RunStore, run: str) -> bytes:
     """Pack a run as the bytes of a zip file; the same run always gives the same bytes.
 
-    Raises InputError while it is trained, and RunDamaged if a file of it cannot be read, so that nobody could take it
-    in.
+    Raises InputError while the run is training, and RunDamaged if one of its files cannot be read.
     """
     record, folder = store.read(run), store.get_path(run)
     if record.status in ("queued", "running"):
@@ -83,7 +81,10 @@ def export_run(store: RunStore, run: str) -> bytes:
             info = zipfile.ZipInfo(f"{run}/{name}")
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             try:
-                archive.writestr(info, _read_exported(name, path))
+                if name == BACKBONE:
+                    archive.writestr(info, BackboneRecord.read(folder).strip_path().to_json())
+                else:
+                    archive.writestr(info, read_regular(path, LIMIT))
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
                 raise RunDamaged(f"{path}: cannot be read: {reason}; the run is not exported") from error
@@ -92,17 +93,16 @@ def export_run(store: RunStore, run: str) -> bytes:
 
 def export_file(store: RunStore, run: str, file: Path) -> None:
     """Write a run as a zip file, completely or not at all; InputError: the target folder does not exist."""
-    content = export_run(store, run)
-    if not file.expanduser().absolute().parent.is_dir():
+    content, target = export_run(store, run), file.expanduser().absolute()
+    if not target.parent.is_dir():
         raise InputError(f"{file}: its folder does not exist")
-    write_bytes(file.expanduser().absolute(), content)
+    write_bytes(target, content)
 
 
 def import_run(store: RunStore, source: Path) -> str:
     """Import a run from a directory or zip file; return the new run's name, numbered if the name is taken.
 
-    A starter that comes back is a run like any other. Raises InputError, and writes nothing, if it is no run or not to
-    be trusted.
+    An imported starter becomes an ordinary run. Raises InputError, and writes nothing, if it is no run or unsafe.
     """
     source = resolve_path(str(source), HERE, folders=True)
     if source.is_dir():
@@ -126,12 +126,6 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
                 return _move_into_store(store, landing)
     except _BROKEN as error:
         raise InputError(f"{name}: is not a zip file that can be read ({error})") from error
-
-
-def _read_exported(name: str, path: Path) -> bytes:
-    if name == BACKBONE:
-        return BackboneRecord.read(path.parent).strip_path().to_json().encode()
-    return read_regular(path, LIMIT)
 
 
 def _find_known_files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -240,8 +234,8 @@ def _make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
 def remove_paths(config: RunConfig) -> RunConfig:
     """Return a run's settings without file paths, so that an exported archive names no files of this machine.
 
-    Names of data sets and of the lexicon that comes along are no paths. A run that taught is another one than a run of
-    its name here.
+    Names of data sets and of the built-in lexicon are kept. The name of a teacher run is marked as from elsewhere, as a
+    run of that name may exist here.
     """
     name, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
     rows: dict[str, Any] = {} if is_registered(name) else {"name": _hide_location(name)}
@@ -273,6 +267,26 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     if record.status in ("queued", "running"):
         raise InputError(f"the run is {record.status} on another machine; import it when it has ended")
+    config, results = remove_paths(record.config), record.results
+    if owed := results.get("backbone"):
+        results = {**results, "backbone": {**owed, "name": strip_location(owed["name"])}}
+    aside.write(dataclasses.replace(record, process=None, config=config, results=results))
+    _clean_files(landing)
+    _check_quota(store, landing)
+    for number in range(1, 100_000):
+        run = landing.name if number == 1 else f"{landing.name}-{number}"
+        with contextlib.suppress(FileExistsError):
+            (store.folder / run).mkdir()  # reserves the name; the full directory can replace an empty one
+            if os.name == "nt":
+                (store.folder / run).rmdir()
+            os.replace(landing, store.folder / run)
+            store.update(run, config=_relocate_lineage(config, store.folder / run))  # also writes the new name
+            return run
+    raise InputError(f"no free name for run '{landing.name}'")
+
+
+def _clean_files(landing: Path) -> None:
+    """Check the files of an imported run and remove paths from its encoder's record; InputError if one is damaged."""
     for path in sorted(each for name in (PREDICTIONS, TAGS) for each in landing.glob(f"{EVALUATION}/*/{name}")):
         try:
             sandbox.check_parquet(path)
@@ -280,50 +294,21 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
             raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
     if unreadable := read_history(landing / HISTORY).unreadable:
         raise InputError(unreadable.replace(f"{landing}{os.sep}", ""))
-    config = remove_paths(record.config)
-    aside.write(dataclasses.replace(record, process=None, config=config, results=_clean_results(record)))
-    _clean_backbone(landing)
-    _check_lineage(landing)
-    _check_quota(store, landing)
-    for number in range(1, 100_000):
-        run = landing.name if number == 1 else f"{landing.name}-{number}"
-        with contextlib.suppress(FileExistsError):
-            (store.folder / run).mkdir()  # ours from now on: an empty directory is what a whole one may replace
-            if os.name == "nt":
-                (store.folder / run).rmdir()
-            os.replace(landing, store.folder / run)
-            store.update(run, config=_relocate_lineage(config, store.folder / run))  # its own name is in its record
-            return run
-    raise InputError(f"no free name for run '{landing.name}'")
-
-
-def _clean_results(record: RunRecord) -> Results:
-    owed = record.results.get("backbone")
-    if owed is None:
-        return record.results
-    return {**record.results, "backbone": {**owed, "name": strip_location(owed["name"])}}
-
-
-def _check_lineage(landing: Path) -> None:
-    for path in sorted(landing.glob(f"{LINEAGE}/*")):
-        try:
+    try:
+        if (landing / BACKBONE).is_file():
+            BackboneRecord.read(landing).strip_path().write(landing)
+        for path in sorted(landing.glob(f"{LINEAGE}/*")):
             data.lineage.read_lineage(path)
-        except DataError as error:
-            raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
+    except RunDamaged as error:
+        raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
+    except DataError as error:
+        raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
 
 
 def _relocate_lineage(config: RunConfig, folder: Path) -> RunConfig:
     names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_lineage()]
     found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
     return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=join_list(found)))
-
-
-def _clean_backbone(landing: Path) -> None:
-    if (landing / BACKBONE).is_file():
-        try:
-            BackboneRecord.read(landing).strip_path().write(landing)
-        except RunDamaged as error:
-            raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
 
 
 def _check_quota(store: RunStore, landing: Path) -> None:

@@ -17,14 +17,13 @@ from core.paths import read_regular
 from core.runs.backbones import SMALL, Backbone, check_installed
 from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer, convert_panics
 
-NAME = "sentiscope"
-"""Under which transformers knows our attention."""
+NAME = "sentiscope"  # under which Sentiscope's attention is registered with transformers
 USED = {
     *("model_type", "vocab_size", "max_position_embeddings", "type_vocab_size", "pad_token_id", "embedding_size"),
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act", "layer_norm_eps"),
     *("dim", "n_layers", "n_heads", "hidden_dim", "activation", "sinusoidal_pos_embds", "initializer_range"),
 }
-"""Of an architecture; whatever else it says names code, another precision or another kind of model."""
+"""Keys of `config.json` that are used; others may name code, another precision or another kind of model."""
 
 
 def split_backbone(
@@ -32,8 +31,8 @@ def split_backbone(
 ) -> Body:
     """Split a pretrained encoder into modules; `dropout` applies to hidden states, not to attention weights.
 
-    Its weights are read from `folder`; None: they are drawn, for whoever overwrites them. Raises NotAvailable without
-    transformers, and DataError if it cannot be read or the weights do not fit the `architecture`, its `config.json`.
+    The weights are read from `folder`; None: random weights, to be overwritten. `architecture` is the content of
+    `config.json`. Raises NotAvailable without transformers, DataError for unreadable files or weights that do not fit.
     """
     with _silence_transformers() as hf:
         hf.AttentionInterface.register(NAME, compute_attention)
@@ -42,20 +41,18 @@ def split_backbone(
         given |= {**dict.fromkeys(rates[0], dropout), **dict.fromkeys(rates[1], 0.0)}
         try:
             config = hf.AutoConfig.for_model(**given)
-            model = (
-                _read_model(hf, folder, config)
-                if folder
-                else hf.AutoModel.from_config(config, attn_implementation=NAME)
-            )
+            if folder:
+                model = _read_model(hf, folder, config)
+            else:
+                model = hf.AutoModel.from_config(config, attn_implementation=NAME)
         except SentiscopeError:
             raise
-        except Exception as error:  # its readers of settings and of weights raise errors of their own
+        except Exception as error:  # transformers raises many kinds of errors for invalid files
             said = " ".join(str(error).split())
             raise DataError(f"cannot be read: {said:.300}", file=str(folder or "the backbone")) from error
     if config.vocab_size < tokenizer.rows:
-        raise DataError(
-            f"its tokenizer has {tokenizer.rows} tokens, and its table of words {config.vocab_size}", file=str(folder)
-        )
+        said = f"its tokenizer has {tokenizer.rows} tokens, and its table of words {config.vocab_size}"
+        raise DataError(said, file=str(folder))
     blocks = (model.transformer if hasattr(model, "transformer") else model.encoder).layer
     project = getattr(model, "embeddings_project", nn.Identity())
     return Body(model.embeddings, project, list(blocks), Specials(*tokenizer.specials))
@@ -81,10 +78,9 @@ def _read_model(hf: Any, folder: Path, config: Any) -> Any:
 
 
 def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
-    """Read the tokenizer of a pretrained encoder from its folder.
+    """Read the tokenizer of a pretrained encoder from its folder; DataError if it cannot be read.
 
-    Raises DataError if it cannot be read, and NotAvailable without transformers where it is made from the files of its
-    vocabulary.
+    Raises NotAvailable if it must be built from vocabulary files and transformers is missing.
     """
     path = backbone.tokenizer
     try:
@@ -95,7 +91,7 @@ def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
             return PublishedTokenizer(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
     except SentiscopeError:
         raise
-    except Exception as error:  # the library of tokenizers raises no narrower one
+    except Exception as error:  # the tokenizers library raises plain exceptions
         raise DataError(f"its tokenizer cannot be read: {error!s:.200}", file=str(backbone.folder)) from error
 
 

@@ -26,8 +26,7 @@ BACKBONE = "backbone.json"
 VERSION = 1
 TABLES = ("vocab_size", "max_position_embeddings", "type_vocab_size", "embedding_size")
 _OF_THE_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-LARGEST_TABLE = 5_000_000
-"""Rows of a table of words: the largest vocabularies have a million."""
+LARGEST_TABLE = 5_000_000  # rows of an embedding table: the largest vocabularies have a million
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class BackboneRecord:
     folder: str
     files: dict[str, str]
     architecture: dict[str, Any]
-    """Its `config.json`, which names no place of this machine."""
+    """The content of its `config.json`, which has no paths."""
     version: int = field(default=VERSION)
 
     @classmethod
@@ -113,9 +112,9 @@ def strip_location(name: str) -> str:
 def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, Backbone]:
     """Return the pretrained encoder of a training: the recorded one, or else one found now, which is then recorded.
 
-    Raises RunDamaged where a training goes on without it, and InputError where none can be used.
+    Raises RunDamaged if a resumed training lacks its encoder, and InputError if no encoder can be used.
     """
-    # Before there is a checkpoint nothing rests on it: it may have been repaired since.
+    # Without a checkpoint nothing depends on the recorded encoder, which may have been replaced since.
     if (folder / BACKBONE).is_file() and (folder / CHECKPOINT).is_dir():
         known = BackboneRecord.read(folder)
         return known, known.find_backbone(folder.name)

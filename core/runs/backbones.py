@@ -1,7 +1,7 @@
 """Pretrained encoders (backbones) on this machine: where they are and whether they can be used. Imports no torch.
 
-Nothing is ever downloaded here, and no code or pickle of a backbone's folder is run: only its JSON, its tokenizer and
-its safetensors are read.
+Nothing is downloaded, and no code or pickle in an encoder's folder is run: only JSON, tokenizer and safetensors files
+are read.
 """
 
 from __future__ import annotations
@@ -27,20 +27,15 @@ from core.paths import ELSEWHERE, read_regular
 from core.recipes import get_backbone
 
 SETTING = "model.backbone"
-FOLDER = "SENTISCOPE_BACKBONES"
-"""The environment variable that names a folder of backbones, each a folder of its own."""
+FOLDER = "SENTISCOPE_BACKBONES"  # environment variable: a folder that contains a folder for each encoder
 CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
 PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")
 """Weights that could run code, or belong to another library."""
-ADAPTER = "adapter_config.json"
-"""Beside it the library would add what the file names to the weights, unasked."""
-SMALL = 64 * 1024**2
-"""Bytes of a JSON file of a backbone: the largest tokenizers have 20 MB."""
-SENTENCEPIECE = "sentencepiece.bpe.model"
-"""A tokenizer that takes another library to read than the ones that are here."""
+ADAPTER = "adapter_config.json"  # transformers would silently add this adapter to the weights
+SMALL = 64 * 1024**2  # bytes of a JSON file: the largest tokenizers have 20 MB
+SENTENCEPIECE = "sentencepiece.bpe.model"  # a tokenizer that needs the sentencepiece library
 LARGEST_SIZE = 2**31
-BEGUN, ENDED = 1, 1
-"""Places that [CLS] and [SEP] take."""
+SPECIALS = 2  # positions of [CLS] and [SEP]
 
 
 class Family(NamedTuple):
@@ -51,8 +46,7 @@ class Family(NamedTuple):
     heads: str = "num_attention_heads"
     ff_width: str = "intermediate_size"
     vocabulary: tuple[str, ...] = ("vocab.txt",)
-    offset: bool = False
-    """Whether places are counted from behind the number of the padding token."""
+    offset: bool = False  # whether positions are counted from the padding token's ID + 1
 
 
 FAMILIES: dict[str, Family] = {
@@ -99,7 +93,7 @@ class Backbone:
     def longest(self) -> int:
         """Return the most tokens of a text that the encoder can read, without [CLS] and [SEP]."""
         before = self.read_number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
-        return self.read_number("max_position_embeddings") - before - BEGUN - ENDED
+        return self.read_number("max_position_embeddings") - before - SPECIALS
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -133,8 +127,8 @@ class Backbone:
                 if there
                 else ";"
             )
-            lacking = missing[0] if missing else self.folder / WEIGHTS
-            raise DataError(f"not there{beside} {self._explain_download()}", file=str(lacking))
+            lacking = missing[0] if missing else whole
+            raise DataError(f"not there{beside} {explain_download(self.name)}", file=str(lacking))
         return paths
 
     def _list_parts(self) -> list[Path]:
@@ -160,21 +154,20 @@ class Backbone:
                 if _is_file(self.folder / SENTENCEPIECE)
                 else ";"
             )
-            raise DataError(f"not there{beside} {self._explain_download()}", file=str(self.folder / TOKENIZER))
+            raise DataError(f"not there{beside} {explain_download(self.name)}", file=str(self.folder / TOKENIZER))
         return None
 
     def check(self) -> None:
         """Check that the encoder's files exist and are supported; DataError names the file and what to do."""
         _ = self.settings, self.weights, self.tokenizer
+        file = str(self.folder / CONFIG)
         if (kind := self.architecture.get("position_embedding_type") or "absolute") != "absolute":
-            raise DataError(
-                f"position_embedding_type={kind!r:.40}: only 'absolute' is supported", file=str(self.folder / CONFIG)
-            )
+            raise DataError(f"position_embedding_type={kind!r:.40}: only 'absolute' is supported", file=file)
         for name, value in self.settings.items():
             if (within := SETTINGS[name].within) and value not in within:
-                raise DataError(f"{name}={value}: {within} are read", file=str(self.folder / CONFIG))
+                raise DataError(f"{name}={value}: {within} are read", file=file)
         if self.longest < 1:
-            raise DataError("has no places for tokens", file=str(self.folder / CONFIG))
+            raise DataError("has no places for tokens", file=file)
         for path in self.weights:
             _check_whole(path)
 
@@ -187,19 +180,16 @@ class Backbone:
         try:
             content = read_regular(path, SMALL)
         except FileNotFoundError:
-            raise DataError(f"not there; {self._explain_download()}", file=str(path)) from None
+            raise DataError(f"not there; {explain_download(self.name)}", file=str(path)) from None
         except (OSError, ValueError) as error:
             raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
         try:
             found = parse_json(content)
-        except ValueError:  # which quotes a line: the file may be a link to one that is nobody's business
+        except ValueError:  # its message quotes the file, which may be a link to a private one
             raise DataError("cannot be read: it is no JSON", file=str(path)) from None
         if not isinstance(found, dict):
             raise DataError("is no JSON object", file=str(path))
         return found
-
-    def _explain_download(self) -> str:
-        return explain_download(self.name)
 
 
 def explain_download(name: str) -> str:
@@ -224,7 +214,7 @@ def check_installed() -> None:
 def find_backbone(name: str) -> Backbone:
     """Find a pretrained encoder by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
 
-    ConfigError says where was looked and how to get it.
+    Raises ConfigError, with the searched places and the download command, if it is not found.
     """
     called = name.removeprefix(ELSEWHERE)
     for folder in _list_candidates(called):
@@ -232,9 +222,7 @@ def find_backbone(name: str) -> Backbone:
             return Backbone(called, folder)
     if _is_a_name(called) and _is_folder(_expand_user(called)):
         raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {explain_download(called)}")
-    looked = ", ".join(
-        filter(None, (_describe_folder(get_own_folder(), FOLDER), f"the hub's cache ({get_hub_cache()})"))
-    )
+    looked = f"{FOLDER} ({get_own_folder() or 'not set'}), the hub's cache ({get_hub_cache()})"
     raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {explain_download(called)}")
 
 
@@ -260,18 +248,13 @@ def get_hub_cache() -> Path:
     return Path(os.environ.get("HF_HOME") or cache / "huggingface").expanduser() / "hub"
 
 
-def is_pretrained(preset: str) -> bool:
-    """Return whether a model preset needs a pretrained encoder."""
-    return preset in PRESETS and PRESETS[preset].model.family == "pretrained"
-
-
 def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
     """Add to the settings the sizes of the pretrained encoder that the settings, or else the recipe, name.
 
-    Raises InputError where none is named or it cannot be used, or a size is given beside it; NotAvailable without its
-    library.
+    Raises InputError if no encoder is named, it cannot be used or another size is given; NotAvailable without
+    transformers.
     """
-    if not is_pretrained(preset):
+    if preset not in PRESETS or PRESETS[preset].model.family != "pretrained":
         return dict(settings)
     name = str(settings.get(SETTING) or get_backbone(recipe, preset).get(SETTING, ""))
     if not name:
@@ -292,8 +275,8 @@ def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "
 def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
     """Find the pretrained encoder of a run, with identical weights, at its recorded folder or by its name.
 
-    Of a run that came from elsewhere no folder is known, and only those are looked through that this machine names.
-    RunDamaged says what to do where it is gone or another one.
+    An imported run has no recorded folder, so only the known folders of this machine are searched. Raises RunDamaged,
+    which says what to do, if the weights are missing or differ.
     """
     called = name.removeprefix(ELSEWHERE)
     root = get_own_folder()
@@ -301,9 +284,9 @@ def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: s
     last = Path(called).name
     for place in (*places, *([root / last] if root and last not in ("", "..") else [])):
         found = Backbone(called, place)
-        if all(_is_file(place / file) for file in digests) and _is_file(place / CONFIG):
-            if found.hash_weights() == dict(digests):
-                return found
+        there = all(_is_file(place / file) for file in (*digests, CONFIG))
+        if there and found.hash_weights() == dict(digests):
+            return found
     told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
     raise RunDamaged(
         f"run '{run}' stores no copy of the weights that it did not change: they are those of the backbone '{called}', "
@@ -342,10 +325,6 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _describe_folder(folder: Path | None, variable: str) -> str:
-    return f"{variable} ({folder})" if folder else f"{variable} (not set)"
-
-
 def _list_candidates(name: str) -> Iterator[Path]:
     if _is_a_name(name):
         yield from _find_by_name(name)
@@ -371,7 +350,7 @@ def _is_a_name(text: str) -> bool:
 def _expand_user(name: str) -> Path:
     try:
         return Path(name).expanduser()
-    except RuntimeError:  # ~ of somebody who is not there
+    except RuntimeError:  # ~NAME of an unknown user
         return Path(name)
 
 
@@ -391,7 +370,7 @@ def _list_own() -> Iterator[tuple[str, Path]]:
         return
     for path in sorted((*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}"))):
         if path.parent.parent != root and (path.parent.parent / CONFIG).is_file():
-            continue  # a part of a backbone
+            continue  # a subfolder of an encoder
         yield path.parent.relative_to(root).as_posix(), path.parent
 
 
@@ -416,15 +395,10 @@ def describe_backbone(backbone: Backbone) -> dict[str, Any]:
     """Describe a pretrained encoder, and whether it can be used, as plain data.
 
     `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
-    `problem`, a sentence, and `lacks`, the name of the file that is missing or cannot be used.
+    `problem` (a sentence), and `lacks` (the name of the missing or unusable file).
     """
-    found: dict[str, Any] = {
-        "name": backbone.name,
-        "folder": str(backbone.folder),
-        "ok": True,
-        "problem": "",
-        "lacks": "",
-    }
+    found: dict[str, Any] = {"name": backbone.name, "folder": str(backbone.folder)}
+    found |= {"ok": True, "problem": "", "lacks": ""}
     try:
         own = backbone.settings
         found |= {"kind": backbone.kind, "longest": backbone.longest}

@@ -1,7 +1,7 @@
 """Background jobs that compute and cache analyses of a run: processes that wait in a queue and report progress.
 
-<stem>.json: the result; <stem>.progress.json, only during the computation or after a failure: the process and its
-progress; <stem>.log: the output of that process.
+<stem>.json: the result; <stem>.progress.json: the process and its progress, only during the computation and after a
+failure; <stem>.log: the output of that process.
 """
 
 from __future__ import annotations
@@ -23,18 +23,16 @@ import msgspec
 import psutil
 
 from core import json_store
-from core.atomic import convert_os_errors, write_text
+from core.atomic import convert_os_errors, make_folder, write_text
 from core.exceptions import RunDamaged, SentiscopeError
 from core.json_store import Seconds
 from core.runs import queue
 from core.runs.record import Process
 from core.runs.store import RunStore, describe_process, get_own_process, is_alive
 
-TELL_SECONDS = 0.5
-"""Between two that are told."""
-
+TELL_SECONDS = 0.5  # least time between two progress reports
 Tell = Callable[[str, float | None], None]
-"""What is done now, and which share of all is done."""
+"""A progress callback: the current step, and the fraction that is done."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,7 @@ class Job:
     """The state of a background job that computes an analysis result: none, running, failed or done."""
 
     status: Literal["none", "running", "failed", "done"]
-    what: str = ""
-    """What is done now, or why it failed."""
+    what: str = ""  # the current step, or why it failed
     share: float | None = None
     seconds: float = 0.0
 
@@ -73,11 +70,10 @@ class Job:
 def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
     """Yield a progress callback for a computation in this process, which also writes the progress to a file.
 
-    What failed leaves its reason; what is interrupted, and what ends well, leaves nothing.
+    After a failure the file contains the reason; after success or an interruption it is deleted.
     """
     began, told = time.time(), -math.inf
-    with convert_os_errors(files.folder):
-        files.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(files.folder)
 
     def tell(what: str, share: float | None) -> None:
         """Report the current step, and write it to the progress file every few seconds at most."""
@@ -88,16 +84,16 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
             told = time.monotonic()
             write_progress(files, get_own_process(), began, what, share)
 
+    reason = ""
     try:
         yield tell
     except Exception as error:
         reason = str(error) if isinstance(error, SentiscopeError) else f"unexpected {type(error).__name__}: {error}"
         write_progress(files, None, began, reason, None)
         raise
-    except BaseException:
-        files.get_path("progress.json").unlink(missing_ok=True)
-        raise
-    files.get_path("progress.json").unlink(missing_ok=True)
+    finally:
+        if not reason:
+            files.get_path("progress.json").unlink(missing_ok=True)
 
 
 def build_command(*words: str) -> list[str]:
@@ -120,7 +116,7 @@ def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **var
 def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
     """Start a queued background process that computes a result and outlives this one, unless one is running.
 
-    `kind` begins its name in the queue. Raises InputError if as many wait as this server allows.
+    Its name in the queue begins with `kind`. Raises InputError if the queue of this server is full.
     """
     if read_job(files).status == "running":
         return
@@ -128,9 +124,8 @@ def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) 
     with convert_os_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
         with files.get_path("log").open("ab") as log:
-            waiting = queue.wrap_command(
-                command, store.folder, f"{kind}-{files.stem}", str(time.time_ns()), queue.SHORT
-            )
+            name = f"{kind}-{files.stem}"
+            waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), queue.SHORT)
             process = spawn_process(store, waiting, log, OMP_NUM_THREADS="1")
     write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
 

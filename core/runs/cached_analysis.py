@@ -1,8 +1,9 @@
 """The base class of slow analyses of a run, which defines their inputs, computation and button text.
 
-Queue, files, progress, cancel and the button of the page follow. A new analysis is a subclass of `Analysis` with a
-constructor that names the file after all that the result depends on, `words`, `find` and an `Offer`. An analysis of a
-split is a module of `core.error_analysis.analyses` with `find` and an `Offer`; it also gets a command and a section.
+Queue, files, progress, cancellation and the button of the page follow from the class. A new analysis is a subclass of
+`Analysis` with `words`, `find`, an `Offer`, and a constructor whose file name covers all inputs of the result. An
+analysis of a split is a module of `core.error_analysis.analyses` with `find` and an `Offer`; it also gets a command and
+a section of the page.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Analysis(Files, ABC, Generic[Found]):
             checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
         except (FileNotFoundError, RunDamaged):
             return None
-        found: Found = checked if hasattr(checked, "__struct_fields__") else tree  # a shape may name some fields only
+        found: Found = checked if hasattr(checked, "__struct_fields__") else tree  # a shape may list some fields only
         return found
 
     def write(self, found: Found, seconds: float) -> None:
@@ -113,7 +114,8 @@ class Analysis(Files, ABC, Generic[Found]):
 def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
     """Return the folder of a run's analysis result: in the run, or in the cache folder for a starter run.
 
-    What a starter came with is read in its own folder; `cached` names the folder in the cache where it is not `kind`.
+    Results shipped with a starter are read in its own folder. `cached` is the name of the cache folder, by default
+    `kind`.
     """
     if is_starter(run) and not (run / kind / f"{stem}.json").is_file():
         return get_cache_folder() / (cached or kind)

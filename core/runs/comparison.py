@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import TEST
-from core.evaluation.comparison import Tested, apply_holm, count_discordant, join_names, pick_better, run_test
+from core.evaluation.comparison import Tested, apply_holm, count_discordant, pick_better, run_test
 from core.evaluation.group_metrics import FEWEST
 from core.evaluation.intervals import compute_closed_form, compute_percentiles, pool_intervals
 from core.evaluation.metrics import explain_left_out, list_defined
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Draws, Run, ScorePair
 from core.exceptions import InputError, SentiscopeError
-from core.formatting import count
+from core.formatting import count, join_names
 from core.metrics import USUAL, format_title, get_metric, refuse_unknown
 from core.runs.comparison_data import (
     MOST_VALUES,
@@ -38,15 +38,15 @@ from core.runs.train_overlap import load_trained_data
 def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
     """Test every pair of models, also per value of the columns `by`, with Holm's correction; return plain data.
 
-    `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over
-    seeds and `interval`, or null), `data`, `split`, `n`, `pairs` and `by` (two families of tests) and `notes`. Of a
-    pair `first`, `second`, `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null
-    where rows that differ, or folds, are too few), `test`, `p`, `p_holm`, `effect`
-    (`core.evaluation.comparison.Tested`), `only_first_right`, `only_second_right` (rows, summed over pairs of runs),
-    `rows_needed` (for 80 % power; null where none would do); in `by` also `column`, `value`, `n`, `first_value`,
-    `second_value` and `baseline_value` (TF-IDF, fitted on what the first run was trained on, or null).
+    `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: name → `mean`, `deviation` over
+    seeds and `interval`, or null), `data`, `split`, `n`, `pairs` and `by` (two families of tests) and `notes`. For each
+    pair: `first`, `second`, `metric`, `difference` (first minus second), `interval` (at the level of its Holm step;
+    null for too few differing rows or folds), `test`, `p`, `p_holm`, `effect` (`core.evaluation.comparison.Tested`),
+    `only_first_right`, `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null if no
+    number is enough). In `by` also `column`, `value`, `n`, `first_value`, `second_value` and `baseline_value` (TF-IDF
+    fitted on the first run's training data, or null).
 
-    InputError: no such metric or column, or the metric is not defined here.
+    InputError: unknown metric or column, or the metric is undefined for these runs.
     """
     task = sides.sides[0].model.records[0].task
     names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
@@ -105,7 +105,7 @@ class _MetricComparison:
         self.sides, self.name, self.metric = sides, name, get_metric(name)
         self.draws = Draws(self.metric)
         self.unmeasurable: dict[str, dict[str, None]] = {}
-        """Column → its values on whose rows the metric says nothing, in order."""
+        """Column → values for which the metric is undefined, in order."""
         self.values: dict[str, set[str]] = {}
         self.scores: dict[str, dict[Run, Scores]] = {
             side.name: {run: answers.to_scores(name) for run, answers in side.answers.items()} for side in sides.sides
@@ -120,10 +120,8 @@ class _MetricComparison:
             if self._is_defined(scores) and not self._is_measurable(scores):
                 raise InputError(f"--metric {self.name}: all rows have one label, where it says nothing; use accuracy")
             if not self._is_measurable(scores):
-                given = first.answers[run]
-                why = explain_left_out(
-                    given.labels, given.probabilities, record.classes, record.task, ordered=record.ordered
-                )
+                given = first.answers[run].labels, first.answers[run].probabilities
+                why = explain_left_out(*given, record.classes, record.task, ordered=record.ordered)
                 reason = why.get(self.metric.name, "only of classes in an order")
                 raise InputError(f"--metric {self.name}: not defined on these rows: {reason}")
 
@@ -181,10 +179,9 @@ class _MetricComparison:
                     continue
                 rows = {run[1]: each.rows for run, each in parts.items()}
                 about = {"column": column, "value": value, "n": sum(rows.values())}
-                about |= {
-                    "first_value": self._average_runs(parts, "first"),
-                    "second_value": self._average_runs(parts, "second"),
-                }
+                for side in ("first", "second"):
+                    told = [self._measure(getattr(each, side)) for each in parts.values()]
+                    about[f"{side}_value"] = statistics.fmean(told)
                 if baseline is not None:
                     rows_of = {run[1]: found[value] for run, found in places.items() if value in found}
                     told = [
@@ -201,9 +198,6 @@ class _MetricComparison:
             return _group_by_value(side.answers[run], column)
         found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
         return {name: rows for name, rows in found.items() if len(rows)}
-
-    def _average_runs(self, pairs: Mapping[Run, ScorePair], side: str) -> float:
-        return statistics.fmean(self._measure(getattr(each, side)) for each in pairs.values())
 
     def _judge_pairs(
         self, first: ModelPredictions, second: ModelPredictions, pairs: Mapping[Run, ScorePair], about: dict[str, Any]
@@ -310,9 +304,8 @@ def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison
 def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
     """Find groups of models with no significant difference on a test metric; `models` lists runs by model, best first.
 
-    Returns places in `models` that follow each other and of which no two can be told apart; each group as large as it
-    can be, groups of one left out. Raises InputError if they were not tested on the same rows, RunDamaged if
-    predictions cannot be read.
+    Returns the longest ranges of indices in `models` without a significant difference, without ranges of one. Raises
+    InputError if the models were not tested on the same rows, RunDamaged if predictions cannot be read.
     """
     place = {run: number for number, runs in enumerate(models) for run in runs}
     sides = read_comparison_data(store, [*place], split=TEST)

@@ -19,9 +19,8 @@ from core.runs.seed_groups import WHOLE, Model, group_runs
 from core.runs.store import RunStore
 
 MOST_VALUES = 50
-"""Of a column to compare by: beyond, each would rest on few rows and Holm would find nothing."""
-SLICE = "slice"
-"""What stands for the saved slices where a column is named."""
+"""Values of a column to compare by: with more, each has few rows and nothing is significant after Holm."""
+SLICE = "slice"  # stands for the saved slices in place of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class ComparisonData:
     split: str
     notes: tuple[str, ...] = ()
     slices: Mapping[str, Mapping[int, np.ndarray]] = field(default_factory=dict)
-    """Name of a saved slice → fold → its rows, where they are to be compared by (`core.error_analysis.slices`)."""
+    """Name of a saved slice → fold → its rows, for a comparison by slice (`core.error_analysis.slices`)."""
 
     @property
     def rows(self) -> int:
@@ -72,9 +71,9 @@ def read_comparison_data(
 ) -> ComparisonData:
     """Return the predictions of runs on the same rows, read from disk, or computed now on the `wanted` data.
 
-    Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
-    The `split` of their own data is test, or the last that all were evaluated on, unless given. Raises InputError for
-    fewer than two runs, one that is not finished, or runs without common rows.
+    Runs that differ only in seed and fold are one model, unless there is no other model: then each run is one. Without
+    `split`, test or the last split that all were evaluated on is used. Raises InputError for fewer than two runs, an
+    unfinished run, or runs without common rows.
     """
     names = list(dict.fromkeys(runs))
     records = [store.read(name) for name in names]
@@ -89,9 +88,8 @@ def read_comparison_data(
     if len(models) == 1:
         models = [Model(record.run, (record,)) for record in records]
     if wanted is not None:
-        asked = {
-            record.run: compute_answers(store, record, wanted) for model in models for record in model.runs.values()
-        }
+        own = (each for model in models for each in model.runs.values())
+        asked = {each.run: compute_answers(store, each, wanted) for each in own}
         answers, split = {run: found for run, (found, _) in asked.items()}, next(iter(asked.values()))[1].split
         notes = tuple(dict.fromkeys(note for _, given in asked.values() for note in given.notes))
         data = wanted.data or records[0].config.data.name
@@ -99,7 +97,7 @@ def read_comparison_data(
         split = _find_common_split(store, records, split)
         data = records[0].config.data.name
         answers = {each.run: read_answers(store, each, split) for model in models for each in model.runs.values()}
-    whole = wanted is not None  # then folds share their rows
+    whole = wanted is not None  # on other data, all folds have the same rows
     return ComparisonData(tuple(_align_models(models, answers, whole)), data, split, notes)
 
 
@@ -144,24 +142,17 @@ def _format_folds(folds: set[int]) -> str:
 def match_runs(first: ModelPredictions, second: ModelPredictions) -> Iterator[tuple[Run, Run, Run]]:
     """Yield the pairs of runs by which two models are compared, as a key for the pair and both runs' (seed, fold).
 
-    The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
-    common, in order: a seed means nothing but itself to another architecture.
+    Equal seeds are paired; a model trained without randomness is paired with every seed of the other. Without a common
+    seed, runs are paired in order, as a seed has no meaning across architectures.
     """
     ours, theirs = sorted(first.answers), sorted(second.answers)
-    if common := [run for run in ours if run in second.answers]:
-        steady = first.steady or second.steady
-        if not steady:
-            return iter([(run, run, run) for run in common])
+    common = [run for run in ours if run in second.answers]
     if first.steady or second.steady:
-        many = theirs if first.steady else ours
-        return iter([(run, ours[0] if first.steady else run, theirs[0] if second.steady else run) for run in many])
-    folds = sorted({fold for _, fold in ours})
-    return iter(
-        [
-            ((number, fold), one, other)
-            for fold in folds
-            for number, (one, other) in enumerate(
-                zip([run for run in ours if run[1] == fold], [run for run in theirs if run[1] == fold], strict=False)
-            )
-        ]
-    )
+        for run in theirs if first.steady else ours:
+            yield run, ours[0] if first.steady else run, theirs[0] if second.steady else run
+    elif common:
+        yield from ((run, run, run) for run in common)
+    else:
+        for fold in sorted({fold for _, fold in ours}):
+            sides = ([run for run in side if run[1] == fold] for side in (ours, theirs))
+            yield from (((number, fold), *pair) for number, pair in enumerate(zip(*sides, strict=False)))

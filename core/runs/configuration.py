@@ -29,7 +29,7 @@ def configure(
 ) -> RunConfig:
     """Return the complete settings of a run: defaults for the data set, then the preset, a recipe, and `settings`.
 
-    With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
+    With `training.start`, tokenizer and encoder are those of that run in `store`, unless set.
     """
     return configure_with_recipe(data, model, settings, recipe, store=store)[0]
 
@@ -38,7 +38,8 @@ def configure_with_recipe(
     data: str, model: str, settings: Mapping[str, Any] | None, recipe: str, *, store: RunStore | None = None
 ) -> tuple[RunConfig, AppliedRecipe]:
     """Return the complete settings of a run, and which settings of the recipe were applied."""
-    if not is_registered(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
+    # os.path returns False where Path raises an error for a name that is too long.
+    if not is_registered(data) and not os.path.exists(os.path.expanduser(data)):
         from core.data.load import load_dataset
 
         load_dataset(DataConfig(name=data))  # raises with the nearest name
@@ -54,13 +55,13 @@ def configure_with_recipe(
 def write_train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
     """Return the command that trains a run again, and a note on what would differ or is missing, if anything.
 
-    It has every setting that preset, data and recipe do not give.
+    The command contains every setting that does not follow from preset, data and recipe.
     """
     store, note = store or RunStore(), ""
     recipe = record.recipe
     try:
         settings = _find_lacking(record, recipe, store)
-    except SentiscopeError:  # what it starts from, its data or its recipe is not here: every setting is written out
+    except SentiscopeError:  # its start run, data or recipe is missing: every setting is written
         recipe = ""
         settings = _find_differences(record.config, compose(record.preset))
     words = ["sentiscope", "train", f"--data={record.config.data.name}", f"--model={record.preset}"]
@@ -91,7 +92,7 @@ def read_command(command: str, store: RunStore) -> RunConfig:
 def _find_lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
     """Return the settings that the command must name explicitly to train a recorded run again."""
     wanted, settings = record.config, dict[str, Any]()
-    for _ in range(3):  # a setting that is given can bring others along, as `training.start` does
+    for _ in range(3):  # a setting can change others, such as `training.start`
         made, _ = configure_with_recipe(wanted.data.name, record.preset, settings, recipe, store=store)
         lacking = _find_differences(wanted, made)
         if not lacking:
@@ -104,10 +105,8 @@ _GIVEN = ("data.name", "data.lineage")
 
 
 def _find_differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
-    found: Mapping[str, Any] = flatten_config(made)
-    return {
-        name: value for name, value in flatten_config(wanted).items() if found[name] != value and name not in _GIVEN
-    }
+    found, asked = flatten_config(made), flatten_config(wanted)
+    return {name: value for name, value in asked.items() if found[name] != value and name not in _GIVEN}
 
 
 def _format_value(value: Any) -> str:

@@ -28,19 +28,16 @@ if TYPE_CHECKING:
 
 NUMBER = 4
 WEIGHTS, LEARNED, WRITTEN = 1, 4, 2
-"""Numbers for each weight: itself; its gradient, two means of AdamW and a copy of the best; twice the file as written.
-
-The second only where it learns; the third is the file of the best epoch in the memory of its library. A checkpoint is
-written number by number.
-"""
+"""Numbers stored for each weight; for each trained weight (gradient, two AdamW moments, copy of the best epoch); and
+for each trained weight while safetensors writes the best epoch. A checkpoint is written in small pieces."""
 OF_WIDTH, OF_FF_WIDTH = 12, 2
-"""Numbers kept for the gradient of each token in each layer, as multiples of the two widths of a layer. Measured on
-BERT's blocks: 10.0 widths and 2 feed-forward widths, 11.2 with a lexicon in the attention."""
+"""Numbers stored for the gradient per token and layer, as multiples of width and feed-forward width. Measured on BERT's
+blocks: 10.0 widths and 2 feed-forward widths, 11.2 with a lexicon in the attention."""
 LONGEST_DAYS, DAY = 7, 86_400
 GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 V1 = "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 V2 = "", "memory.max", "memory.current", "inactive_file"
-"""Of the two versions of Linux's control groups: folder, limit, what is taken, and what of it are files once read."""
+"""Folder, limit, used memory and cached file pages in the two versions of Linux control groups."""
 PROCESS = 800_000_000
 
 
@@ -84,8 +81,8 @@ class Cost(NamedTuple):
 def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
     """Estimate the memory and time of a planned training; None for a model trained from scratch, which always fits.
 
-    ConfigError says what takes less, if it cannot fit into memory or time. `records` of earlier runs tell length and
-    speed.
+    Raises ConfigError, with cheaper settings, if it exceeds memory or time. Text length and speed are estimated from
+    the `records` of earlier runs.
     """
     if config.model.family != "pretrained":
         return None
@@ -124,7 +121,7 @@ def _read_cgroup_memory(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[
     """Yield the bytes still free in each Linux control group of this process; cached file pages count as free."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         lines = []
     for _, controllers, path in (line for line in lines if len(line) == 3):
         if controllers not in ("", "memory"):
@@ -136,7 +133,7 @@ def _read_cgroup_memory(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[
                 files = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
                 taken = int((folder / used).read_text()) - int(files.get(cached, 0))
                 yield max(0, int((folder / limit).read_text()) - taken)
-            except (OSError, ValueError):  # not there, or `max`: no limit
+            except (OSError, ValueError):  # missing, or `max`: no limit
                 continue
 
 
@@ -145,25 +142,21 @@ LENGTHS: dict[str, dict[str, Any]] = {
     "medium": {"training.epochs": 10, "data.limit": 64_000},
     "full": {"training.epochs": 30, "data.limit": 0},
 }
-"""Settings for a length of training: at most 1,000 and 10,000 steps of 64 texts, and all until nothing improves.
+"""Settings for a length of training: at most 1,000 and 10,000 steps of 64 texts, and until validation stops improving.
 
-The names promise no time, which depends on texts, model, machine and whatever else it does: `estimate_time` says it.
+The time is not fixed, as it depends on texts, model and machine: `estimate_time` estimates it.
 """
-START_SECONDS = 10.0
-"""Imports, data, vocabulary, and the metrics at the end."""
+START_SECONDS = 10.0  # imports, data, vocabulary, and the metrics at the end
 GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
-"""One step of that model on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
+"""A cautious guess for one step: 64 texts of the built-in corpus take this model 0.03 s on two cores."""
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
 MASKED_SHARE = 0.15
-"""Of the tokens, as in core.training.mlm, which needs torch (a test compares them)."""
+"""Share of masked tokens, as in core.training.mlm, which needs torch (a test compares them)."""
 DENSE = 256
 """Up to this length a window saves nothing, as in core.models.attention, which needs torch (a test compares them)."""
-SIMILAR = 4.0
-"""Runs that cost at most so many times more or less for each step can be compared."""
-
-
+SIMILAR = 4.0  # largest ratio between the step costs of a planned run and of an earlier run used for the estimate
 LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
-"""For each text of the training split and each token of the longest: five fits of TF-IDF, or one pass of a run."""
+"""Seconds per training text and token of the longest text: for five fits of TF-IDF, and for one pass of a run."""
 
 
 @dataclass(frozen=True)
@@ -172,10 +165,8 @@ class Counts:
 
     rows: int
     classes: int
-    vocabulary: int = 0
-    """Tokens that a tokenizer learns from these rows; 0: not counted."""
-    longest: int = 0
-    """Tokens of the longest text that is read whole; 0: not counted."""
+    vocabulary: int = 0  # tokens that a tokenizer learns from these rows; 0: not counted
+    longest: int = 0  # tokens of the longest text before cutting; 0: not counted
 
 
 @dataclass(frozen=True)
@@ -184,10 +175,8 @@ class Estimate:
 
     steps: int
     seconds: float
-    runs: int
-    """Earlier runs on this machine that its speed was measured on; 0: a guess."""
-    counted: bool = True
-    """Whether the training rows are counted; else their limit is taken."""
+    runs: int  # earlier runs on this machine from which the speed is estimated; 0: a guess
+    counted: bool = True  # whether the training rows are counted; if not, the row limit is used
 
 
 def estimate_time(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Estimate | None:
@@ -199,35 +188,21 @@ def estimate_time(config: RunConfig, records: Sequence[RunRecord], counts: Count
     steps = config.training.epochs * -(-learned // config.training.batch_size)
     length = find_longest_text(config, records, counts)
     cost = _compute_step_cost(config, length)
-    near = [
-        pair for record in records if (pair := _read_step_time(record)) and 1 / SIMILAR <= pair[0] / cost <= SIMILAR
-    ]
+    timed = filter(None, map(_read_step_time, records))
+    near = [pair for pair in timed if 1 / SIMILAR <= pair[0] / cost <= SIMILAR]
     nearest = sorted(near, key=lambda pair: max(pair[0] / cost, cost / pair[0]))[:3]
     if nearest:
         each = statistics.median(seconds * cost / other for other, seconds in nearest)
     else:
         threads = config.training.threads or queue.count_threads()
         each = GUESS_SECONDS * cost / _compute_step_cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
-    before = (
-        _estimate_teaching(config, rows, length)
-        + _count_masked_steps(config, rows) * each * _compute_masked_cost(config, length) / cost
-    )
-    counted = count_uncut_rows(config, records, counts) is not None
-    return Estimate(steps, START_SECONDS + before + steps * each, len(nearest), counted)
-
-
-def _count_masked_steps(config: RunConfig, rows: int) -> int:
-    return config.training.masked_epochs * -(-rows // config.training.batch_size)
-
-
-def _compute_masked_cost(config: RunConfig, length: int) -> float:
-    guessed = config.training.batch_size * length * MASKED_SHARE
-    return _compute_step_cost(config, length) + guessed * config.text.max_vocab * config.model.width
-
-
-def _estimate_teaching(config: RunConfig, rows: int, length: int) -> float:
     teacher = config.training.teacher
-    return rows * length * LESSON_SECONDS if teacher == TFIDF else rows * length * READ_SECONDS if teacher else 0.0
+    taught = rows * length * (LESSON_SECONDS if teacher == TFIDF else READ_SECONDS) if teacher else 0.0
+    masked_steps = config.training.masked_epochs * -(-rows // config.training.batch_size)
+    masked_tokens = config.training.batch_size * length * MASKED_SHARE
+    masked = masked_steps * each * (cost + masked_tokens * config.text.max_vocab * config.model.width) / cost
+    counted = count_uncut_rows(config, records, counts) is not None
+    return Estimate(steps, START_SECONDS + (taught + masked) + steps * each, len(nearest), counted)
 
 
 def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
@@ -255,16 +230,15 @@ class Size:
     parameters: int
     vocabulary: int
     counted: Literal["run", "data", "bound"]
-    """Whether an earlier run or a read of these data counted the vocabulary; a bound may be too large."""
+    """Whether the vocabulary was counted by an earlier run or in the data, or is an upper bound."""
 
 
 def estimate_size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
     """Count the parameters of a planned model on its data; None for an n-gram model that no run has counted yet."""
     same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _has_same_data(each, config)]
     rows = _count_rows(config, records, counts)
-    known = next(
-        (each for each in same if _has_same_tokens(each.config, config) and _get_train_rows(each) == rows), None
-    )
+    alike = (each for each in same if _has_same_tokens(each.config, config) and _get_train_rows(each) == rows)
+    known = next(alike, None)
     if known is None and not config.model.by_steps and config.model.family != "lexicon":
         return None
     classes = counts.classes if counts else len(same[0].classes) if same else config.data.classes or 2
@@ -341,23 +315,15 @@ def count_uncut_rows(config: RunConfig, records: Sequence[RunRecord], counts: Co
     if counts:
         return counts.rows
     data = config.data
-    known = _count_built_in(data.classes) if data.name == "built-in" and not (data.split or data.folds) else None
+    if data.name == "built-in" and not (data.split or data.folds):
+        from core.data.sources.builtin.generate import ROWS  # pandas
+
+        return ROWS["train"] if data.classes == 2 else ROWS["train"] * 5 // 4
     for record in records:
-        rows = _get_train_rows(record)
-        if known is None and rows and _is_uncut(record) and _has_same_data(record, config):
-            known = rows
-    return known
-
-
-def _count_built_in(classes: int) -> int:
-    from core.data.sources.builtin.generate import ROWS  # pandas
-
-    return ROWS["train"] if classes == 2 else ROWS["train"] * 5 // 4
-
-
-def _is_uncut(record: RunRecord) -> bool:
-    limit = record.config.data.limit
-    return not limit or record.progress["rows"]["train"] < limit
+        rows, limit = _get_train_rows(record), record.config.data.limit
+        if rows and (not limit or rows < limit) and _has_same_data(record, config):
+            return rows
+    return None
 
 
 def _has_same_data(record: RunRecord, config: RunConfig) -> bool:

@@ -29,16 +29,14 @@ from core.runs.train_overlap import load_trained_data
 if TYPE_CHECKING:
     from core.runs.load import LoadedRun
 
-VERSION = 1
-"""Raised whenever the same data would give others."""
-SAMPLED = 2000
-"""Rows of a file to predict that are compared, at most."""
+VERSION = 1  # increased when the same data give other results
+SAMPLED = 2000  # rows of a file that are compared, at most
 
 
 def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
     """Return how a split of a run's data differs from its training split, cached; None for the training split itself.
 
-    Without `dataset` it is read where nobody has compared it before. NotAvailable: it is not here.
+    Without `dataset`, the data set is read if the result is not cached; NotAvailable if it is missing.
     """
     if split == TRAIN:
         return None
@@ -58,7 +56,7 @@ def compare_run_rows(
 ) -> dict[str, Any]:
     """Compare other labelled rows (labels as class numbers) with the training data of a run; `name` describes them.
 
-    `dataset` reads its data set where these rows have not been compared before; raises as that does.
+    `dataset` is called, and may raise its errors, if the result is not cached.
     """
     labels, texts = encode_targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
@@ -100,34 +98,27 @@ class FileSample:
             self._passed += 1
             if len(self._rows) < SAMPLED:
                 self._rows.append(row)
-            elif (place := int(self._rng.integers(self._passed))) < SAMPLED:  # each row is as likely to stay
+            elif (place := int(self._rng.integers(self._passed))) < SAMPLED:  # reservoir sampling
                 self._rows[place] = row
 
     def compare_with_test(self) -> dict[str, Any]:
         """Compare the sampled rows of a file with the texts of the run's test split, by predicted labels.
 
-        Both sides have predicted labels. Without the texts of a test or validation split nothing is compared.
+        Without the texts of a test or validation split, the result contains only the reason.
         """
         record, folder = self._loaded.record, self._loaded.folder
         there = list_evaluated_splits(folder)
         split = next((name for name in (TEST, VALIDATION) if name in there), "")
-        if why := explain_lacking_texts(folder, record) or (
-            "" if split else "the run has no predictions of a test split"
-        ):
+        missing = "" if split else "the run has no predictions of a test split"
+        if why := explain_lacking_texts(folder, record) or missing:
             return {"name": self._name, "known": "", "measures": [], "warnings": [], "left_out": why}
         frame = read_predictions(folder / EVALUATION / split / PREDICTIONS)
         columns = [f"{PROBABILITY}{name}" for name in record.classes]
         known = ComparedTexts(frame["text"].tolist(), self._predict_labels(frame[columns].to_numpy(float)))
         texts = [text for text, _ in self._rows]
         chances = np.array([each for _, each in self._rows]).reshape(len(texts), len(record.classes))
-        return find_differences(
-            known,
-            ComparedTexts(texts, self._predict_labels(chances)),
-            record.classes,
-            name=self._name,
-            known=f"the {split} split of the run",
-            learned=False,
-        )
+        other, about = ComparedTexts(texts, self._predict_labels(chances)), f"the {split} split of the run"
+        return find_differences(known, other, record.classes, name=self._name, known=about, learned=False)
 
     def _predict_labels(self, chances: np.ndarray) -> np.ndarray:
         if self._loaded.record.task == "single":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from core.atomic import write_bytes
-from core.cache import get_cache_folder
+from core.cache import get_cache_folder, pack_array
 from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.evaluation.inference import predict_texts
@@ -26,10 +25,9 @@ from core.training.linear import fit_linear
 
 FOLDS = 5
 PRESET = "tfidf-logreg-chars"
-PORTION = 2048
-"""Texts that a run which teaches reads before the work may be left off again."""
+PORTION = 2048  # texts that a teacher run predicts between two calls of `pause`
 FILE = "teacher.npy"
-"""In the directory of a run while it trains: a run that goes on is taught the same, also where its teacher is gone."""
+"""File in the directory of a run while it trains, so that it can be resumed without its teacher."""
 
 
 def get_soft_labels(
@@ -37,20 +35,18 @@ def get_soft_labels(
 ) -> np.ndarray:
     """Return a teacher's class probabilities (n, C) of the training texts, stored in the new run's `folder`.
 
-    `pause` is called where the work may be left off. Raises ConfigError if the teacher is not there, or has other
+    `pause` is called where the work can be interrupted. Raises ConfigError if the teacher is missing or has other
     classes, and DataError if TF-IDF cannot learn from these data.
     """
     path = folder / FILE
     if path.is_file():
         kept: np.ndarray = np.load(path, allow_pickle=False)
         return kept
-    run = find_teacher(config, store)
-    found = (
-        cross_fit_tfidf(dataset, config.text, config.training.seed, pause)
-        if run is None
-        else _predict_with_run(store, run, dataset, pause)
-    )
-    _write_array(found, path)
+    if (run := find_teacher(config, store)) is None:
+        found = cross_fit_tfidf(dataset, config.text, config.training.seed, pause)
+    else:
+        found = _predict_with_run(store, run, dataset, pause)
+    write_bytes(path, pack_array(found))
     return found
 
 
@@ -70,11 +66,13 @@ def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
 def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
     """Predict the training texts with a finished run as teacher, and cache the probabilities (n, C)."""
     check_classes(run, dataset.classes, dataset.task)
-    path = get_cache_folder() / f"taught-{_get_fingerprint(store.get_path(run.run), dataset)}.npy"
+    files = [hash_file(store.get_path(run.run) / name) for name in (RECORD, WEIGHTS)]
+    depends = {"teacher": files, "data": dataset.fingerprint, "classes": dataset.classes}
+    path = get_cache_folder() / f"taught-{hash_value(depends)}.npy"
     try:
         kept: np.ndarray = np.load(path, allow_pickle=False)
         return kept
-    except (OSError, ValueError):  # none yet, or half of one
+    except (OSError, ValueError):  # missing or incomplete
         pass
     teacher, texts = load_run(store, run.run), _get_texts(dataset, TRAIN)
     portions = []
@@ -83,19 +81,8 @@ def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: 
         portions.append(teacher.predict(texts[start : start + PORTION]).probabilities)
     said: np.ndarray = np.concatenate(portions)[:, [run.classes.index(name) for name in dataset.classes]]
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write_array(said, path)
+    write_bytes(path, pack_array(said))
     return said
-
-
-def _get_fingerprint(teacher: Path, dataset: Dataset) -> str:
-    files = [hash_file(teacher / name) for name in (RECORD, WEIGHTS)]
-    return hash_value({"teacher": files, "data": dataset.fingerprint, "classes": dataset.classes})
-
-
-def _write_array(said: np.ndarray, path: Path) -> None:
-    stream = io.BytesIO()
-    np.save(stream, said)
-    write_bytes(path, stream.getvalue())
 
 
 def cross_fit_tfidf(
@@ -103,8 +90,8 @@ def cross_fit_tfidf(
 ) -> np.ndarray:
     """Return TF-IDF probabilities (n, C) of the training texts, each predicted by a model fitted on the other folds.
 
-    `text` is how the model that learns reads texts, and so what is a repeat; `chosen` its C, None: the one that the
-    first of these fits chooses on the validation split. `pause` is called between the fits.
+    `text` are the text settings of the model that learns, by which repeated texts are found. `chosen` is TF-IDF's C;
+    None: the first fit chooses it on the validation split. `pause` is called between the fits.
     """
     config = compose(PRESET)
     texts, labels = np.array(_get_texts(dataset, TRAIN), object), dataset.get_targets(TRAIN)
@@ -131,7 +118,7 @@ def cross_fit_tfidf(
 def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
     """Assign each text to a fold, (n,) int; texts that become equal under any of the text settings share a fold.
 
-    Seeded, and stratified by the label (or set of labels) of the first of such texts.
+    Seeded, and stratified by the label (or set of labels) of the first of equal texts.
     """
     repeats = _group_equal_texts(texts, configs)
     _, kinds = np.unique(labels, axis=0, return_inverse=True)

@@ -1,8 +1,7 @@
 """Costs of a run: parameters, training time, disk, and prediction speed and memory on this machine.
 
-A run measures itself when it is finished (`inference` in its record). A run that was trained elsewhere or by an older
-version, or comes with Sentiscope, is measured here once, by `measure_costs`, and cached. `read_efficiency` loads no
-model. Imports nothing heavy.
+A finished training measures its speed (`inference` in the record). Starters and runs from another machine or an older
+version are measured once by `measure_costs`, and cached. `read_efficiency` loads no model. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from core.training.history import replace_nonfinite
 
 TIMED = {"milliseconds", "tokens"}
 WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
-"""What a measurement has; that of an older version is of a batch alone."""
+"""Keys of a measurement; older versions measured only a batch."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,14 @@ class Efficiency:
 
     parameters: int
     seconds: float
-    disk: int
-    """Bytes of weights and tokenizer, also of what is mixed in: all that predicting needs."""
+    disk: int  # bytes of weights and tokenizer, including a TF-IDF model that is mixed in
     one: float | None = None
-    """Milliseconds for one text of median length; median of the passes, from token ids to logits, one CPU thread."""
+    """Milliseconds for one text of median length, from token ids to logits; median of passes on one CPU thread."""
     batch: float | None = None
-    """Milliseconds per text where 64 are predicted together, whose lengths are spread like those of the data."""
+    """Milliseconds per text in a batch of 64 texts whose lengths are distributed as in the data."""
     memory: int | None = None
-    """Bytes of weights, inputs and intermediate results of these 64 at most at a time, without the libraries."""
-    tokens: tuple[int, int] | None = None
-    """Tokens of the one text, and the width of the batch."""
+    """Peak bytes of weights, inputs and intermediate results for the batch of 64, without the libraries."""
+    tokens: tuple[int, int] | None = None  # tokens of the one text, and the padded length of the batch
     where: str = ""
 
 
@@ -105,20 +102,19 @@ class Speed(Analysis[Inference]):
     def find(self, tell: Tell) -> Inference:
         """Measure the prediction speed and memory of the run in this process."""
         tell("predicting on one thread", None)
-        return cast(
-            Inference, replace_nonfinite({**_measure_inference(self.store, self.run), "machine": get_machine_id()})
-        )
+        found = _measure_inference(self.store, self.run)
+        return cast(Inference, replace_nonfinite({**found, "machine": get_machine_id()}))
 
 
 def _measure_inference(store: RunStore, run: str) -> dict[str, object]:
     from core.text.token_table import build_token_table
 
-    folder = store.get_path(run)
+    folder, record = store.get_path(run), store.read(run)
     splits = list_evaluated_splits(folder)
-    refuse_tagged(store.read(run))
+    refuse_tagged(record)
     if not splits:
-        raise InputError(f"run '{run}' is {store.read(run).status} and has no predictions: nothing can be measured yet")
-    if why := explain_lacking_texts(folder, store.read(run)):
+        raise InputError(f"run '{run}' is {record.status} and has no predictions: nothing can be measured yet")
+    if why := explain_lacking_texts(folder, record):
         raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
     split = "test" if "test" in splits else splits[-1]
     texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()

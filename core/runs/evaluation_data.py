@@ -31,28 +31,22 @@ if TYPE_CHECKING:
     from core.evaluation.inference import Predictions
     from core.runs.load import LoadedRun
 
-_VIEWS = (2, 3, 5)
-"""Classes that the built-in corpus can be seen as."""
+_VIEWS = (2, 3, 5)  # numbers of classes that the built-in corpus offers
 
 
 @dataclass(frozen=True)
 class DataRequest:
     """A request for labelled rows to evaluate runs on: data set, split, label renames, row limit and file options."""
 
-    data: str = ""
-    """A registered name, a folder or a file; empty: the run's own data."""
-    split: str = ""
-    """Empty: test, or what there is of a folder without one, or the whole of a single file."""
+    data: str = ""  # a registered name, a folder or a file; empty: the run's own data
+    split: str = ""  # empty: test; a folder without test: its validation split; a single file: all rows
     rename: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Label in the data → class of the run; to nothing: its rows are left out."""
-    limit: int = 0
-    """Rows at most, seeded and stratified; 0: all."""
+    """Label in the data → class of the run; an empty class leaves its rows out."""
+    limit: int = 0  # largest number of rows, a seeded stratified sample; 0: all
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """How other data are read and split: `{"data.label": "stars"}`."""
-    passage: int = 0
-    """Words of a passage, where longer texts are read passage by passage; 0: each as a whole."""
-    asked: tuple[str, ...] = ()
-    """What a person types before the options, for commands that are suggested; empty: `evaluate` and the run."""
+    passage: int = 0  # words of a passage, if longer texts are predicted by passages; 0: each text as a whole
+    asked: tuple[str, ...] = ()  # words before the options in suggested commands; empty: `evaluate` and the run
 
 
 @dataclass(frozen=True)
@@ -60,14 +54,12 @@ class EvaluationData:
     """Labelled rows on which a run can be evaluated, with notes on how they were read."""
 
     rows: pd.DataFrame
-    """`text`, `label` (class numbers of the run; rising tuples of them where texts have several), and every further
-    column of the data; a fresh index."""
+    """`text`, `label` (class numbers of the run, or ascending tuples of them for multi-label data), and all other
+    columns of the data; a new index."""
     data: str
     split: str
-    dropped: dict[str, int]
-    """Label in the data → rows that had it and were left out."""
-    renamed: dict[str, str]
-    """Label in the data → class of another name that it was taken for."""
+    dropped: dict[str, int]  # label in the data → number of rows left out because of it
+    renamed: dict[str, str]  # label in the data → class of another name that it was mapped to
     notes: tuple[str, ...] = ()
     passage: int = 0
 
@@ -80,10 +72,9 @@ class DatasetLabels:
     rows: int
     labels: dict[str, int]
     meant: dict[str, str | None]
-    """Label → the class of the run that is likely meant; empty: none, so that its rows would be left out; None: a
-    person must say, as of −1."""
-    columns: list[str]
-    """By what the rows can be split: `label` and the data's own."""
+    """Label → the likely class of the run; empty: no class, its rows would be left out; None: a person must decide, as
+    for −1."""
+    columns: list[str]  # columns by which rows can be grouped: `label` and the data's own
 
 
 def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
@@ -102,9 +93,8 @@ def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
         guessed[WITHHELD] = None
     ordered = sorted(rows, key=to_natural_key)
     columns = ["label", *(str(name) for name in words.columns if name not in ("text", "label"))]
-    return DatasetLabels(
-        split, len(words), {word: rows[word] for word in ordered}, {word: guessed[word] for word in ordered}, columns
-    )
+    meant = {word: guessed[word] for word in ordered}
+    return DatasetLabels(split, len(words), {word: rows[word] for word in ordered}, meant, columns)
 
 
 def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str]) -> dict[str, str]:
@@ -117,10 +107,11 @@ def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str])
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
     """Read the requested rows (one is enough) for evaluating a run, with labels as the run's class numbers.
 
-    Raises InputError for no such data or split, for labels that are no class of the run
-    (`core.data.label_mapping.UnmatchedLabels`), or for several labels a row if the run gives each text one.
+    Raises InputError for unknown data or splits, for labels that are no class of the run
+    (`core.data.label_mapping.UnmatchedLabels`), or for rows with several labels if the run is single-label.
     """
     words, split, notes = read_labeled_rows(record, wanted)
+    data = wanted.data or record.config.data.name
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
     there = {word for row in labels for word in row}
     found = match_labels(
@@ -133,7 +124,7 @@ def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationDa
     rows = words[found.kept].reset_index(drop=True)
     rows["label"] = _to_class_numbers(found.numbers, record, np.flatnonzero(found.kept))
     if not len(rows):
-        raise InputError(f"{_get_data_name(record, wanted)}, {split}: nothing is left of {plural(len(words), 'row')}")
+        raise InputError(f"{data}, {split}: nothing is left of {plural(len(words), 'row')}")
     if found.dropped:
         left = ", ".join(f"'{word}' ({plural(number, 'row')})" for word, number in found.dropped.items())
         notes = (*notes, f"left out: {'label' if len(found.dropped) == 1 else 'labels'} {left}")
@@ -141,12 +132,12 @@ def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationDa
         notes = (*notes, f"no row has the label {', '.join(map(repr, idle))}, which is to be renamed or left out")
     if wanted.limit and wanted.limit < len(rows):
         notes = (*notes, f"{count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
-        rows = _limit_rows(rows, record, wanted.limit)
+        strata = encode_targets(rows, len(record.classes), record.task)
+        strata = strata if record.task == "single" else splits.find_strata(strata)
+        rows = rows.iloc[splits.cut_rows(strata, wanted.limit, 0)[0]].reset_index(drop=True)
     if wanted.passage:
         notes = (*notes, f"read in passages of {plural(wanted.passage, 'word')} at most, whose log-odds are averaged")
-    return EvaluationData(
-        rows, _get_data_name(record, wanted), split, found.dropped, found.renamed, notes, wanted.passage
-    )
+    return EvaluationData(rows, data, split, found.dropped, found.renamed, notes, wanted.passage)
 
 
 def predict_rows(loaded: LoadedRun, given: EvaluationData) -> Predictions:
@@ -167,10 +158,6 @@ def build_arguments(run: str, wanted: DataRequest) -> list[str]:
         words += [name, str(value)] if value else []
     words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]
     return [*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))]
-
-
-def _get_data_name(record: RunRecord, wanted: DataRequest) -> str:
-    return wanted.data or record.config.data.name
 
 
 def read_labeled_rows(record: RunRecord, wanted: DataRequest) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
@@ -225,7 +212,7 @@ def _read_folder_split(path: Path, config: DataConfig, split: str) -> tuple[pd.D
 
 
 def _read_dataset_split(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    config = dataclasses.replace(config, examples="")  # counter-examples are trained on and counted nowhere
+    config = dataclasses.replace(config, examples="")  # counter-examples are for training only
     dataset, split = load_dataset(config, to_train=split == TRAIN), split or TEST
     if split not in dataset.splits:
         raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")
@@ -252,9 +239,3 @@ def _to_class_numbers(found: Sequence[tuple[int, ...]], record: RunRecord, rows:
             f"{labels}); run '{record.run}' gives each text one"
         )
     return np.array([number for (number,) in found], np.int64)
-
-
-def _limit_rows(rows: pd.DataFrame, record: RunRecord, most: int) -> pd.DataFrame:
-    labels = encode_targets(rows, len(record.classes), record.task)
-    strata = labels if record.task == "single" else splits.find_strata(labels)
-    return rows.iloc[splits.cut_rows(strata, most, 0)[0]].reset_index(drop=True)

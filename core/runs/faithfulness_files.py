@@ -1,7 +1,6 @@
 """The analysis of how faithful a run's explanations are, and its stored files (in the cache for starter runs).
 
-belief/<hash>.json: the measurements, with everything that they depend on in plain text; <hash> is the SHA-256 of the
-settings and of the weights.
+belief/<hash>.json: the measurements and their settings; <hash> is the SHA-256 of the settings and the weights.
 """
 
 from __future__ import annotations
@@ -25,12 +24,9 @@ from core.runs.record import WEIGHTS
 from core.runs.store import RunStore
 
 FOLDER = "belief"
-LIMIT, MOST = 200, 2000
-"""Sentences that are drawn, unless another number is named, and at most."""
-SEED = 0
-"""Of the draw, and of all that is drawn of a sentence."""
-VERSION = 3
-"""Raised whenever the same run would give other numbers."""
+LIMIT, MOST = 200, 2000  # sampled sentences by default, and at most
+SEED = 0  # of the sample, and of random deletions in a sentence
+VERSION = 3  # increased when the same run gives other numbers
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,7 @@ class BeliefFiles(Analysis[Belief]):
     """The analysis that measures how faithful the explanations of a run are, for some explanation methods."""
 
     run: str
-    methods: tuple[str, ...]
-    """Empty: all that the run can be explained by."""
+    methods: tuple[str, ...]  # empty: all methods that work for the run
     limit: int
 
     name = FOLDER
@@ -65,21 +60,14 @@ class BeliefFiles(Analysis[Belief]):
     def from_run(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> BeliefFiles:
         """Return the faithfulness analysis of one method, or of all; its file name depends on settings and weights.
 
-        Raises RunNotFound, RunDamaged without weights, and InputError for a number of sentences that cannot be asked
-        for.
+        Raises RunNotFound, RunDamaged without weights, and InputError for an invalid number of sentences.
         """
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of sentences from 1 to {MOST}")
         folder, record = store.get_path(run), store.read(run)
-        weights = folder / WEIGHTS
-        depends = {
-            "version": VERSION,
-            "weights": _hash_file(str(weights), get_file_version(weights)),
-            "answering": record.answering,
-            "split": VALIDATION,
-            "limit": limit,
-            "method": method,
-        }
+        weights = _hash_file(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
+        depends = {"version": VERSION, "weights": weights, "answering": record.answering}
+        depends |= {"split": VALIDATION, "limit": limit, "method": method}
         stem = hash_value(depends)
         return cls(locate_folder(folder, FOLDER, stem), stem, store, run, (method,) if method else (), limit)
 
@@ -98,10 +86,7 @@ class BeliefFiles(Analysis[Belief]):
         asked_rows = DataRequest(split=VALIDATION, limit=self.limit)
         rows = read_evaluation_data(loaded.record, asked_rows).rows
         labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
-        sentences = [
-            interpret.faithfulness.LabeledSentence(text, given)
-            for text, given in zip(rows["text"], labels, strict=True)
-        ]
+        sentences = list(map(interpret.faithfulness.LabeledSentence, rows["text"], labels))
         asked = self.methods or interpret.attribution.list_methods(loaded.model.provides)
         return interpret.faithfulness.measure_methods(
             loaded.make_reader(), loaded.randomize_weights(SEED).make_reader(), sentences, asked, tell
@@ -126,6 +111,5 @@ def read_stored(store: RunStore, run: str, methods: Iterable[str], limit: int = 
     if (every := BeliefFiles.from_run(store, run, limit=limit).read()) is not None:
         return every
     found = [each for method in methods if (each := BeliefFiles.from_run(store, run, method, limit).read()) is not None]
-    return (
-        dataclasses.replace(found[0], methods=tuple(one for each in found for one in each.methods)) if found else None
-    )
+    joined = tuple(one for each in found for one in each.methods)
+    return dataclasses.replace(found[0], methods=joined) if found else None

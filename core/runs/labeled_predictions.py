@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.runs.evaluation_data import DataRequest, EvaluationData
 
 OURS = ("row", "text", "label", "predicted")
-"""Columns of predictions that are not the data's own, besides those of labels and probabilities."""
+"""Columns of stored predictions that are not the data's own; those of labels and probabilities have prefixes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,10 @@ class Answers:
 
     record: RunRecord
     texts: list[str]
-    labels: np.ndarray
-    """(n,) class numbers of the run, or (n, C) zeros and ones."""
-    probabilities: np.ndarray
-    """(n, C) float64."""
-    columns: pd.DataFrame
-    """(n rows) the data's own further columns, such as `phenomenon`."""
-    thresholds: Mapping[str, float] | None = None
-    """By label, of several: what was chosen on validation."""
+    labels: np.ndarray  # (n,) class numbers of the run, or (n, C) zeros and ones
+    probabilities: np.ndarray  # (n, C) float64
+    columns: pd.DataFrame  # n rows of the data's own columns, such as `phenomenon`
+    thresholds: Mapping[str, float] | None = None  # multi-label: label → threshold tuned on validation
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -51,10 +47,8 @@ class Answers:
     def to_scores(self, metric: str) -> Scores:
         """Return the labels and predictions that a metric reads; multi-label: cut at 0.5 or at tuned thresholds."""
         chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
-        limits = [chosen.get(name, HALF) for name in self.record.classes]
-        return build_scores(
-            self.labels, self.probabilities, self.record.task, np.array(limits), ordered=self.record.ordered
-        )
+        record, limits = self.record, np.array([chosen.get(name, HALF) for name in self.record.classes])
+        return build_scores(self.labels, self.probabilities, record.task, limits, ordered=record.ordered)
 
 
 def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
@@ -95,7 +89,7 @@ def _read_labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
 def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> tuple[Answers, EvaluationData]:
     """Compute a run's predictions on other rows; return them with the labelled rows.
 
-    Raises InputError where there are no such data, or their labels are no classes of the run.
+    Raises InputError for unknown data, or for labels that are no classes of the run.
     """
     from core.runs.evaluation_data import predict_rows, read_evaluation_data
     from core.runs.load import load_run
@@ -112,7 +106,7 @@ def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> 
 def align_answers(several: Sequence[Answers]) -> list[Answers]:
     """Reorder predictions to the rows and classes of the first run; InputError names two runs that do not match."""
     first, *others = several
-    return [first, *(_align_pair(first, other) for other in others)]
+    return [first, *(_align_rows(first, _align_classes(first, other)) for other in others)]
 
 
 def average_answers(several: Iterable[Answers]) -> Answers:
@@ -122,22 +116,15 @@ def average_answers(several: Iterable[Answers]) -> Answers:
     return dataclasses.replace(same[0], probabilities=mean, thresholds=None)
 
 
-def _align_pair(first: Answers, other: Answers) -> Answers:
-    return _align_rows(first, _align_classes(first, other))
-
-
 def _align_classes(first: Answers, other: Answers) -> Answers:
     ours, theirs = first.record.classes, other.record.classes
+    refused = f"{_name_pair(first, other)} cannot be compared"
     if first.record.task != other.record.task:
-        raise InputError(
-            f"{_name_pair(first, other)} cannot be compared: one gives each text one label, the other several"
-        )
+        raise InputError(f"{refused}: one gives each text one label, the other several")
     if ours == theirs:
         return other
     if set(ours) != set(theirs):
-        raise InputError(
-            f"{_name_pair(first, other)} cannot be compared: the classes are {', '.join(ours)} and {', '.join(theirs)}"
-        )
+        raise InputError(f"{refused}: the classes are {', '.join(ours)} and {', '.join(theirs)}")
     order = [theirs.index(name) for name in ours]
     labels = other.labels[:, order] if other.labels.ndim == 2 else np.argsort(order)[other.labels]
     record = dataclasses.replace(other.record, classes=ours)

@@ -1,8 +1,8 @@
 """The analysis of how well each layer of a run's model separates the classes of a split, and its cache files.
 
-layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
-their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights,
-the tokenizer and the predictions (texts and labels) of the split.
+layers/<hash>.json: the class separability at each stage, and the sampled rows; layers/<hash>.npy: their vectors,
+(layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of weights, tokenizer and
+predictions (texts and labels) of the split.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from core import data, evaluation
 from core.atomic import write_bytes
-from core.cache import get_cache_folder
+from core.cache import get_cache_folder, pack_array
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
@@ -36,8 +36,7 @@ else:
     from core.lazy_imports import numpy as np
 
 FOLDER = "layers"
-VERSION = 1
-"""Raised whenever the same run would give others."""
+VERSION = 1  # increased when the same run gives other results
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -53,14 +52,11 @@ class LayerStage(msgspec.Struct):
 class Layers(msgspec.Struct):
     """How well the vectors at each place in a model (embedding, layers, head) separate the classes of a split."""
 
-    stages: tuple[LayerStage, ...]
-    """Embedding, every layer, head."""
+    stages: tuple[LayerStage, ...]  # embedding, every layer, head
     rows: tuple[int, ...]
     total: int
-    chance: Share
-    """The purity of neighbours drawn at random."""
-    reason: str
-    """Why there is no silhouette; empty: there is."""
+    chance: Share  # purity of random neighbours
+    reason: str  # why there is no silhouette; empty if there is one
 
 
 @dataclass(frozen=True)
@@ -83,8 +79,7 @@ class LayerFiles(Analysis[Layers]):
     def from_run(cls, store: RunStore, run: str, split: str) -> LayerFiles:
         """Return the layer analysis of a run; its file is named after the weights, tokenizer and predictions.
 
-        Raises InputError for no such run or split, and NotAvailable if the model has no layers, or its weights are not
-        there.
+        Raises InputError for an unknown run or split, and NotAvailable if the model has no layers or no weights.
         """
         record, folder = store.read(run), store.get_path(run)
         refuse_tagged(record)
@@ -109,7 +104,7 @@ class LayerFiles(Analysis[Layers]):
     def find(self, tell: Tell) -> Layers:
         """Compute vectors of sampled texts at every layer, store them, and measure how well the classes separate.
 
-        Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
+        Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are stored.
         """
         tell("loading the model", None)
         from core.runs.load import load_run
@@ -120,23 +115,16 @@ class LayerFiles(Analysis[Layers]):
         rows = evaluation.projection.sample_rows(strata, evaluation.projection.ROWS, 0)
         texts = read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
         model, sampled = cast("EncoderClassifier", loaded.model), [texts.iloc[row] for row in rows]
-        how = evaluation.class_separability
-        read = how.read_layers(
-            model, loaded.tokenizer, sampled, lambda share: tell("reading the sentences", 0.8 * share)
-        )
+        how, report = evaluation.class_separability, lambda share: tell("reading the sentences", 0.8 * share)
+        read = how.read_layers(model, loaded.tokenizer, sampled, report)
         places = [*zip(list_spaces(loaded.record.config.model)[1:], read, strict=True), (HEAD, pooled[rows])]
         found = []
         for place, (name, points) in enumerate(places):
             tell("measuring the layers", 0.8 + 0.2 * place / len(places))
             found.append(LayerStage(**dataclasses.asdict(how.measure_separability(name, points, labels[rows]))))
-        content = io.BytesIO()
-        np.save(content, read, allow_pickle=False)
-        write_bytes(self.get_path("npy"), content.getvalue())
-        chance, reason = (
-            evaluation.nearest_neighbors.compute_chance_purity(labels[rows]),
-            how.explain_no_silhouette(labels),
-        )
-        return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
+        write_bytes(self.get_path("npy"), pack_array(read))
+        chance = evaluation.nearest_neighbors.compute_chance_purity(labels[rows])
+        return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, how.explain_no_silhouette(labels))
 
     def read(self) -> Layers | None:
         """Return the stored class separability of each layer; None if it or the stored vectors are missing."""
@@ -145,7 +133,7 @@ class LayerFiles(Analysis[Layers]):
     def load_vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the sampled row numbers and their vectors (m, d) at a layer or the embedding, not at the head.
 
-        Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
+        Raises NotAvailable if they are not computed yet, and RunDamaged if the file does not fit and must be removed.
         """
         known = self.read()
         if known is None:

@@ -53,16 +53,15 @@ def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
 
 def collect_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
     """Return the training texts of a planned run's parents; link their digest files into the folder `into`."""
-    found = [_read_parent(store, parent, into) for parent in find_parents(config)]
-    return _join_lineages(found)
+    return _join_lineages([_read_parent(store, parent, into) for parent in find_parents(config)])
 
 
 @contextlib.contextmanager
 def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
     """Yield data settings that keep the parents' training texts out of validation and test of a planned training.
 
-    Yields settings, whose files are gone afterwards, and what `describe_unknown` says of the parents. Raises
-    RunNotFound or RunDamaged for a parent that cannot be read.
+    Yields the settings, whose files are deleted afterwards, and the notes of `describe_unknown` about the parents.
+    Raises RunNotFound or RunDamaged for a parent that cannot be read.
     """
     for parent in find_parents(config):
         store.read(parent)
@@ -75,7 +74,7 @@ def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfi
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
     """Describe how many validation and test rows a planned training would drop because a parent was trained on them.
 
-    Raises as `plan_lineage` and `core.data.load.load_dataset`: too few rows would be left, for one.
+    Raises the errors of `plan_lineage` and `core.data.load.load_dataset`, such as for too few remaining rows.
     """
     from core.data.load import load_dataset
 
@@ -99,7 +98,7 @@ def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None 
         return unknown
     own = Lineage((write_lineage(into / LINEAGE, texts),), ())
     parents = find_parents(record.config)
-    if (folder / IMPORTED).is_file():  # there, these names were those of other runs
+    if (folder / IMPORTED).is_file():  # the parents' names belong to runs of another machine
         return _join_lineages([own, Lineage((), tuple(parents))])
     return _join_lineages([own, *(_read_parent(store, parent, into, record) for parent in parents)])
 

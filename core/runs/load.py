@@ -48,16 +48,15 @@ from core.training.adamw import freeze_layers
 from core.training.history import read_history
 
 Change = Intervention | None
-CHARACTERS_HEARD = 200_000
-"""Of texts whose tokens are found at once while somebody watches: some tenths of a second."""
+CHARACTERS_HEARD = 200_000  # characters tokenised between two progress reports: some tenths of a second
 
 
 @dataclass(frozen=True)
 class LoadedRun:
     """A run with its model in evaluation mode on the CPU, shared by all callers and never changed.
 
-    What it is asked raises InputError for a class, a method or a place inside that it does not have, and RunDamaged
-    where a file of what is mixed in is missing or cannot be read.
+    Its methods raise InputError for an unknown class, method or place inside the model, and RunDamaged if a file of the
+    TF-IDF model that is mixed in is missing or cannot be read.
     """
 
     record: RunRecord
@@ -83,10 +82,9 @@ class LoadedRun:
     ) -> Predictions:
         """Predict texts with the run, in the given order, also empty ones; the probabilities are calibrated.
 
-        With `intervene`, something is changed inside the network, for all texts or for each; `unmixed` leaves it alone
-        where something is mixed in. `passage`: read longer texts passage by passage of so many words
-        (`core.evaluation.inference`), with nothing changed inside; 0: each as a whole. `whole`: what TF-IDF reads in
-        place of each of `texts`.
+        `intervene` changes the network, for all texts or for each; `unmixed` leaves out a TF-IDF model that is mixed
+        in. `passage`: predict longer texts by passages of so many words (`core.evaluation.inference`), without
+        `intervene`; 0: each text as a whole. `whole`: texts that TF-IDF reads in place of `texts`.
         """
         task = self.record.task
         if passage:
@@ -94,11 +92,10 @@ class LoadedRun:
                 raise InputError("edits name positions of a whole text, not of passages")
             return self.predict_by_passage(texts, passage, unmixed=unmixed).whole
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
-        found = (
-            read(texts, intervene=intervene)
-            if self.tell is ignore_progress
-            else self._predict_in_portions(read, texts, intervene)
-        )
+        if self.tell is ignore_progress:
+            found = read(texts, intervene=intervene)
+        else:
+            found = self._predict_in_portions(read, texts, intervene)
         if self.mix is not None and not unmixed:
             found = self.mix.blend_predictions(found, whole or texts, task)
         return found.apply_scaling(self.record.scaling, task)
@@ -124,23 +121,20 @@ class LoadedRun:
         self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene
     ) -> Predictions:
         """Predict texts in portions small enough for frequent progress reports."""
-        longest = max(map(len, texts), default=0)
-        batch, portion = (
-            choose_batch_size(longest, self.tokenizer.max_length),
-            max(1, CHARACTERS_HEARD // (longest + 1)),
-        )
+        longest, every = max(map(len, texts), default=0), max(1, len(texts))
+        batch = choose_batch_size(longest, self.tokenizer.max_length)
+        portion = max(1, CHARACTERS_HEARD // (longest + 1))
         found = []
-        for start in range(0, max(1, len(texts)), portion):
-            some = slice(start, start + portion)
-            change = intervene[some] if isinstance(intervene, Sequence) else intervene
-            tell = functools.partial(
-                self._report_share, start / max(1, len(texts)), min(1.0, portion / max(1, len(texts)))
-            )
-            found.append(read(texts[some], intervene=change, batch_size=batch, on_batch=tell))
-        return Predictions.concatenate(found)
 
-    def _report_share(self, before: float, part: float, share: float) -> None:
-        self.tell("", before + part * share)
+        def tell(before: float, share: float) -> None:
+            """Report the fraction of all texts that is predicted, from the fraction of this portion."""
+            self.tell("", before + min(1.0, portion / every) * share)
+
+        for start in range(0, every, portion):
+            some, on_batch = slice(start, start + portion), functools.partial(tell, start / every)
+            change = intervene[some] if isinstance(intervene, Sequence) else intervene
+            found.append(read(texts[some], intervene=change, batch_size=batch, on_batch=on_batch))
+        return Predictions.concatenate(found)
 
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
         """Return all inner values of the model for one text; with `unmixed`, no TF-IDF model is mixed in."""
@@ -168,7 +162,7 @@ class LoadedRun:
     ) -> Explanation:
         """Return the effect of each word on the log-odds of a class, by one of `core.interpret.attribution.METHODS`.
 
-        With `intervene` and `unmixed` as the model that is changed so reads the text, and what is left of it.
+        `intervene` and `unmixed` change the model as in `predict`.
         """
         return explain_text(self.make_reader(intervene, unmixed=unmixed), text, method, target)
 
@@ -307,9 +301,8 @@ def _read_model(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[M
         return _read_pretrained(folder, config, record, tokenizer).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
     pairs, tags = tokenizer.pairs, record.task == "tokens"
-
     check_size(folder / WEIGHTS, count_parameters(config, vocabulary=size, classes=classes))
-    # On the device "meta" it would take no memory, and torch would import its compiler for that: 3 s of each process.
+    # Device "meta" would save memory, but with it torch imports its compiler, which takes 3 s in each process.
     model = build_model(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
     if lost := sorted(find_missing(model, folder / WEIGHTS)):
         raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} is not there")
@@ -321,7 +314,6 @@ def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, token
     """Read a pretrained model of a run; weights that training did not change come from the encoder's folder."""
     known, classes = BackboneRecord.read(folder), len(record.classes)
     known.check(config, record.run)
-
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
     def make_model(place: Path | None) -> Model:
@@ -329,7 +321,7 @@ def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, token
         body = known.build_body(config.dropout, tokenizer, place)
         return build_model(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
 
-    with torch.device("meta"):  # for names and shapes alone
+    with torch.device("meta"):  # only names and shapes are needed
         shell = make_model(None)
     freeze_layers(shell, record.config.training)
     check_size(folder / WEIGHTS, 0)

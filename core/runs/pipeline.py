@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 import core
-from core.atomic import convert_os_errors, write_bytes, write_text
+from core.atomic import make_folder, write_bytes, write_text
 from core.config import RunConfig
 from core.data.config import join_list
 from core.data.counterexample_snapshot import NAME, hash_examples
@@ -103,9 +103,9 @@ class Experiment(Events):
             self._add_results(yardstick=fit_baseline(dataset))
         except NotAvailable as error:
             self._add_results(yardstick={"left_out": str(error)})
-        for split in {VALIDATION, TEST} & set(dataset.splits):  # while the data are in memory: Performance tells them
+        for split in {VALIDATION, TEST} & set(dataset.splits):  # cached now, while the data are in memory
             compare_run_split(self.record, split, dataset)
-        # A run that is done is never resumed, and a checkpoint is four times as large as the weights.
+        # A finished run is never resumed, and a checkpoint is four times as large as the weights.
         shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
         (self.folder / distillation.FILE).unlink(missing_ok=True)
 
@@ -123,24 +123,17 @@ class Experiment(Events):
         dataset = load_dataset(self.config.data)
         dataset = replace(dataset, notes=(*dataset.notes, *describe_unknown(unknown)))
         if self.record.data_fingerprint not in ("", dataset.fingerprint):
-            raise DataError(
-                "the data are no longer those that this run began with, so it cannot be continued; start a new run",
-                file=self.config.data.name,
-            )
+            said = "the data are no longer those that this run began with, so it cannot be continued; start a new run"
+            raise DataError(said, file=self.config.data.name)
         check_task(self.config, dataset.task, ordered=dataset.scale)
-        known = {
-            "classes": dataset.classes,
-            "task": dataset.task,
-            "ordered": dataset.ordered,
-            "data_notes": dataset.notes,
-            "data_decisions": tuple(
-                each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions
-            ),
-        }
+        known = {name: getattr(dataset, name) for name in ("classes", "task", "ordered")}
+        decisions = (each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions)
         own = write_lineage(self.folder / LINEAGE, _get_texts(dataset, TRAIN)).name
         before = [Path(file).name for file in self.config.data.parse_lineage()]
         lineage = tuple(dict.fromkeys((own, *before)))
-        self._update_record(data_fingerprint=dataset.fingerprint, lineage=lineage, lineage_unknown=unknown, **known)
+        known |= {"data_notes": dataset.notes, "data_fingerprint": dataset.fingerprint}
+        known |= {"data_decisions": tuple(decisions)}
+        self._update_record(lineage=lineage, lineage_unknown=unknown, **known)
         if self.config.data.examples:
             rows = int((dataset.splits[TRAIN][CORPUS] == NAME).sum())
             self._add_results(examples={"rows": rows, "digest": hash_examples(self.config.data)})
@@ -148,7 +141,7 @@ class Experiment(Events):
 
     def _apply_lineage(self) -> tuple[str, ...]:
         """Keep training texts of parent runs out of validation and test; return the parents whose texts are unknown."""
-        if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
+        if self.record.data_fingerprint:  # a resumed training keeps its rows
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
         found = collect_lineage(self.store, self.config, self.folder)
         data = replace(self.config.data, lineage=join_list(map(str, found.files)))
@@ -168,7 +161,14 @@ class Experiment(Events):
             self._report_stage("reading the backbone")
             body = borrowed.build_body(self.config.model.dropout, tokenizer, backbone.folder)
         examples, doubt = self._add_teacher(dataset, _build_examples(dataset, TRAIN, tokenizer))
+
+        def score_logits(labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
+            """Compute the metrics of predicted logits on the validation split."""
+            chances = compute_probabilities(logits, dataset.task).numpy()
+            return evaluate(labels, chances, dataset.task, ordered=dataset.ordered)
+
         tags = dataset.task == word_tagging.TASK
+        score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits
         torch.manual_seed(self.config.training.seed)
         model = build_model(
             self.config.model,
@@ -198,9 +198,7 @@ class Experiment(Events):
             config=self.config.training,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
-            score=functools.partial(word_tagging.score_validation, dataset.classes)
-            if tags
-            else functools.partial(_score_logits, dataset),
+            score=score,
             history=self.folder / HISTORY,
             checkpoint=self.folder / CHECKPOINT,
             device=device,
@@ -216,7 +214,7 @@ class Experiment(Events):
         self._report_stage("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
-        read_weights(model, self.folder / WEIGHTS, self.unchanged)  # what is measured is what is kept
+        read_weights(model, self.folder / WEIGHTS, self.unchanged)  # evaluate the weights as they are stored
         self._update_record(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
@@ -239,8 +237,7 @@ class Experiment(Events):
         if not (folder / WEIGHTS).is_file():
             self._report_stage("TF-IDF to be mixed in")
             fitted = load_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, CHARACTERS)
-            with convert_os_errors(folder):
-                folder.mkdir(exist_ok=True)
+            make_folder(folder)
             write_text(folder / TOKENIZER, fitted.tokenizer.to_json())
             write_bytes(folder / WEIGHTS, pack_weights(fitted.model, self.config.training.weights))
         return count_parameters(read_mixed_in(self.folder, self.record)[0])
@@ -256,20 +253,17 @@ class Experiment(Events):
         training = self.config.training
         if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
             self._report_stage("vectors")
-            width = self.config.model.width
-            place_vectors(
-                model, *compute_word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed)
-            )
+            sizes = {"size": tokenizer.size, "width": self.config.model.width}
+            place_vectors(model, *compute_word_vectors(examples.tokens, seed=training.seed, **sizes))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """Train the encoder on masked words before the labelled training, if it is set; return its seconds."""
         known: MaskedWords = self.record.results.get("masked", {})
         epochs = self.config.training.masked_epochs
-        if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun
+        if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labelled training has begun
             return known.get("seconds", 0.0)
-        assert isinstance(model, EncoderClassifier)  # the settings refuse all others
-        with convert_os_errors(self.folder):
-            (self.folder / CHECKPOINT).mkdir(exist_ok=True)
+        assert isinstance(model, EncoderClassifier)  # settings allow no other model
+        make_folder(self.folder / CHECKPOINT)
         stage = Masking(
             model=model,
             tokens=tokens,
@@ -354,8 +348,7 @@ class Experiment(Events):
                 neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
                 thresholds = scores.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
-            rows = dataset.splits[split]
-            found = split, rows, predictions, dataset.classes, dataset.task, thresholds
+            found = split, dataset.splits[split], predictions, dataset.classes, dataset.task, thresholds
             evaluated.append(EvaluatedSplit(*found, ordered=dataset.ordered, scaling=scaling))
         before = {each.split: each.as_trained for each in evaluated}
         self._add_results(
@@ -489,10 +482,6 @@ def _build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examp
     return Examples(build_token_table(tokenizer, _get_texts(dataset, split)), dataset.get_targets(split))
 
 
-def _score_logits(dataset: Dataset, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-    return evaluate(labels, compute_probabilities(logits, dataset.task).numpy(), dataset.task, ordered=dataset.ordered)
-
-
 def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
     """Check that the settings can train on a data set's labels; ConfigError names the nearest valid ones."""
     resolve_metric(config.training.metric, task, ordered=ordered)
@@ -526,11 +515,6 @@ def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSpl
 
 def _collect_learned(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
     """Return learned numbers such as map weights and gates; those that depend on the text as mean over validation."""
-    probe = _build_probe(dataset, VALIDATION, PROBE, model, tokenizer)
+    tokens = build_token_table(tokenizer, _get_texts(dataset, VALIDATION)[:PROBE])
+    probe = Batch.from_arrays(tokens.pad_all()).to(get_device(model))
     return {**read_learned_numbers(model, probe), **read_gates(model, probe)}
-
-
-def _build_probe(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:
-    return Batch.from_arrays(build_token_table(tokenizer, _get_texts(dataset, split)[:count]).pad_all()).to(
-        get_device(model)
-    )

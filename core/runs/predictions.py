@@ -36,16 +36,16 @@ def choose_split(store: RunStore, run: str, split: str) -> str:
 def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
     """Raise RunDamaged with the reason why a predictions table does not fit a run with these classes."""
     lacking = [name for name in classes if f"{PROBABILITY}{name}" not in frame]
-    why = (
-        f"they have none of the class {lacking[0]!r:.60}" if lacking else "a column is missing or holds something else"
-    )
+    why = "a column is missing or holds something else"
+    if lacking:
+        why = f"they have none of the class {lacking[0]!r:.60}"
     raise RunDamaged(f"the saved predictions do not fit the classes of the run: {why}")
 
 
 def read_predictions(path: Path) -> pd.DataFrame:
     """Read the stored predictions of a split as a table; RunDamaged: the file cannot be read.
 
-    Where the run keeps no texts they are joined again from its data set; if that is not here, each text says so.
+    If the run stores no texts, they are read from its data set; without the data set they are placeholders.
     """
     try:
         table = data.parquet.read_parquet(path)
@@ -103,7 +103,7 @@ def list_embedded_splits(store: RunStore, run: str) -> list[str]:
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return a split's text embeddings (n, d) and true class numbers (n,), or (n, C) zeros and ones for multi-label.
 
-    Raises RunDamaged if a file is cut off, or they do not belong together.
+    Raises RunDamaged if a file is incomplete, or the files do not belong together.
     """
     import numpy as np
 

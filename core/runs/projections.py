@@ -1,8 +1,8 @@
 """Stored 2D and 3D maps of a run's embeddings, in the run directory or the cache. Imports nothing heavy.
 
-projections/<hash>.npy: a record per placed row (row, place, measured, silhouette in the space and on the map);
-projections/<hash>.json: everything the map depends on in clear, its quality, the SHA-256 of the .npy. <hash> is the
-SHA-256 of the settings, of the embeddings and of the predictions (labels) that the map is made from.
+projections/<hash>.npy: a record per row of the map (row, place, measured, silhouette in the space and on the map);
+projections/<hash>.json: the settings of the map, its quality, the SHA-256 of the .npy. <hash> is the SHA-256 of the
+settings, embeddings and predictions (labels) from which the map is computed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 
 from core import evaluation, json_store
 from core.atomic import write_bytes, write_text
+from core.cache import pack_array
 from core.exceptions import InputError, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
@@ -57,11 +58,9 @@ class _MapRecord(msgspec.Struct):
 class Space(NamedTuple):
     """Rows of a split with their vectors at one place in a model, such as a layer."""
 
-    rows: np.ndarray
-    """(m,) of the split, rising; all of them in the space of the head."""
-    vectors: np.ndarray
-    labels: np.ndarray
-    """(m,) true class numbers, or (m, C) zeros and ones."""
+    rows: np.ndarray  # (m,) rows of the split, ascending; all rows in the space of the head
+    vectors: np.ndarray  # (m, d)
+    labels: np.ndarray  # (m,) true class numbers, or (m, C) zeros and ones
 
 
 def summarize_map(made: Projection) -> dict[str, Any]:
@@ -112,21 +111,16 @@ class MapFiles(Analysis["Projection"]):
         if config.space and config.space not in (there := list_spaces(record.config.model)[1:]):
             raise InputError(f"space {config.space!r}: run '{run}' has {', '.join((HEAD, *there))}")
         settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "space" or value}
-        depends = {
-            **settings,
-            "embeddings": hash_file(source / EMBEDDINGS),
-            "predictions": hash_file(source / PREDICTIONS),
-        }
-        stem = hash_value(depends)
+        files = {"embeddings": hash_file(source / EMBEDDINGS), "predictions": hash_file(source / PREDICTIONS)}
+        stem = hash_value({**settings, **files})
         return cls(locate_folder(folder, FOLDER, stem, "maps"), stem, store, run, split, config)
 
     @property
     def words(self) -> tuple[str, ...]:
         """Return the arguments of the `sentiscope` command that computes this embedding map."""
-        options = {"split": self.split, "method": self.config.method, "dimensions": self.config.dimensions}
-        options |= {"rows": self.config.rows, **({"space": self.config.space} if self.config.space else {})}
-        options |= {"seed": self.config.seed}
-        return "project", self.run, *(f"--{name}={value}" for name, value in options.items())
+        names = ("method", "dimensions", "rows", *(["space"] if self.config.space else []), "seed")
+        options = (f"--{name}={getattr(self.config, name)}" for name in names)
+        return "project", self.run, f"--split={self.split}", *options
 
     @property
     def layers(self) -> LayerFiles:
@@ -136,7 +130,7 @@ class MapFiles(Analysis["Projection"]):
     def find(self, tell: Tell) -> Projection:
         """Read the embeddings and compute their map.
 
-        Raises RunDamaged, InputError if there are too few rows or infinite ones, and NotAvailable without the method's
+        Raises RunDamaged, InputError for too few rows or infinite values, and NotAvailable without the method's
         library.
         """
         if self.config.space:
@@ -163,9 +157,8 @@ class MapFiles(Analysis["Projection"]):
             table = np.load(io.BytesIO(content), allow_pickle=False)
             quality, measured = about.quality, np.flatnonzero(table["measured"])
             at = measured[:0] if quality.reason else measured
-            found = evaluation.projection.Quality(
-                measured, table["space"][at], table["map"][at], quality.neighbours_kept, quality.reason
-            )
+            known = table["space"][at], table["map"][at], quality.neighbours_kept, quality.reason
+            found = evaluation.projection.Quality(measured, *known)
             rows = table["row"].astype(np.int64)
             return evaluation.projection.Projection(rows, table["place"], found, about.explained)
         except FileNotFoundError:
@@ -181,8 +174,7 @@ class MapFiles(Analysis["Projection"]):
         table["row"], table["place"], table["measured"][measured] = found.rows, found.places, True
         if not found.quality.reason:
             table["space"][measured], table["map"][measured] = found.quality.space, found.quality.plane
-        content = io.BytesIO()
-        np.save(content, table, allow_pickle=False)
+        content = pack_array(table)
         about = {
             "split": self.split,
             "arguments": self.config.list_arguments(len(found.rows)),
@@ -190,9 +182,9 @@ class MapFiles(Analysis["Projection"]):
             "explained": list(found.explained),
             "quality": summarize_map(found),
             "seconds": round(seconds, 1),
-            "sha256": hashlib.sha256(content.getvalue()).hexdigest(),
+            "sha256": hashlib.sha256(content).hexdigest(),
         }
-        write_bytes(self.get_path("npy"), content.getvalue())
+        write_bytes(self.get_path("npy"), content)
         write_text(self.get_path("json"), json.dumps(about, indent=1, allow_nan=False) + "\n")
 
 

@@ -1,12 +1,12 @@
 """The queue of trainings and short jobs, made of locked files, which the system unlocks if a process dies.
 
-`<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
-A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
+`<runs>/.queue/` contains one file per waiting process, named so that the oldest run sorts first, and one file per slot.
+A process trains while it has the lock of a slot. Short jobs (maps, baselines) have separate slots.
 
-A waiting process is a bare interpreter that loads this module and nothing else (`wrap_command`, 5 MB). It becomes the
-program that it waited for by exec: the process ID stays, and so do the locks, whose handles the new program inherits.
-Tested on POSIX systems. Windows uses msvcrt's locks; as no process can become another there, trainings wait in their
-worker, and jobs of a few seconds begin at once.
+A waiting process is a bare interpreter that loads only this module (`wrap_command`, 5 MB). By exec it becomes the
+program that it waited for, with the same process ID and the locks, whose handles the new program inherits. Tested on
+POSIX systems. Windows uses msvcrt's locks and has no exec, so there trainings wait in their worker, and short jobs
+start at once.
 """
 
 from __future__ import annotations
@@ -20,19 +20,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from core import limits
-from core.atomic import convert_os_errors
+from core.atomic import convert_os_errors, make_folder
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError
 
 POLL_SECONDS = 0.3
-SLOWEST_SECONDS = 2.0
-"""Between two looks of those far behind: six hundred that wait must not keep a core busy."""
-START_SECONDS = 10.0
-"""How long a new process waits for its starter to have written the record."""
+SLOWEST_SECONDS = 2.0  # polling interval at the end of the queue: hundreds of waiting processes must not load a core
+START_SECONDS = 10.0  # how long a new process waits until its parent has written the record
 FOLDER = ".queue"
 TRAINING, SHORT = "", "short-"
-"""Kinds of work, each with tickets and slots of its own: a map need not wait for a training run of an hour."""
-HELD = "SENTISCOPE_HELD"
-"""Numbers of the locked handles that a process which waited leaves to the program that it becomes."""
+"""Kinds of work with separate tickets and slots: a map need not wait for a training run of an hour."""
+HELD = "SENTISCOPE_HELD"  # environment variable: numbers of locked file handles that are inherited over exec
 
 
 def count_cores() -> int:
@@ -59,7 +56,7 @@ def count_threads() -> int:
 def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
     """Lock a run's directory for this process, waiting at most `wait` seconds; yield the lock's file handle.
 
-    Raises InputError if another process has it.
+    Raises InputError if another process has the lock.
     """
     with open_lock(run / ".lock") as handle:
         until = time.monotonic() + wait
@@ -76,9 +73,10 @@ def wait_for_slot(
 ) -> Iterator[int]:
     """Wait until a training or short job may start, oldest first, and yield the file handle of its slot.
 
-    `stopped` is asked before anything else and while waiting; Cancelled if it says so.
+    `stopped` is called first and while waiting; Cancelled if it returns True.
     """
-    folder = _make_folder(runs)
+    folder = runs / FOLDER
+    make_folder(folder)
     ticket = folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"
     with contextlib.ExitStack() as held:
         mine = _find_inherited_slot(folder, kind, held)
@@ -106,10 +104,8 @@ def clear_tickets(runs: Path) -> None:
     folder = runs / FOLDER
     for kind in (TRAINING, SHORT):
         most = {f"{kind}slot-{number}" for number in range(get_limit())}
-        for path in [
-            *_list_tickets(folder, kind),
-            *(each for each in folder.glob(f"{kind}slot-*") if each.name not in most),
-        ]:
+        slots = (path for path in folder.glob(f"{kind}slot-*") if path.name not in most)
+        for path in [*_list_tickets(folder, kind), *slots]:
             _clear_away(path)
 
 
@@ -118,8 +114,8 @@ def wrap_command(
 ) -> list[str]:
     """Return the command of a small process that waits for its turn in the queue and then becomes `command`.
 
-    It holds the directory `run` from the beginning (`lock_run`), if any. When the file `request` appears there,
-    which SIGTERM makes, `command` begins out of turn and without a slot, to write down that it was cancelled.
+    It locks the directory `run`, if given, from the beginning (`lock_run`). When the file `request`, which SIGTERM
+    creates, appears there, `command` starts at once and without a slot, to record that it was cancelled.
     """
     if os.name == "nt":
         return list(command)
@@ -236,13 +232,6 @@ def _get_inherited(path: Path) -> int | None:
     return None
 
 
-def _make_folder(runs: Path) -> Path:
-    folder = runs / FOLDER
-    with convert_os_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @contextlib.contextmanager
 def open_lock(path: Path) -> Iterator[int]:
     """Open a lock file, or reuse the handle that this process inherited; yield the handle, then close it."""
@@ -257,8 +246,8 @@ def open_lock(path: Path) -> Iterator[int]:
 
 def try_lock(handle: int) -> bool:
     """Lock an open file for this process; return False if another process has the lock."""
-    # Own: a lock of filelock keeps its handle to itself, which must outlive exec here; with it one that waits takes
-    # 18 MB and 62 ms in place of 10 and 3. The two calls are the same.
+    # The filelock library hides its handle, which must survive exec here, and makes a waiting process larger (18 MB in
+    # place of 10) and slower (62 ms in place of 3).
     try:
         if sys.platform == "win32":
             import msvcrt

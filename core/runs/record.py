@@ -26,37 +26,25 @@ HISTORY = "history.jsonl"
 MASKED = "masked.jsonl"
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "weights.safetensors"
-MIX = "mix"
-"""Folder of what is mixed into the answers of the network, with a tokenizer and weights of its own."""
+MIX = "mix"  # folder with tokenizer and weights of a TF-IDF model that is mixed into the predictions
 CHECKPOINT = "checkpoint"
 LOG = "log.txt"
 EVALUATION = "evaluation"
-LINEAGE = "lineage"
-"""Folder of digests of the texts that were learned from; see core.runs.lineage."""
+LINEAGE = "lineage"  # folder of digests of the training texts; see core.runs.lineage
 PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
-"""Of a split, in `evaluation/<split>/`; see core.runs.results."""
+"""Files of a split, in `evaluation/<split>/`; see core.runs.results."""
 TAGS = "tags.parquet"
-"""In place of predictions and embeddings, where each word has a tag; see core.runs.word_tagging."""
-PROBABILITY = "probability:"
-"""Before the class name, the column of its probability in the predictions."""
-LABEL = "label:"
-"""Before the class name, the 0/1 column of a multi-label task: whether the text has that label."""
+"""Replaces predictions and embeddings for runs that tag words; see core.runs.word_tagging."""
+PROBABILITY = "probability:"  # prefix of the column with the probability of a class in the predictions
+LABEL = "label:"  # prefix of the 0/1 column of a label of a multi-label task
 SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")
-"""All files that a run answers with; those of a mixture only where there is one."""
-IMPORTED = ".imported"
-"""File of a run that came from elsewhere: how many bytes came. It does not travel on."""
-CANCEL = "CANCEL"
-"""A person's request to stop: training sees this file at its next step, saves a checkpoint and ends."""
-DISCARD = "discard"
-"""Written into that file: the checkpoint is not wanted either."""
-
-
-LARGEST = 4 * 1024**2
-"""Bytes of a record, at most; those of our presets have 20 kB."""
-LONGEST = 4_000
-"""Characters of a text of a record, and of the name of a field, at most."""
-SHOWN = 300
-"""Characters of a reason in a table of runs; the rest stands where one run is shown."""
+"""All files needed for predictions; the last two only with a TF-IDF mixture."""
+IMPORTED = ".imported"  # file with the size in bytes of an imported run; it is not exported
+CANCEL = "CANCEL"  # file that requests a stop: training saves a checkpoint at its next step and ends
+DISCARD = "discard"  # content of that file if the checkpoint is to be deleted too
+LARGEST = 4 * 1024**2  # bytes of a record, at most; those of the presets have 20 kB
+LONGEST = 4_000  # characters of a text in a record, and of the name of a field, at most
+SHOWN = 300  # characters of a reason in a table of runs
 Interval = Annotated[list[Figure], Meta(min_length=2, max_length=2)]
 LineageFile = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\.texts$")]
 Metrics = dict[str, dict[str, Figure]]
@@ -70,29 +58,26 @@ class Process:
 
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     started: Seconds
-    """psutil's create_time of that process; on Linux it moves whenever the machine's clock is set."""
+    """psutil's create_time of that process; on Linux it changes when the machine's clock is set."""
     host: str
     ticks: Count = 0
-    """Clock ticks from the start of the machine to that of the process, which no clock moves; 0: unknown."""
+    """Clock ticks from the start of the machine to that of the process, independent of its clock; 0: unknown."""
 
 
 class Position(TypedDict, total=False):
     """The progress of a training, as of its last checkpoint."""
 
-    stage: Literal["masked"]
-    """Before the labels: masked words are guessed; without it, steps and epochs are those of the labels."""
+    stage: Literal["masked"]  # pretraining with masked words; absent during the labelled training
     step: Count
     steps: Count
     epoch: Count
     epochs: Count
-    rows: dict[str, Count]
-    """From the first step on: of training and validation."""
-    machine: str
-    """From the first step on: a fingerprint, so that its speed predicts the next run's."""
+    rows: dict[str, Count]  # of training and validation; from the first step
+    machine: str  # a fingerprint, to estimate the time of later runs; from the first step
 
 
 class TunedThresholds(TypedDict, total=False):
-    """The tuned threshold of each label of a multi-label run, chosen on validation, and the resulting metrics."""
+    """The threshold of each label of a multi-label run, tuned on validation, and the resulting metrics."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     metrics: Metrics
@@ -124,24 +109,20 @@ class Temperature(TypedDict, total=False):
     """The calibration of a run's probabilities by a temperature; see core.training.temperature."""
 
     value: Annotated[float, Meta(gt=0, le=1e6)]
-    rows: Count
-    """Of the validation split, on which it was fitted; below `LEAST` of them it stays 1."""
+    rows: Count  # validation rows on which it was fitted; with fewer than `LEAST` it is 1
     prior: dict[str, Annotated[float, Meta(gt=0, lt=1)]]
-    """By class, towards which it moves the answers of a run that was taught doubt: how frequent each is in the training
-    split; absent: every class alike."""
-    as_trained: Metrics
-    """By split, what reads probabilities without it: loss, ece, brier."""
+    """Class → share in the training split, towards which probabilities move if the run was trained on nonsense texts;
+    absent: uniform."""
+    as_trained: Metrics  # split → probability metrics (loss, ece, brier) without the temperature
 
 
 class TfidfMixture(TypedDict, total=False):
     """The weights and metrics of TF-IDF mixed into a run's predictions; see core.evaluation.ensemble."""
 
     model: str
-    weight: Annotated[float, Meta(ge=0, le=1)]
-    """Of the network, the rest is that of TF-IDF; chosen on the validation split."""
+    weight: Annotated[float, Meta(ge=0, le=1)]  # of the network (TF-IDF has the rest), chosen on validation
     rows: Count
-    network: Metrics
-    """By split, what the network reaches alone, as trained."""
+    network: Metrics  # split → metrics of the network alone, as trained
     tfidf: Metrics
 
 
@@ -162,22 +143,18 @@ class Inference(Timing, total=False):
     memory: Count
     device: str
     processor: str
-    machine: str
-    """A fingerprint: times of different machines are not compared."""
+    machine: str  # a fingerprint, as times of different machines are not compared
 
 
 class WarmStart(TypedDict, total=False):
     """Which parts of a model were copied from the run that its training started from."""
 
     run: str
-    numbers: Count
-    """How many numbers of the model were copied,"""
-    of: Count
-    """of so many."""
+    numbers: Count  # parameters of the model that were copied
+    of: Count  # all parameters
     fresh: list[str]
     partly: list[str]
-    words: Count
-    """Tokens that are new."""
+    words: Count  # new tokens
 
 
 class BackboneShare(TypedDict, total=False):
@@ -185,25 +162,21 @@ class BackboneShare(TypedDict, total=False):
 
     name: str
     digests: dict[str, str]
-    unchanged: Count
-    """How many numbers of the model are the backbone's own, and not copied into the run,"""
-    of: Count
-    """of so many."""
+    unchanged: Count  # parameters of the model that are read from the encoder and not stored in the run
+    of: Count  # all parameters
 
 
 class IncludedExamples(TypedDict):
     """The counter-examples (edited texts) in the training data of a run: their number and digest."""
 
     rows: Count
-    digest: str
-    """Of the list as it was then."""
+    digest: str  # of the list that was used
 
 
 class MaskedWords(TypedDict, total=False):
     """The loss and duration of pretraining with masked words."""
 
-    loss: Figure
-    """Mean cross-entropy of the last epoch over the places to be guessed."""
+    loss: Figure  # mean cross-entropy of the masked tokens in the last epoch
     epochs: Count
     seconds: Seconds
 
@@ -248,7 +221,7 @@ Results = TypedDict(
     },
     total=False,
 )
-"""What a run reached; `lambda` by layer and component, `scalars` by name and layer, `gates` as mean and deviation."""
+"""Results of a run; `lambda` by layer and component, `scalars` by name and layer, `gates` as mean and deviation."""
 
 
 @dataclass(frozen=True)
@@ -260,27 +233,23 @@ class RunRecord:
     status: Status
     config: RunConfig
     created: Time
-    reason: str = ""
-    """Why it failed, was cancelled or is damaged, and what to do; for a person."""
+    reason: str = ""  # why it failed, was cancelled or is damaged, and what to do
     process: Process | None = None
     classes: tuple[str, ...] = ()
-    task: Task = "single"
-    """Whether texts have one label or several, or their words a tag each; known with the classes."""
-    ordered: bool = False
-    """Whether the classes stand in an order, the worst first."""
+    task: Task = "single"  # single-label, multi-label or word tags; known with the classes
+    ordered: bool = False  # whether the classes have an order, the worst first
     vocabulary: Count = 0
-    max_length: Count = 0
-    """Tokens, as used (text.max_length=0 is resolved from the data)."""
+    max_length: Count = 0  # tokens, as used (text.max_length=0 is resolved from the data)
     lineage: Annotated[tuple[LineageFile, ...], Meta(max_length=1000)] = ()
-    """Its files in `lineage/`: digests of the texts that it learned from, then those of the runs that it started from
-    and of its teachers; empty of runs that are older than these files."""
+    """Files in `lineage/`: digests of its training texts, then those of its start runs and teachers; empty for runs of
+    versions without these files."""
     lineage_unknown: Annotated[tuple[str, ...], Meta(max_length=1000)] = ()
-    """Runs that it started from or was taught by, of which it is not known what they learned from."""
+    """Start runs and teachers whose training texts are unknown."""
     pairs: bool = False
     data_fingerprint: str = ""
     data_notes: tuple[str, ...] = ()
     data_decisions: Annotated[tuple[ReadingDecision, ...], Meta(max_length=100)] = ()
-    """How the file of the data was read; without lines of it where the run keeps no texts."""
+    """How the data file was read; without quoted lines if the run stores no texts."""
     parameters: Count = 0
     seconds: Seconds = 0.0
     threads: Count = 0
@@ -288,13 +257,11 @@ class RunRecord:
     versions: dict[str, str] = field(default_factory=dict)
     progress: Position = field(default_factory=Position)
     results: Results = field(default_factory=Results)
-    recipe: str = ""
-    """The recipe whose settings stand on top of the preset (`core.recipes`); empty: none."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Setting of the recipe → why this model did not take it."""
+    recipe: str = ""  # the recipe that changes the preset's settings (`core.recipes`); empty: none
+    left_out: dict[str, str] = field(default_factory=dict)  # setting of the recipe → why it was not applied
     parent: str = ""
     newer: dict[str, Any] = field(default_factory=dict)
-    """What the file holds beyond these fields, as plain data: written by a newer version, kept when it is rewritten."""
+    """Unknown fields of the file, from a newer version, as plain data; they are kept when the file is rewritten."""
 
     @property
     def tuned_thresholds(self) -> dict[str, float] | None:
@@ -343,10 +310,8 @@ class RunRecord:
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
-        if any(each.startswith(ELSEWHERE) for each in lexicons):
-            own += (
-                f" --set text.lexicon={','.join('FILE' if each.startswith(ELSEWHERE) else each for each in lexicons)}"
-            )
+        known = ["FILE" if each.startswith(ELSEWHERE) else each for each in lexicons]
+        own += f" --set text.lexicon={','.join(known)}" if "FILE" in known else ""
         own += " --set model.backbone=FOLDER" if backbone.startswith(ELSEWHERE) else ""
         own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (
@@ -385,9 +350,9 @@ def refuse_passages(record: RunRecord) -> None:
 def update_intervals(results: Results) -> Results:
     """Return a run's results with intervals updated to the current methods (`core.evaluation.intervals.METHOD`).
 
-    Records without a version have a percentile bootstrap for every metric. Shares are computed anew from their value
-    and the rows of the split. What only the predictions could tell is left out: the calibration error, whose old
-    interval may not even hold its value; so is what has no width.
+    Records without a version have a percentile bootstrap for every metric. Intervals of shares are computed again from
+    the share and the number of rows. Left out are intervals without width, and that of the calibration error, which
+    would need the predictions and may exclude its value.
     """
     if "intervals" not in results or results.get("interval_version", 1) >= INTERVAL_VERSION:
         return results

@@ -14,14 +14,13 @@ from core.data.findings import plural
 from core.data.lineage import find_learned
 from core.evaluation import ensemble, metrics, scores
 from core.evaluation.baseline import YARDSTICKS, predict_new_texts, read_baseline
-from core.evaluation.comparison import join_names
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
 from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals, list_class_intervals
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import count, whole_percent
+from core.formatting import count, join_names, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
 from core.runs import train_overlap
@@ -40,10 +39,8 @@ from core.training.temperature import LEAST
 
 FEW = 30
 MADE_UP = 500
-NEAR_PRIOR = 0.10
-"""No probability is further from the prior than this: the text is answered with doubt."""
-DOUBT_SEED = LARGEST_SEED + 1
-"""That of no training, so that its made-up texts are others."""
+NEAR_PRIOR = 0.10  # largest distance of each probability from the prior for a prediction that shows doubt
+DOUBT_SEED = LARGEST_SEED + 1  # no training has it, so that its made-up texts are new to every run
 OnProgress = Callable[[str, float], None]
 
 
@@ -57,8 +54,8 @@ def build_report(
 ) -> dict[str, Any]:
     """Evaluate a run on labelled rows, as plain data; `lines` are decision thresholds by class for error costs.
 
-    With `by`, a column of the rows, also for each of its values; InputError: there is no such column. `on_progress` is
-    told what is done, and may raise to stop.
+    With `by`, a column of the rows, also for each of its values; InputError: unknown column. `on_progress` receives the
+    current step and share, and may raise to stop.
     """
     record, rows = loaded.record, given.rows
     column = read_column(rows, by, record.classes) if by else None
@@ -71,10 +68,8 @@ def build_report(
     known, unknown = _find_seen(loaded, rows["text"].tolist(), reading, trained)
     on_progress("intervals", 0.5)
     measured = {**_describe_data(record, given), **measure_predictions(record, labels, found)}
-    measured |= {
-        "seen_in_training": _count_seen(record, known, unknown),
-        "truncated": _count_truncated(loaded, reading, given),
-    }
+    measured["seen_in_training"] = _count_seen(record, known, unknown)
+    measured["truncated"] = _count_truncated(loaded, reading, given)
     measured["unknown_words"] = _count_unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _describe_calibration(record, labels, found, measured["metrics"])
     measured["differences"] = _compare_with_train(record, trained, given)
@@ -100,8 +95,8 @@ def build_report(
 def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
     """Return the metrics of predictions as `metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
 
-    Of several labels also `tuned`: the same at the thresholds that the run chose on its validation split, or None.
-    `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
+    For a multi-label run also `tuned`: the same at the thresholds tuned on validation, or None. `labels` are (n,) class
+    numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
     classes, task, given = record.classes, record.task, (labels, probabilities)
     found = _measure_at(record, HALF, *given)
@@ -112,11 +107,8 @@ def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np
     found["confusion"] = scores.count_confusions(*given, classes)
     if names is None:
         return {**found, "tuned": None}
-    tuned = _measure_at(record, thresholds, *given)
-    return {
-        **found,
-        "tuned": {"thresholds": names, **tuned, "confusion": scores.count_confusions(*given, classes, thresholds)},
-    }
+    tuned = {"thresholds": names, **_measure_at(record, thresholds, *given)}
+    return {**found, "tuned": {**tuned, "confusion": scores.count_confusions(*given, classes, thresholds)}}
 
 
 def get_thresholds(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
@@ -179,10 +171,11 @@ def _describe_calibration(
 ) -> dict[str, Any]:
     """Describe a run's temperature: probability metrics with and without it, and the number of changed predictions."""
     trained = metrics.evaluate_unscaled(labels, found, record.task, record.scaling)
+    known = record.results.get("temperature", {})
     told: dict[str, Any] = {
         "temperature": record.temperature,
-        "prior": record.results.get("temperature", {}).get("prior"),
-        "rows": record.results.get("temperature", {}).get("rows"),
+        "prior": known.get("prior"),
+        "rows": known.get("rows"),
         "calibrated": {name: measured[name] for name in trained},
         "as_trained": trained,
         "changed": metrics.count_changed(found, record.task, record.scaling),
@@ -226,9 +219,8 @@ def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> d
     weight, parts = record.mix_weight, ensemble.evaluate_parts(said.parts, labels, record.task, ordered=record.ordered)
     name = "accuracy" if record.task == "single" else "f1_macro"
     numbers = (f"{part} {parts[key][name]:.3f}" for key, part in (("network", "the network"), ("tfidf", "TF-IDF")))
-    note = (
-        f"{record.mixture[:1].upper()}{record.mixture[1:]}: {METRICS[name].title.lower()} alone, {', '.join(numbers)}."
-    )
+    mixture = f"{record.mixture[:1].upper()}{record.mixture[1:]}"
+    note = f"{mixture}: {METRICS[name].title.lower()} alone, {', '.join(numbers)}."
     return {"weight": weight, **parts, "note": note}
 
 
@@ -259,17 +251,14 @@ def _compute_metrics(
     record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
     given: tuple[np.ndarray, np.ndarray, Task, np.ndarray | float] = labels, probabilities, record.task, thresholds
-    ordered = record.ordered
-    return {
-        "metrics": metrics.evaluate(*given, ordered=ordered),
-        "intervals": compute_intervals(*given, ordered=ordered),
-    }
+    ranges = compute_intervals(*given, ordered=record.ordered)
+    return {"metrics": metrics.evaluate(*given, ordered=record.ordered), "intervals": ranges}
 
 
 def _find_learned(loaded: LoadedRun) -> train_overlap.TrainingTexts | str:
     learned = train_overlap.TrainingTexts(loaded.record, loaded.tokenizer)
     try:
-        learned.keys  # noqa: B018 - loads the data where the keys are not kept
+        learned.keys  # noqa: B018 - loads the data if the keys are not cached
     except NotAvailable as error:
         return str(error)
     return learned
@@ -287,7 +276,7 @@ def _measure_baselines(
         try:
             given = labels, predict_new_texts(*about[:2], texts, *about[2:])
             thresholds = read_baseline(*about).get("tuned", {}).get("thresholds")
-        except NotAvailable as error:  # the texts have gone, and what was fitted on them was cleared away
+        except NotAvailable as error:  # the texts are missing, and the fitted baseline is no longer cached
             return {"left_out": str(error)}
         found[model] = _compute_metrics(record, HALF, *given)
         if thresholds:
@@ -330,8 +319,7 @@ def _measure_unseen(
 def _count_unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
     shares = [loaded.tokenizer.compute_unknown_share(text) for text in texts]
     if None in shares:
-        why = "byte pairs read every word from known pieces"
-        return {"rows": None, "share": None, "left_out": why}
+        return {"rows": None, "share": None, "left_out": "byte pairs read every word from known pieces"}
     rows = sum(map(is_mostly_unknown, shares))
     return {"rows": rows, "share": rows / len(texts)}
 
@@ -339,9 +327,8 @@ def _count_unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
 def _count_truncated(loaded: LoadedRun, reading: train_overlap.EncodedTexts, given: EvaluationData) -> dict[str, Any]:
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
-        cut[row] = train_overlap.encode_texts(
-            loaded.tokenizer, split_passages(given.rows["text"][row], given.passage)
-        ).cut.any()
+        passages = split_passages(given.rows["text"][row], given.passage)
+        cut[row] = train_overlap.encode_texts(loaded.tokenizer, passages).cut.any()
     about = {"passages": bool(given.passage), "in_passages": not loaded.record.pairs}
     return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length, **about}
 
@@ -365,30 +352,24 @@ def measure_doubt(
 ) -> dict[str, Any]:
     """Measure how often the prediction for made-up texts of unknown words is close to the class prior.
 
-    Half of the words have letters of `texts`; `trained`, or why it is not there, gives the prior of a run that has none
-    in its record. Returns `rows`, how many were asked; `near`, the share answered so; `prior` by class; `note`, the
-    same in words. Or `left_out`, why not, and an empty `note`.
+    Half of the words are made of letters of `texts`. The prior is that of the record, or else of `trained`, the texts
+    of the run's training or the reason why they are missing. Returns `rows`, the number of texts; `near`, the share of
+    predictions close to the prior; `prior` by class; and a sentence, `note`. Or `left_out`, the reason, and no note.
     """
     prior = _get_doubt_prior(loaded.record, trained)
     if prior is None:
         return {"left_out": trained, "note": ""}
-    made = [
-        text
-        for text in generate_nonsense(texts, MADE_UP, DOUBT_SEED)
-        if loaded.tokenizer.compute_unknown_share(text) in (1, None)
-    ]
+    drawn = generate_nonsense(texts, MADE_UP, DOUBT_SEED)
+    made = [text for text in drawn if loaded.tokenizer.compute_unknown_share(text) in (1, None)]
     if not made:
         return {"left_out": "the run knows a word of every made-up text", "note": ""}
     away = np.abs(loaded.predict(made).probabilities - np.array(prior)).max(1)
     rows, near = len(made), float((away <= NEAR_PRIOR).mean())
-    like = ", ".join(f"{name} {share:.2f}" for name, share in zip(loaded.record.classes, prior, strict=True))
-    return {
-        "rows": rows,
-        "near": near,
-        "prior": dict(zip(loaded.record.classes, prior, strict=True)),
-        "note": f"Of {plural(rows, 'text')} of made-up words {whole_percent(near)} are answered within "
-        f"{NEAR_PRIOR:.2f} of the class prior ({like}).",
-    }
+    shares = dict(zip(loaded.record.classes, prior, strict=True))
+    like = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+    within = f"are answered within {NEAR_PRIOR:.2f} of the class prior ({like})."
+    note = f"Of {plural(rows, 'text')} of made-up words {whole_percent(near)} {within}"
+    return {"rows": rows, "near": near, "prior": shares, "note": note}
 
 
 def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | str) -> Sequence[float] | None:
@@ -405,8 +386,7 @@ def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | s
 class CostThreshold:
     """The decision threshold of a class when a false negative costs `ratio` times a false positive."""
 
-    ratio: float
-    """How many false positives a false negative is as bad as."""
+    ratio: float  # cost of a false negative in false positives
     threshold: float
     validation: dict[str, Any]
 
@@ -414,7 +394,7 @@ class CostThreshold:
 def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, CostThreshold]:
     """Choose each class's cheapest threshold on validation, given its cost ratio of false negative to false positive.
 
-    Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
+    Raises InputError for an unknown class, a ratio that is not positive, or if validation was not evaluated.
     """
     if strange := [name for name in ratios if name not in record.classes]:
         raise InputError(f"--cost {strange[0]}: no class of run '{record.run}'; it has {', '.join(record.classes)}")

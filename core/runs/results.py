@@ -1,11 +1,11 @@
 """Results of a trained model on the splits of its data: files in `evaluation/<split>/`, and numbers for `run.json`.
 
-predictions.parquet: row, text, label, predicted, a column `probability:CLASS` each, and the data's own further columns;
-of a multi-label task label and predicted name all labels, `label:CLASS` is 1 where the text has one; of a run without
-texts (`data.texts`) neither text nor further columns. embeddings.npy: (n, d) float32, or float16 where the weights are
-kept in less, what the head read. metrics.json: metrics, temperature, intervals, silhouette, per_class, confusion,
-calibration, left_out; of a multi-label task no calibration, confusion 2 × 2 by label, and `tuned`: the same at the
-thresholds chosen on validation.
+predictions.parquet: row, text, label, predicted, a column `probability:CLASS` per class, and the data's own columns;
+for a multi-label task, label and predicted list all labels, and `label:CLASS` is 1 if the text has the label; for a run
+without texts (`data.texts`), neither text nor own columns. embeddings.npy: (n, d), the head's input, float32, or
+float16 if the weights are stored in a smaller type. metrics.json: metrics, temperature, intervals, silhouette,
+per_class, confusion, calibration, left_out; for a multi-label task no calibration, confusion 2 × 2 by label, and
+`tuned`: the same at the thresholds tuned on validation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.atomic import convert_os_errors, write_bytes, write_text
+from core.atomic import make_folder, write_bytes, write_text
+from core.cache import pack_array
 from core.data.dataset import Task, encode_targets
 from core.evaluation import scores
 from core.evaluation.class_separability import compute_silhouettes
@@ -43,7 +44,7 @@ from core.training.calibration import UNSCALED, Scaling
 from core.training.history import replace_nonfinite
 
 ANSWERS = ("row", "label", "predicted")
-"""Columns of a prediction table that a run without texts keeps, besides those of labels and probabilities."""
+"""Columns of a prediction table that a run without texts stores, in addition to labels and probabilities."""
 
 
 @dataclass(frozen=True)
@@ -105,20 +106,26 @@ class EvaluatedSplit:
 def write_split(run: Path, evaluated: EvaluatedSplit, *, texts: bool = True, half: bool = False) -> None:
     """Write predictions, embeddings and metrics of a split into a run; `half`: embeddings in half precision."""
     folder = run / EVALUATION / evaluated.split
-    with convert_os_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    table, vectors = io.BytesIO(), io.BytesIO()
-    found = build_prediction_table(
-        evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task
-    )
-    (found if texts else drop_texts(found)).to_parquet(table, index=False)
-    pooled = evaluated.predictions.pooled
-    np.save(vectors, pooled.astype(np.float16) if half else pooled, allow_pickle=False)
-    write_bytes(folder / PREDICTIONS, table.getvalue())
-    write_bytes(folder / EMBEDDINGS, vectors.getvalue())
-    write_text(
-        folder / METRICS, json.dumps(replace_nonfinite(_build_metrics(evaluated)), indent=1, ensure_ascii=False) + "\n"
-    )
+    make_folder(folder)
+    chances, pooled = evaluated.predictions.probabilities, evaluated.predictions.pooled
+    table = build_prediction_table(evaluated.frame, chances, evaluated.classes, evaluated.task)
+    if not texts:
+        table = table[[name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]]
+    write_bytes(folder / PREDICTIONS, pack_parquet(table))
+    write_bytes(folder / EMBEDDINGS, pack_array(pooled.astype(np.float16) if half else pooled))
+    write_metrics(folder, _build_metrics(evaluated))
+
+
+def pack_parquet(table: pd.DataFrame) -> bytes:
+    """Return the content of the Parquet file of a table, without its index."""
+    content = io.BytesIO()
+    table.to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
+    """Write the metrics of a split as `metrics.json`; numbers that are not finite are written as null."""
+    write_text(folder / METRICS, json.dumps(replace_nonfinite(metrics), indent=1, ensure_ascii=False) + "\n")
 
 
 def build_prediction_table(
@@ -126,8 +133,8 @@ def build_prediction_table(
 ) -> pd.DataFrame:
     """Return the prediction table of a split: row, text, label, predicted, probabilities, and the data's own columns.
 
-    Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each. A column
-    of the data that has the name of one of ours is called `data:NAME`.
+    For a multi-label task, label and predicted (above 0.5) list all labels separated by commas, and each label has a
+    0/1 column. A data column with the name of another column is called `data:NAME`.
     """
     labels = encode_targets(frame, len(classes), task)
     bits = {}
@@ -149,22 +156,21 @@ def build_prediction_table(
 
 def select_own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
     """Return the data set's own columns for a prediction table; a name that is also in `ours` gets a prefix."""
+
+    def to_text(value: Any) -> str:
+        """Convert a value of a mixed column to text for Parquet; invalid Unicode becomes a question mark."""
+        return str(value).encode("utf-8", "replace").decode()
+
     return {
-        f"data:{name}" if name in ours else str(name): column.map(_to_storable) if column.dtype == object else column
+        f"data:{name}" if name in ours else str(name): column.map(to_text) if column.dtype == object else column
         for name, column in frame.items()
         if name not in ("text", "label")
     }
 
 
-def drop_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a prediction table without texts: only row, label, prediction and probabilities."""
-    ours = [name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]
-    return table[ours]
-
-
 def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:
     labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
-    common = {
+    common: dict[str, Any] = {
         "split": evaluated.split,
         "n": len(labels),
         "classes": list(classes),
@@ -175,20 +181,12 @@ def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:
         "left_out": explain_left_out(labels, probabilities, classes, evaluated.task, ordered=evaluated.ordered),
         "per_class": evaluate_classes(labels, probabilities, classes, evaluated.task),
     }
-    if evaluated.task == "multi":
-        return {**common, **_measure_multi_label(evaluated)}
-    return {
-        **common,
-        "confusion": compute_confusion(labels, probabilities.argmax(1), len(classes)),
-        "calibration": compute_calibration(labels, probabilities),
-    }
-
-
-def _measure_multi_label(evaluated: EvaluatedSplit) -> dict[str, Any]:
-    labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
-    found = {"confusion": scores.count_confusions(labels, probabilities, classes)}
+    if evaluated.task == "single":
+        common["confusion"] = compute_confusion(labels, probabilities.argmax(1), len(classes))
+        return {**common, "calibration": compute_calibration(labels, probabilities)}
+    common["confusion"] = scores.count_confusions(labels, probabilities, classes)
     if evaluated.thresholds is None:
-        return found
+        return common
     metrics, ranges = evaluated.tuned
     tuned = {
         "metrics": metrics,
@@ -196,9 +194,4 @@ def _measure_multi_label(evaluated: EvaluatedSplit) -> dict[str, Any]:
         "per_class": evaluate_classes(labels, probabilities, classes, evaluated.task, evaluated.thresholds),
         "confusion": scores.count_confusions(labels, probabilities, classes, evaluated.thresholds),
     }
-    return {**found, "tuned": tuned}
-
-
-def _to_storable(value: Any) -> str:
-    """Convert a value of a mixed column to text for Parquet; invalid Unicode characters become a question mark."""
-    return str(value).encode("utf-8", "replace").decode()
+    return {**common, "tuned": tuned}

@@ -13,12 +13,10 @@ from core.fingerprint import to_canonical_json
 from core.runs.record import RunRecord, describe_mixture
 from core.training.config import TrainingConfig
 
-WHOLE = -1
-"""As a fold: the run is of no cross-validation."""
-_DATA = tuple(
-    each.name for each in dataclasses.fields(DataConfig) if each.name not in ("fold", "split_rule", "lineage")
-)
-"""Settings of data that tell models apart; the fingerprint says whether two split rules gave the same rows."""
+WHOLE = -1  # fold of a run without cross-validation
+_SHARED = ("fold", "split_rule", "lineage")
+_DATA = tuple(each.name for each in dataclasses.fields(DataConfig) if each.name not in _SHARED)
+"""Data settings in which models differ; whether two split rules give the same rows follows from the fingerprint."""
 _TRAINING = tuple(each.name for each in dataclasses.fields(TrainingConfig) if each.name != "seed")
 
 
@@ -27,9 +25,8 @@ class Model:
     """A model that was trained once, or several times with other seeds or on other folds."""
 
     name: str
-    """Of one run its name; of several their preset, with the settings that tell it from others of the list."""
-    records: tuple[RunRecord, ...]
-    """By seed and fold; of the same seed and fold the newest first."""
+    """The name of a single run; for several runs their preset, with the settings that differ from other models."""
+    records: tuple[RunRecord, ...]  # sorted by seed and fold, then newest first
 
     @property
     def runs(self) -> dict[tuple[int, int], RunRecord]:
@@ -64,8 +61,8 @@ def get_seed_fold(record: RunRecord) -> tuple[int, int]:
 def group_runs(records: Iterable[RunRecord]) -> list[Model]:
     """Group runs that differ only in seed and fold into models, in the order of each model's first run.
 
-    Only finished runs are folded, every other one stands alone: what it will be is not known. Runs differ in more than
-    the seed if any other setting is another one, threads and device included, or if the rows are other ones.
+    Only finished runs are grouped; every other run is a model by itself. Runs of different models differ in another
+    setting (threads and device included) or in their rows.
     """
     groups: dict[Hashable, list[RunRecord]] = {}
     for record in records:
@@ -86,7 +83,7 @@ def _get_group_key(record: RunRecord) -> Hashable:
         record.config.model,
         tuple(getattr(data, name) for name in _DATA),
         tuple(getattr(training, name) for name in _TRAINING),
-        # The rows of two folds are never the same: runs of one sweep are taken to have cut the same rows.
+        # The rows of two folds always differ: runs of one sweep are assumed to split the same rows.
         record.parent if data.folds else record.data_fingerprint,
         to_canonical_json(record.newer.get("config", {})) if record.newer else "",
     )
@@ -94,11 +91,11 @@ def _get_group_key(record: RunRecord) -> Hashable:
 
 def _name_groups(groups: Sequence[Sequence[RunRecord]]) -> list[str]:
     names = [group[0].run if len(group) == 1 else group[0].preset for group in groups]
-    if _find_duplicates(names):
-        names = [
-            _name_with_settings(group, groups) if name in _find_duplicates(names) and len(group) > 1 else name
-            for name, group in zip(names, groups, strict=True)
-        ]
+    twice = _find_duplicates(names)
+    names = [
+        _name_with_settings(group, groups) if name in twice and len(group) > 1 else name
+        for name, group in zip(names, groups, strict=True)
+    ]
     twice = _find_duplicates(names)
     return [group[0].run if name in twice else name for name, group in zip(names, groups, strict=True)]
 
@@ -109,10 +106,8 @@ def _find_duplicates(names: Iterable[str]) -> set[str]:
 
 def _name_with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
     """Name a group of runs by its preset, and by settings that distinguish it from other groups of the preset."""
-    own = flatten_config(group[0].config)
-    others = [
-        flatten_config(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset
-    ]
+    own, preset = flatten_config(group[0].config), group[0].preset
+    others = [flatten_config(each[0].config) for each in groups if each is not group and each[0].preset == preset]
     apart = [
         f"{name.rpartition('.')[2]}={value}"
         for name, value in own.items()

@@ -1,7 +1,7 @@
 """Run directories: where they are, how they are created, written atomically, and validated when read.
 
-Own runs are written to one folder. Starters are read from another and never changed; in a checkout it may be the same
-one, so a starter is recognised by its name, which no own run can have. Imports nothing heavy.
+The user's runs are written to one folder. Starters are read from another one and never changed. In a checkout both may
+be the same folder, so a starter is recognised by its name prefix, which is reserved. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -94,17 +94,15 @@ class RunStore:
     ) -> RunRecord:
         """Create a queued run, in the sweep `parent` if given; a number is appended to a `name` that is taken.
 
-        Without a name it has data, model, seed and time. `exactly` refuses one that is taken: whoever goes on with it
-        by that name means this run. Raises InputError also for a name that only a starter can have, or without a letter
-        or digit.
+        The default name consists of data, model, seed and time. `exactly`: raise InputError for a name that is taken.
+        Raises InputError also for a reserved name, or one without a letter or digit.
         """
         if exactly and name and (not make_slug(name) or set(name) & {"/", "\\"}):
             raise InputError(f"{name!r} is not a name for a run: it needs a letter or a digit, and no slash")
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=to_absolute(config.data.name)))
         now = datetime.datetime.now(datetime.UTC)
-        stem = make_slug(name) or make_slug(
-            f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
-        )
+        default = f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
+        stem = make_slug(name) or make_slug(default)
         refuse_reserved(stem)
         with convert_os_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +112,10 @@ class RunStore:
                     (self.folder / run).mkdir()
                     break
                 if exactly and name:
-                    raise InputError(_explain_taken(run))
+                    raise InputError(
+                        f"there is a run '{run}' already; choose another name or remove it (`sentiscope runs rm {run}`)"
+                        f"; if it did not end, {explain_resume(run)}"
+                    )
         when, used = now.isoformat(timespec="microseconds"), recipe.name
         record = RunRecord(run, preset, "queued", config, when, recipe=used, left_out=recipe.left_out, parent=parent)
         self.write(record)
@@ -124,9 +125,11 @@ class RunStore:
         """Return the directory of a run; RunNotFound: there is none, or the name is not valid."""
         path = self._locate_run(run)
         if not _NAME.fullmatch(run) or not path.is_dir():
-            raise RunNotFound(
-                f"no run '{run}' in {self.folder}{self._suggest_names(run)} `sentiscope runs list` shows all"
-            )
+            names = list(self._list_paths())
+            bare = {name.removeprefix(STARTER): name for name in names} | {name: name for name in names}
+            near = dict.fromkeys(bare[name] for name in difflib.get_close_matches(run, bare))
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
+            raise RunNotFound(f"no run '{run}' in {self.folder}{hint} `sentiscope runs list` shows all")
         return path
 
     def is_starter(self, run: str) -> bool:
@@ -136,13 +139,6 @@ class RunStore:
     def _locate_run(self, run: str) -> Path:
         own = self.folder / run
         return get_starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
-
-    def _suggest_names(self, run: str) -> str:
-        bare = {path.removeprefix(STARTER): path for path in self._list_paths()} | {
-            path: path for path in self._list_paths()
-        }
-        near = dict.fromkeys(bare[name] for name in difflib.get_close_matches(run, bare))
-        return f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
 
     def get_writable_path(self, run: str) -> Path:
         """Return the directory of a run that may be changed; InputError: it is a starter run."""
@@ -164,20 +160,25 @@ class RunStore:
     def list(self) -> list[RunRecord]:
         """List the records of all runs, newest first; a damaged run has status `damaged` and the reason.
 
-        Of two runs of the same name the own one hides the starter.
+        A run of the user hides a starter of the same name.
         """
         records = []
-        for path in self._list_paths().values():
+        for name, path in self._list_paths().items():
             try:
                 records.append(_read_checked(path))
             except RunDamaged as error:
-                records.append(_make_damaged(Path(path), str(error)))
+                made = ""
+                with contextlib.suppress(OSError):
+                    made = datetime.datetime.fromtimestamp(os.stat(path).st_mtime, datetime.UTC).isoformat()
+                records.append(RunRecord(name, "", "damaged", RunConfig(), made, reason=str(error)))
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
 
     def _list_paths(self) -> dict[str, str]:
-        return {path.name: str(path) for path in (list_starters() if self.starters else ())} | _list_directories(
-            self.folder
-        )
+        """Return possible run directories as name → path, as strings, which are faster here than Path objects."""
+        found = {path.name: str(path) for path in (list_starters() if self.starters else ())}
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.folder) as entries:
+            found |= {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
+        return found
 
     def write(self, record: RunRecord) -> None:
         """Replace the stored record of a run; if it cannot be written, the old one is kept.
@@ -193,10 +194,8 @@ class RunStore:
             json_store.refuse_unsafe(tree, LONGEST)
         except json_store.Flaw as flaw:
             raise InputError(f"run '{record.run}': {flaw}") from flaw
-        write_text(
-            self.get_writable_path(record.run) / RECORD,
-            json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        )
+        path = self.get_writable_path(record.run) / RECORD
+        write_text(path, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
     def update(self, run: str, **changes: Any) -> RunRecord:
         """Change fields of a run's stored record; return the new record."""
@@ -218,19 +217,12 @@ class RunStore:
         path = self.get_removable_path(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with convert_os_errors(path):
-            path.rename(hidden)  # gone from every list at once, even if deleting is cut short
+            path.rename(hidden)  # removes it from every list at once, even if deleting is interrupted
             shutil.rmtree(hidden)
 
     def is_cancel_requested(self, run: str) -> bool:
         """Return whether a user asked this training run to stop."""
         return (self.folder / run / CANCEL).exists()
-
-
-def _list_directories(folder: Path) -> dict[str, str]:
-    """Return possible run directories as name → path, as strings, which are faster here than Path objects."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
-    return {}
 
 
 def get_own_process() -> Process:
@@ -247,7 +239,7 @@ def _count_ticks(pid: int) -> int:
     """Return the start time of a process in clock ticks since boot; 0 if the system has no such number."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         about = Path(f"/proc/{pid}/stat").read_bytes()
-        return int(about.rpartition(b")")[2].split()[19])  # the name in brackets may hold blanks and brackets
+        return int(about.rpartition(b")")[2].split()[19])  # the name in brackets may contain spaces and brackets
     return 0
 
 
@@ -279,18 +271,11 @@ def explain_resume(run: str) -> str:
     return f"`sentiscope train --resume {run}` continues it"
 
 
-def _explain_taken(run: str) -> str:
-    return (
-        f"there is a run '{run}' already; choose another name or remove it (`sentiscope runs rm {run}`); "
-        f"if it did not end, {explain_resume(run)}"
-    )
-
-
 def _read_checked(path: Path | str) -> RunRecord:
     record = _read_cached(path)
     if record.status != "running" or is_alive(record.process):
         return record
-    # It may have written its end and gone between our two looks.
+    # The process may have finished between the two reads.
     record = _read_cached(path)
     if record.status != "running":
         return record
@@ -312,10 +297,8 @@ class _CachedRecord:
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
-_KEPT = 4096
-"""Records that a process remembers, at most."""
-_KEPT_BYTES = 64 * 1024**2
-"""Bytes of their files, at most: a record of our presets has 20 kB, a crafted one `LARGEST`."""
+_KEPT = 4096  # records in the cache of a process, at most
+_KEPT_BYTES = 64 * 1024**2  # bytes of their files, at most: a preset's record has 20 kB, a crafted one `LARGEST`
 
 
 class _Memory:
@@ -376,11 +359,11 @@ def _read_file(file: Path) -> RunRecord | str:
 
 def _build_record(tree: Any, file: Path) -> RunRecord:
     tree = json_store.strip_schema(tree, SCHEMA, file=file)
-    # A field of this name in a file is one of a newer version, not ours.
+    # A field `newer` in a file was written by a newer version.
     given = {**{name: value for name, value in tree.items() if name != "newer"}, "run": file.parent.name}
     config = given.get("config")
     if isinstance(config, dict) and isinstance(data := config.get("data"), dict):
-        # A run that is older than the newest rule keeps the one that cut its rows.
+        # A run without a split rule is older than the second one.
         given["config"] = {**config, "data": {"split_rule": 1, **data}}
     record = json_store.check_value(given, RunRecord, file=file, longest=LONGEST)
     if len(set(record.classes)) < len(record.classes):
@@ -393,13 +376,6 @@ def _build_record(tree: Any, file: Path) -> RunRecord:
     return dataclasses.replace(
         record, results=update_intervals(record.results), newer=json_store.extract_unknown(tree, known)
     )
-
-
-def _make_damaged(path: Path, reason: str) -> RunRecord:
-    with contextlib.suppress(OSError):
-        made = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).isoformat()
-        return RunRecord(path.name, "", "damaged", RunConfig(), made, reason=reason)
-    return RunRecord(path.name, "", "damaged", RunConfig(), "", reason=reason)
 
 
 def to_absolute(name: str) -> str:

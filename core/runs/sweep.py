@@ -10,6 +10,7 @@ import dataclasses
 import datetime
 import itertools
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from core import json_store
-from core.atomic import convert_os_errors, write_text
+from core.atomic import make_folder, write_text
 from core.config import RunConfig, compose
 from core.data.sources import suggest_settings
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable, RunDamaged
@@ -33,12 +34,11 @@ FOLDER = ".sweeps"
 SCHEMA = 1
 TOGETHER = "seeds together"
 MOST_MEMBERS = 2000
-OWN = ("data.name", "data.folds", "data.fold", "training.seed")
-"""Settings that a plan has a place of its own for."""
+OWN = ("data.name", "data.folds", "data.fold", "training.seed")  # settings with a field of the plan
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 State = Literal["waiting", "queued", "running", "done", "failed", "cancelled"]
-"""waiting: not started yet; the others as in the record of the run, a damaged one counts as failed."""
+"""waiting: not started; the others as in the run's record, where damaged counts as failed."""
 STATES: tuple[State, ...] = get_args(State)
 
 
@@ -52,16 +52,14 @@ class Plan:
     grid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
-    folds: int = 0
-    """Parts of a cross-validation, each the test split once; 0: the splits as they are."""
+    folds: int = 0  # folds of a cross-validation, each the test split once; 0: none
     recipe: str = ""
     created: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise InputError(
-                f"{self.name!r} is not a name for a sweep: use letters, digits, dot, dash and underscore, at most 60"
-            )
+            use = "use letters, digits, dot, dash and underscore, at most 60"
+            raise InputError(f"{self.name!r} is not a name for a sweep: {use}")
         for what, values in {"models": self.models, "data": self.data, "seeds": self.seeds, **self.grid}.items():
             if not values:
                 raise InputError(f"{what}: nothing to try; give at least one value")
@@ -81,10 +79,7 @@ class Plan:
     @property
     def cells(self) -> int:
         """Return the number of combinations of model, data and grid values in a sweep."""
-        count = len(self.models) * len(self.data)
-        for values in self.grid.values():
-            count *= len(values)
-        return count
+        return math.prod(map(len, (self.models, self.data, *self.grid.values())))
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,7 @@ class Member:
     run: str
     cell: Cell
     seed: int
-    fold: int
-    """Counted from 0; -1 without cross-validation."""
+    fold: int  # counted from 0; -1 without cross-validation
     config: RunConfig
     recipe: AppliedRecipe
 
@@ -132,8 +126,7 @@ def _shorten_names(names: Sequence[str], mark: str) -> dict[str, str]:
 def list_members(plan: Plan) -> tuple[Member, ...]:
     """Return all planned runs of a sweep: first every combination with the first seed and fold, then with the next.
 
-    Raises ConfigError, DataError or NotAvailable for a cell with no valid model, setting or backbone; the message names
-    it.
+    Raises ConfigError, DataError or NotAvailable, with the cell, for an invalid model, setting or pretrained encoder.
     """
     folds = range(plan.folds) if plan.folds else (-1,)
     every = [(cell, _get_settings(plan, cell)) for cell in list_cells(plan)]
@@ -141,7 +134,9 @@ def list_members(plan: Plan) -> tuple[Member, ...]:
     for number, (seed, fold, (cell, given)) in enumerate(itertools.product(plan.seeds, folds, every), start=1):
         part = f"-f{fold}" if fold >= 0 else ""
         run = make_slug(f"{plan.name}-{number:04d}-s{seed}{part}-{cell.model}")
-        found.append(Member(run, cell, seed, fold, *_build_config(plan, cell, given, (seed, fold))))
+        cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
+        settings = {**given, "data.name": cell.data, "training.seed": seed, **cut}
+        found.append(Member(run, cell, seed, fold, *_build_config(plan, cell, settings)))
     return tuple(found)
 
 
@@ -159,15 +154,10 @@ def _get_settings(plan: Plan, cell: Cell) -> dict[str, Any]:
     return given
 
 
-def _build_config(
-    plan: Plan, cell: Cell, given: Mapping[str, Any], place: tuple[int, int]
-) -> tuple[RunConfig, AppliedRecipe]:
-    seed, fold = place
-    cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
-    own = {"data.name": cell.data, "training.seed": seed, **cut}
+def _build_config(plan: Plan, cell: Cell, settings: Mapping[str, Any]) -> tuple[RunConfig, AppliedRecipe]:
     try:
         fits = suggest_settings(cell.data, find_paper(cell.model))
-        found = apply_recipe(plan.recipe, cell.model, {**given, **own}, fits)
+        found = apply_recipe(plan.recipe, cell.model, settings, fits)
         return compose(cell.model, found.settings, fits), found
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error
@@ -188,16 +178,18 @@ def get_path(store: RunStore, name: str, suffix: str = "json") -> Path:
 def save(store: RunStore, plan: Plan) -> Plan:
     """Store the plan of a sweep; an existing plan of this name is kept, and must be the same.
 
-    Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
-    not valid.
+    Raises InputError if the plans differ, or another run has the name of one of its runs; ConfigError for an invalid
+    cell.
     """
     plan = dataclasses.replace(plan, data=tuple(to_absolute(name) for name in plan.data))
     if is_planned(store, plan.name):
         known = read(store, plan.name)
         if known != plan:
+            names = (each.name for each in dataclasses.fields(Plan) if each.compare)
+            differ = ", ".join(name for name in names if getattr(known, name) != getattr(plan, name))
             raise InputError(
-                f"sweep '{plan.name}' has another plan ({_find_different(known, plan)}); choose another name, or give "
-                f"the name alone to resume it: `sentiscope sweep {plan.name}`"
+                f"sweep '{plan.name}' has another plan ({differ}); choose another name, or give the name alone to "
+                f"resume it: `sentiscope sweep {plan.name}`"
             )
         return known
     for member in list_members(plan):
@@ -206,8 +198,7 @@ def save(store: RunStore, plan: Plan) -> Plan:
         if (store.folder / member.run).exists() and store.read(member.run).parent != plan.name:
             raise InputError(f"there is a run '{member.run}' that is not of this sweep; choose another name")
     plan = dataclasses.replace(plan, created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
-    with convert_os_errors(get_folder(store)):
-        get_folder(store).mkdir(parents=True, exist_ok=True)
+    make_folder(get_folder(store))
     tree = {"schema": SCHEMA, **dataclasses.asdict(plan)}
     write_text(get_path(store, plan.name), json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
     return plan
@@ -230,11 +221,6 @@ def read(store: RunStore, name: str) -> Plan:
         return json_store.check_value({**tree, "name": name}, Plan, file=file)
     except InputError as error:
         raise RunDamaged(f"{file}: cannot be read: {error}") from error
-
-
-def _find_different(known: Plan, wanted: Plan) -> str:
-    names = (each.name for each in dataclasses.fields(Plan) if each.compare)
-    return ", ".join(name for name in names if getattr(known, name) != getattr(wanted, name))
 
 
 def list_names(store: RunStore) -> list[str]:

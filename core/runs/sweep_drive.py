@@ -1,7 +1,7 @@
 """The process that starts the runs of a sweep one by one, reports progress and stops. Imports nothing heavy.
 
-Members are ordinary runs in the ordinary queue. The driver holds the lock of the sweep, which the operating system
-frees when the driver dies; the members continue, and the next driver finds them.
+The runs of a sweep are ordinary runs in the ordinary queue. The driver has the lock of the sweep, which the operating
+system frees when the driver dies; the runs continue, and the next driver finds them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from core.runs.store import RunStore
 from core.runs.sweep import STATES, Member, Plan, State
 
 POLL_SECONDS = 1.0
-LOOK_SECONDS = 1.0
-"""Somebody who only looks whether a sweep is driven has its lock for a moment."""
+LOOK_SECONDS = 1.0  # waiting time for the lock, which `is_driven` of another process holds for a moment
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 
 Tell = Callable[[dict[str, Any]], None]
@@ -139,8 +138,8 @@ def run_sweep(
 ) -> SweepState:
     """Start the unfinished runs of a stored sweep, and wait until all have ended or a stop is requested.
 
-    Each member is started once: one that fails now is left for the next call. `stopped` is asked about once a second;
-    True cancels what trains and ends. Raises InputError if another process drives this sweep.
+    Each run is started once; one that fails is left for the next call. `stopped` is called about once a second; if it
+    returns True, the runs are cancelled. Raises InputError if another process drives this sweep.
     """
     with hold_sweep(store, plan.name, LOOK_SECONDS) as mine:
         if not mine:
@@ -165,13 +164,13 @@ class _Driver:
             stopping = stopped()
             records = self._read_records()
             if stopping:
-                self._cancel_runs(records)
+                _cancel_runs(self.store, _list_alive(records))
             elif self._start_next(records):
                 continue
             found = self._report_progress(records)
-            if self._list_alive(records) or (self._list_waiting(records) and not stopping):
+            if _list_alive(records) or (self._list_waiting(records) and not stopping):
                 time.sleep(POLL_SECONDS)
-            elif self._read_records() == records:  # else one has written its end and gone between our two looks
+            elif self._read_records() == records:  # else a run finished between the two reads
                 return found
 
     def _read_records(self) -> list[RunRecord | None]:
@@ -179,43 +178,28 @@ class _Driver:
         self.known = {record.run: record for record in records if record is not None and record.status == "done"}
         return records
 
-    def _list_alive(self, records: Sequence[RunRecord | None]) -> list[str]:
-        return [record.run for record in records if record and sweep.get_state(record) in ("queued", "running")]
-
     def _list_waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
-        pairs = zip(self.runs, records, strict=True)
-        left = [
-            pair
-            for pair in pairs
-            if sweep.get_state(pair[1]) in ("waiting", "failed", "cancelled") and pair[0].run not in self.begun
-        ]
+        left = [pair for pair in zip(self.runs, records, strict=True) if pair[0].run not in self.begun]
+        left = [pair for pair in left if sweep.get_state(pair[1]) in ("waiting", "failed", "cancelled")]
         return sorted(left, key=lambda pair: pair[1] is not None)
 
     def _start_next(self, records: Sequence[RunRecord | None]) -> bool:
         """Start the next waiting run of the sweep if there is room, and keep one more run ready in the queue."""
         waiting = self._list_waiting(records)
-        if not waiting or len(self._list_alive(records)) > queue.get_limit() or not self._has_room():
+        if not waiting or len(_list_alive(records)) > queue.get_limit():
+            return False
+        try:
+            queue.check_room(self.store.folder)
+        except InputError:
             return False
         member, record = waiting[0]
         self.begun.add(member.run)
         if record is None:
             about = member.config, member.cell.model, member.run
             self.store.create(*about, parent=self.plan.name, recipe=member.recipe)
-        with contextlib.suppress(InputError, RunDamaged):  # started by somebody else just now; a damaged one stays so
+        with contextlib.suppress(InputError, RunDamaged):  # another process has just started it, or it is damaged
             training_jobs.start(self.store, member.run)
         return True
-
-    def _has_room(self) -> bool:
-        try:
-            queue.check_room(self.store.folder)
-        except InputError:
-            return False
-        return True
-
-    def _cancel_runs(self, records: Sequence[RunRecord | None]) -> None:
-        for run in self._list_alive(records):
-            with contextlib.suppress(InputError):  # it has just ended
-                training_jobs.cancel(self.store, run)
 
     def _report_progress(self, records: Sequence[RunRecord | None]) -> SweepState:
         found = compute_progress(self.plan, self.runs, records, self.measured)
@@ -224,6 +208,16 @@ class _Driver:
             self.last = event
             self.tell(event)
         return found
+
+
+def _list_alive(records: Sequence[RunRecord | None]) -> list[str]:
+    return [record.run for record in records if record and sweep.get_state(record) in ("queued", "running")]
+
+
+def _cancel_runs(store: RunStore, runs: Sequence[str]) -> None:
+    for run in runs:
+        with contextlib.suppress(InputError):  # it has just ended
+            training_jobs.cancel(store, run)
 
 
 def read_progress(store: RunStore, plan: Plan) -> SweepState:
@@ -252,7 +246,7 @@ def watch(
 def start_driver(store: RunStore, name: str) -> None:
     """Start a background process that runs a stored sweep; return when the process has begun.
 
-    Raises InputError if a process drives it already, as many run as this server allows, or the new one ended at once.
+    Raises InputError if a process drives it already, this server allows no more, or the new process ended at once.
     """
     if is_driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
@@ -281,19 +275,17 @@ def build_command(name: str) -> list[str]:
 def cancel(store: RunStore, name: str) -> int:
     """Ask a sweep and its waiting and training runs to stop; return how many runs were asked.
 
-    Raises InputError if there is no such sweep, or nothing of it waits or trains.
+    Raises InputError if there is no such sweep, or none of its runs waits or trains.
     """
     plan = sweep.read(store, name)
     going = is_driven(store, name)
     records = sweep.read_records(store, sweep.list_members(plan))
-    busy = [record.run for record in records if record and sweep.get_state(record) in ("queued", "running")]
+    busy = _list_alive(records)
     if not going and not busy:
         raise InputError(f"sweep '{name}': no run of it waits or trains, so there is nothing to cancel")
     if going:
         request = sweep.get_path(store, name, "cancel")
         with convert_os_errors(request):
             request.touch()
-    for run in busy:
-        with contextlib.suppress(InputError):  # it has just ended
-            training_jobs.cancel(store, run)
+    _cancel_runs(store, busy)
     return len(busy)

@@ -52,19 +52,19 @@ def build_table(
 ) -> dict[str, Any]:
     """Return the results of a sweep as plain data; `baseline` names the row that all other rows are compared with.
 
-    A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
+    Differences, with p and interval, use all runs that both cells have, paired by seed and fold
     (`core.evaluation.significance.compare_classifiers`); folds share training rows, so that p is somewhat too small.
-    Each of the `tests` takes a moment.
+    Without `tests` there is no p or interval.
 
     `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method`, `together` (title of the column for the mean
-    over seeds, or None) and `rows`: `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`,
-    `metrics` (by name `mean`, `deviation` of the sample, null for one run, `n`), `yardstick` (the same),
-    `versus_yardstick` and `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`,
-    `significant` and `n`, test rows, else `untested`: why not), `together` (as `metrics`, of the mean of the seeds'
-    probabilities, a value for each fold; nothing of one seed, at tuned thresholds or without tests; `apart`: why not),
-    `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
+    over seeds, or None) and `rows`: `label`, `model`, `data`, `grid`, `n` (finished runs) and `of`, `states`, `metrics`
+    (name → `mean`, sample `deviation`, null for one run, `n`), `yardstick` (the same for TF-IDF), `versus_yardstick`
+    and `versus_baseline` (name → `difference`, `runs`, and if tested `low`, `high`, `p`, `significant` and `n`, the
+    test rows, else `untested`, the reason), `together` (as `metrics`, for the mean of the seeds' probabilities, a value
+    per fold; empty for one seed, at tuned thresholds or without tests; `apart`: the reason), `parameters`, `seconds`,
+    and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
 
-    InputError: no such metric or baseline.
+    InputError: unknown metric or baseline.
     """
     rows = _read_rows(store, plan)
     if baseline and all(baseline not in (row.cell.label, row.cell.model) for row in rows):
@@ -81,18 +81,15 @@ def build_table(
             | compare.measure_ensemble(row, names)
         )
     shared = next((name for name in names if any(name in row["together"] for row in shown)), None)
+    title = TOGETHER if shared in (None, names[0]) else f"{format_title(shared)}, {TOGETHER}"
     return {
         "sweep": plan.name,
-        "together": shared and {"name": shared, "title": _label_ensemble(shared, names)},
+        "together": shared and {"name": shared, "title": title},
         "metrics": [{"name": name, "title": format_title(name), "better": get_metric(name).better} for name in names],
         "baseline": baseline,
         "method": METHOD,
         "rows": shown,
     }
-
-
-def _label_ensemble(metric: str, metrics: Sequence[str]) -> str:
-    return TOGETHER if metric == metrics[0] else f"{format_title(metric)}, {TOGETHER}"
 
 
 def flatten_table(table: dict[str, Any]) -> list[dict[str, Any]]:
@@ -142,6 +139,10 @@ def _read_yardstick(record: RunRecord, metric: str) -> float | None:
 def _describe_row(row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
     states = [sweep.get_state(record) for _, record in row.members]
     sizes = [record.parameters for record in row.done.values()]
+    own, tfidf = (
+        {name: found for name in names if (found := _summarize_values(row.get_values(name, read).values()))}
+        for read in (_read_metric, _read_yardstick)
+    )
     return {
         "label": row.cell.label,
         "model": row.cell.model,
@@ -150,14 +151,8 @@ def _describe_row(row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
         "n": len(row.done),
         "of": len(row.members),
         "states": {state: states.count(state) for state in STATES if state in states},
-        "metrics": {
-            name: found for name in names if (found := _summarize_values(row.get_values(name, _read_metric).values()))
-        },
-        "yardstick": {
-            name: found
-            for name in names
-            if (found := _summarize_values(row.get_values(name, _read_yardstick).values()))
-        },
+        "metrics": own,
+        "yardstick": tfidf,
         "parameters": round(statistics.mean(sizes)) if sizes else None,
         "seconds": _summarize_values(record.seconds for record in row.done.values()),
         "members": [
@@ -200,23 +195,17 @@ class _Compare:
 
     def compare_yardstick(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
         """Compare each metric of a row of the sweep table with that of TF-IDF on the same data."""
+        other = functools.partial(row.get_values, read=_read_yardstick)
         sides = functools.partial(self._get_yardstick_pair, row)
-        return {
-            "versus_yardstick": self._compare_metrics(
-                row, names, lambda name: row.get_values(name, _read_yardstick), sides
-            )
-        }
+        return {"versus_yardstick": self._compare_metrics(row, names, other, sides)}
 
     def compare_baseline(self, row: SweepRow, base: SweepRow | None, names: Sequence[str]) -> dict[str, Any]:
         """Compare each metric of a row of the sweep table with that of the baseline row."""
         if base is None:
             return {"versus_baseline": {}}
+        other = functools.partial(base.get_values, read=_read_metric)
         sides = functools.partial(self._get_row_pair, row, base)
-        return {
-            "versus_baseline": self._compare_metrics(
-                row, names, lambda name: base.get_values(name, _read_metric), sides
-            )
-        }
+        return {"versus_baseline": self._compare_metrics(row, names, other, sides)}
 
     def _compare_metrics(
         self,
@@ -240,7 +229,8 @@ class _Compare:
         found, apart = [], ""
         for runs in (each for each in folds.values() if len(each) > 1):
             try:
-                found.append(_compute_metrics(average_answers(map(self.answers, runs))))
+                said = average_answers(map(self.answers, runs))
+                found.append(evaluate(said.labels, said.probabilities, said.record.task, ordered=said.record.ordered))
             except (SentiscopeError, OSError) as error:
                 apart = str(error)
         values = {name: _summarize_values(each[name] for each in found if name in each) for name in names}
@@ -253,10 +243,8 @@ class _Compare:
         common = [pair for pair in own if pair in other]
         if not common:
             return None
-        shown: dict[str, Any] = {
-            "difference": statistics.fmean(own[pair] - other[pair] for pair in common),
-            "runs": len(common),
-        }
+        mean = statistics.fmean(own[pair] - other[pair] for pair in common)
+        shown: dict[str, Any] = {"difference": mean, "runs": len(common)}
         if not self.tests:
             return shown
         try:
@@ -281,10 +269,6 @@ class _Compare:
 
     def _read_answers(self, run: str) -> Answers:
         return read_answers(self.store, self.store.read(run), TEST)
-
-
-def _compute_metrics(said: Answers) -> dict[str, float]:
-    return evaluate(said.labels, said.probabilities, said.record.task, ordered=said.record.ordered)
 
 
 def _test_pairs(name: str, pairs: Mapping[Run, Sides]) -> PairedDifference:

@@ -23,7 +23,7 @@ from core.training.history import replace_nonfinite
 def evaluate_tags(store: RunStore, run: str, wanted: DataRequest, of_texts: Mapping[str, Any]) -> dict[str, Any]:
     """Evaluate a run that tags words on a split of its data or on other tagged data; see `core.api.evaluation`.
 
-    `of_texts` are options that mean labels of texts, and must be empty.
+    `of_texts` are options for labels of whole texts, which must be empty.
     """
     _refuse_text_options(run, of_texts)
     loaded = load_run(store, run, tags=True)
@@ -60,7 +60,9 @@ def predict_tags(
     texts = [" ".join(each.words) for each in found]
     counts = loaded.tokenizer.count_read(texts)
     if to is not None:
-        _write_tags(to, found)
+        blocks = ("\n".join(map("\t".join, zip(each.words, each.tags, strict=True))) for each in found)
+        with convert_os_errors(to):
+            write_text(to.expanduser(), "\n\n".join(blocks) + "\n")
         return {**known, "rows": len(found), "cut": sum(cut > 0 for _, cut in counts), "to": str(to)}
     rows = enumerate(zip(texts, found, counts, strict=True))
     return {
@@ -74,15 +76,10 @@ def predict_tags(
 
 def describe_tags(found: TaggedText) -> dict[str, Any]:
     """Return the tagged words of a text as plain data: `words`, `tags`, `probabilities` and `spans`."""
-    spans = [
-        {
-            "type": span.kind,
-            "text": " ".join(found.words[span.first : span.end]),
-            "first": span.first,
-            "last": span.end - 1,
-        }
-        for span in decode_spans(found.tags)
-    ]
+    spans = []
+    for span in decode_spans(found.tags):
+        text = " ".join(found.words[span.first : span.end])
+        spans.append({"type": span.kind, "text": text, "first": span.first, "last": span.end - 1})
     return {"words": found.words, "tags": found.tags, "probabilities": found.tag_probabilities, "spans": spans}
 
 
@@ -100,14 +97,7 @@ def _read_lines(file: Path) -> list[str]:
 
 def _check_target(to: Path) -> None:
     if to.suffix.lower() not in SUFFIXES:
-        raise InputError(
-            f"--to {to}: tags are written as one word and its tag per line; the name must end in {SUFFIXES[0]}"
-        )
+        said = f"tags are written as one word and its tag per line; the name must end in {SUFFIXES[0]}"
+        raise InputError(f"--to {to}: {said}")
     if to.is_dir() or not to.expanduser().absolute().parent.is_dir():
         raise InputError(f"--to {to}: name a file in an existing folder")
-
-
-def _write_tags(to: Path, found: Sequence[TaggedText]) -> None:
-    blocks = ("\n".join(map("\t".join, zip(each.words, each.tags, strict=True))) for each in found)
-    with convert_os_errors(to):
-        write_text(to.expanduser(), "\n\n".join(blocks) + "\n")

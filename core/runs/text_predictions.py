@@ -29,17 +29,16 @@ else:
     from core.lazy_imports import pyarrow as pa
 
 Tell = Callable[[str, float | None], None]
-DIGITS = 6
-"""Behind the point of a probability in a file."""
+DIGITS = 6  # decimals of a probability in a file
 READING = ("data.text", "data.pair", "data.delimiter", "data.encoding", "data.header", "data.quoting", "data.sheet")
-"""Settings that say how a file without labels is read."""
+"""Settings for reading a file without labels."""
 MISSING = "reads two texts: give the second with --pair (in Python: pair=, or sentiscope.pair(first, second))"
 
 
 def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
     """Join a text with the second text of its pair for a run that reads pairs; return a single text unchanged.
 
-    Raises InputError if the run reads pairs and there is no second text, or the other way round.
+    Raises InputError if the run reads pairs and there is no second text, or reads single texts and there is one.
     """
     if pair is not None and not record.pairs:
         raise InputError(f"run '{record.run}' reads single texts: leave --pair out")
@@ -91,7 +90,10 @@ def predict_file(
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
-        rows = _pair_columns(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
+        if loaded.record.pairs:
+            asked = reading["text"] and rows.text
+            first, second = data.columns.find_text_pair(rows.schema.names, asked, wanted, file=file.name)
+            rows = rows.as_pairs(first or rows.text, second, file.name)
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
         sample = FileSample(loaded, file.name)
@@ -111,11 +113,6 @@ def predict_file(
         return {**known, "differences": sample.compare_with_test(), "predictions": found}
 
 
-def _pair_columns(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
-    first, second = data.columns.find_text_pair(rows.schema.names, asked and rows.text, wanted, file=file)
-    return rows.as_pairs(first or rows.text, second, file)
-
-
 def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
     if strange := sorted(set(settings) - set(READING)):
         raise InputError(f"--set {strange[0]}: a file is read by {', '.join(READING)}; a run keeps all else as it is")
@@ -128,10 +125,9 @@ def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[
     """Predict each text with changes inside the model; token positions in them must exist in every text."""
     from core.models.trace import Intervention  # torch
 
-    edits = [loaded.parse_edits(text, edit) for text in texts]
-    changes = (
-        [each.to_intervention() or Intervention() for each in edits] if any(each.inside for each in edits) else None
-    )
+    edits, changes = [loaded.parse_edits(text, edit) for text in texts], None
+    if any(each.inside for each in edits):
+        changes = [each.to_intervention() or Intervention() for each in edits]
     return list_predictions(loaded, texts, loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed))
 
 

@@ -25,20 +25,21 @@ from core.runs.record import RunRecord
 from core.text.tokenizer import Tokenizer
 from core.training.temperature import compute_class_prior
 
-VERSION = 1
-"""Raised whenever the same tokenizer and texts would give other keys."""
+VERSION = 1  # increased when the same tokenizer and texts give other keys
 
 
 def load_trained_data(record: RunRecord) -> Dataset:
     """Load the data of a run as for its training, with the same row limit, folds and label renames.
 
-    Raises NotAvailable if they are not here, or no longer what they were.
+    Raises NotAvailable if they are missing or have changed.
     """
-    if missing := _find_missing(record):  # said before the others are read, which may take long
-        raise NotAvailable(
-            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds "
-            + ", ".join(missing)
-        )
+    config = record.config.data
+    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_added(), *config.parse_apart())
+    known = [name for name in dict.fromkeys(names) if name in SOURCES]
+    # Checked first, as reading the other data sets may take long.
+    if missing := [name for name in known if check_availability(SOURCES[name]).lacking]:
+        there = f"set {DATA_FOLDER} to the folder that holds {', '.join(missing)}"
+        raise NotAvailable(f"the data of run '{record.run}' cannot be read here; {there}")
     try:
         dataset = load_dataset(record.config.data)
     except SentiscopeError as error:
@@ -46,12 +47,6 @@ def load_trained_data(record: RunRecord) -> Dataset:
     if record.data_fingerprint != dataset.fingerprint:
         raise NotAvailable(f"the data of run '{record.run}' have changed since it was trained")
     return dataset
-
-
-def _find_missing(record: RunRecord) -> list[str]:
-    config = record.config.data
-    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_added(), *config.parse_apart())
-    return [name for name in dict.fromkeys(names) if name in SOURCES and check_availability(SOURCES[name]).lacking]
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ class TrainingTexts:
                 found = arrays["keys"], arrays["prior"]
             mark_used(path)
             return found
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):  # none yet, or half of one
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):  # missing or incomplete
             pass
         train, classes, stream = self.dataset.splits[TRAIN], len(self.dataset.classes), io.BytesIO()
         keys = np.unique(_hash_keys(encode_texts(self.tokenizer, train["text"].tolist()).keys))
@@ -104,22 +99,20 @@ def _hash_keys(keys: Sequence[bytes]) -> np.ndarray:
 class EncodedTexts:
     """The token sequences of n texts as comparable keys, and whether each text is cut."""
 
-    keys: list[bytes]
-    """(n,): equal where the model sees the same token ids; texts are cut as it cuts them."""
-    cut: np.ndarray
-    """(n,) bool: where there are more tokens than it reads."""
+    keys: list[bytes]  # n keys, equal if the model reads the same token ids
+    cut: np.ndarray  # (n,) bool: whether the text has more tokens than the model reads
 
 
 def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedTexts:
     """Return a key for each text, equal for texts with the same tokens, and whether the text is cut.
 
-    Punctuation that is dropped, letter case that is folded and words outside the vocabulary make texts alike; so does
-    an equal beginning of two long ones.
+    Texts may differ in punctuation that is dropped, letter case that is folded, words outside the vocabulary, and
+    tokens after the maximum length.
     """
     uncut = copy.copy(tokenizer)
     uncut.max_length = 0
     most, keys, cut = tokenizer.max_length, [], np.zeros(len(texts), bool)
-    # A model that reads the letters of words tells unknown ones apart.
+    # A model with character n-grams distinguishes unknown words.
     spelt = uncut.split_batch(texts) if tokenizer.buckets else None
     ids = uncut.encode_batch(texts)
     tokens: Sequence[Sequence[Any]] = ids if spelt is None else spelt

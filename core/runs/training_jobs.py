@@ -23,10 +23,8 @@ from core.runs.store import RunStore, describe_process, explain_resume, get_own_
 from core.runs.warm_start import find_teacher
 from core.runs.worker import clear_stop_request
 
-STUCK_SECONDS = 60.0
-"""After so long a process that was asked to stop, and has not, may be ended."""
-DYING_SECONDS = 5.0
-"""A killed process counts as dead before its last thread has let go of the run's lock."""
+STUCK_SECONDS = 60.0  # time after which a process that ignores a request to stop may be killed
+DYING_SECONDS = 5.0  # waiting time for a run's lock, which a killed process may hold for a moment
 
 
 def submit(
@@ -34,8 +32,8 @@ def submit(
 ) -> RunRecord:
     """Create a run and start its training process, which waits in the queue until a slot is free.
 
-    Raises InputError, and creates nothing, if as many wait as this server allows, its teacher is no finished run, or it
-    cannot fit into this machine.
+    Raises InputError, and creates nothing, if the queue of this server is full, the teacher is no finished run, or the
+    training does not fit into this machine.
     """
     queue.check_room(store.folder)
     find_teacher(config, store)
@@ -46,21 +44,21 @@ def submit(
 def start(store: RunStore, run: str) -> RunRecord:
     """Start or restart the training process of a run that has none; that process outlives the calling one.
 
-    Raises InputError if the run is done or a starter, a living process has it, as many wait as this server allows, or
-    it names files of another machine.
+    Raises InputError if the run is done or a starter, a running process has it, the queue of this server is full, or
+    its settings name files of another machine.
     """
     queue.check_room(store.folder)
-    # The new process waits for this lock, so that the record tells its number before it writes itself.
     folder = store.get_writable_path(run)
     if unbound := store.read(run).foreign_reason:
         raise InputError(unbound)
+    # The new process waits for this lock, so that its ID is in the record before it writes the record itself.
     with queue.lock_run(folder, DYING_SECONDS):
         record = store.read(run)
         if record.status == "done" or (record.status in ("queued", "running") and is_alive(record.process)):
             raise InputError(f"run '{run}' is {record.status}: there is nothing to start")
         with convert_os_errors(folder):
             (folder / CANCEL).unlink(missing_ok=True)
-            if not (folder / CHECKPOINT).is_dir():  # it begins anew: nothing of what it was is to be shown as its own
+            if not (folder / CHECKPOINT).is_dir():  # training starts again, without its old history
                 (folder / HISTORY).unlink(missing_ok=True)
             with (folder / LOG).open("ab") as log:
                 waiting = (build_command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL)
@@ -76,8 +74,8 @@ def build_command(run: str) -> list[str]:
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
     """Ask a training run to stop; it saves a checkpoint first, and can be resumed if `keep` is true.
 
-    With `insist`, end its process if it was asked `STUCK_SECONDS` ago and does not answer (`is_stuck`). Raises
-    InputError if it neither waits nor runs, or its process is not this user's to end.
+    With `insist`, kill its process if it has ignored a request for `STUCK_SECONDS` (`is_stuck`). Raises InputError if
+    it neither waits nor runs, or its process belongs to another user.
     """
     record = store.read(run)
     if record.status not in ("queued", "running"):
@@ -87,7 +85,7 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
     path, words = store.get_path(run) / CANCEL, "" if keep else DISCARD
     stuck = insist and is_stuck(store, record)
     with convert_os_errors(path):
-        if not path.is_file() or path.read_text() != words:  # asked again, it is as old as before
+        if not path.is_file() or path.read_text() != words:  # a repeated request keeps its time
             path.write_text(words)
     return _end_process(store, record) if stuck else record
 
@@ -109,18 +107,14 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
         except psutil.NoSuchProcess:
             pass  # it has just ended
         except psutil.AccessDenied:
-            raise InputError(
-                f"run '{record.run}' does not stop, and its process {record.process.pid} is another user's: ask them "
-                "to end it"
-            ) from None
+            whose = f"its process {record.process.pid} is another user's: ask them to end it"
+            raise InputError(f"run '{record.run}' does not stop, and {whose}") from None
     folder = store.get_path(record.run)
     with queue.lock_run(folder, DYING_SECONDS):
         if store.read(record.run).status == "done":
             return store.read(record.run)
-        hint = clear_stop_request(folder, record.run)
-        return store.update(
-            record.run, status="cancelled", reason=f"cancelled; it did not answer and was ended; {hint}", process=None
-        )
+        reason = f"cancelled; it did not answer and was ended; {clear_stop_request(folder, record.run)}"
+        return store.update(record.run, status="cancelled", reason=reason, process=None)
 
 
 def recover_runs(store: RunStore) -> list[RunRecord]:
@@ -131,7 +125,7 @@ def recover_runs(store: RunStore) -> list[RunRecord]:
     clear_leftovers(store)
     changed = []
     for record in reversed(store.list()):
-        # One that cannot be written, or that another process has just taken, stays as it is and in the list.
+        # A run that cannot be written, or that another process has just started, is left as it is.
         with contextlib.suppress(SentiscopeError):
             if record.status == "queued" and not is_alive(record.process):
                 changed.append(start(store, record.run))
@@ -148,11 +142,11 @@ def get_queue_position(records: Sequence[RunRecord], run: str) -> int:
 
 LIBRARY = ".data"
 HALF_DONE = (".import-*", ".removed-*")
-"""Directories of a run that was coming in or going when its process died."""
+"""Directories left behind if a process dies while it imports or removes a run."""
 UNTOUCHED_SECONDS = 3600.0
-"""Nobody works this long on one file without writing to it; a process on another machine cannot be asked."""
+"""Age of such files before they are deleted: a process of another machine may still write them."""
 UNUSED_SECONDS = 24 * 3600.0
-"""How long an uploaded file stays that no choice and no run names: somebody may still be choosing its columns."""
+"""Age of unused uploaded files before they are deleted: a user may still be choosing their columns."""
 _CONTENT = re.compile(rb"[0-9a-f]{64}")
 
 
@@ -187,7 +181,7 @@ def _find_unused(folder: Path) -> Iterator[Path]:
             try:
                 named.update(_CONTENT.findall(path.read_bytes()))
             except OSError:
-                return  # nobody knows what it names
+                return  # the uploads that it names are unknown
     yield from (path for path in uploads if path.name.encode() not in named)
 
 

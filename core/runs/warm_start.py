@@ -25,14 +25,14 @@ BODY = (
     "ngram_buckets",
     *("attention.heads", "attention.qk_width", "attention.rotary", "attention.qk_norm"),
 )
-"""Settings of the model that what was learned depends on; what a preset stands for is not among them."""
+"""Model settings that must be equal for the weights to fit; those that define a preset are not among them."""
 
 
 def add_start_settings(settings: Mapping[str, Any], store: RunStore) -> dict[str, Any]:
     """Add to the settings the text and model settings of the run that a training starts from, if any.
 
-    How texts are read and the body of the model are that run's, so that all it has learned fits; what sets the preset
-    apart (components, terms, positions, pooling, head) is the preset's. Raises InputError if nothing can start from it.
+    Text settings and encoder sizes are taken from that run, so that its weights fit; settings that define the preset
+    (components, terms, positions, pooling, head) are not. Raises InputError if no training can start from the run.
     """
     start = settings.get(START)
     if not start:
@@ -53,8 +53,7 @@ class Start:
     def from_run(cls, store: RunStore, run: str, texts: Sequence[str], config: TextConfig) -> Start:
         """Load the run to start from, and extend its tokenizer by words of the new training texts.
 
-        Raises InputError if it cannot be started from, ConfigError if the settings of how texts are read are not its
-        own.
+        Raises InputError if no training can start from the run, ConfigError if its text settings differ.
         """
         from core.runs.load import load_run
         from core.text.tokenizer_factory import extend_tokenizer
@@ -74,19 +73,12 @@ class Start:
         from core.models.warm_start import copy_weights
 
         known, record = self.source.model, self.source.record
-        assert isinstance(model, EncoderClassifier)  # the settings refuse all others
+        assert isinstance(model, EncoderClassifier)  # settings allow no other model
         assert isinstance(known, EncoderClassifier)
-        copied = copy_weights(
-            model, known, origins=self.grown.origins, same_classes=tuple(classes) == tuple(record.classes)
-        )
-        return {
-            "run": record.run,
-            "numbers": copied.numbers,
-            "of": copied.of,
-            "fresh": list(copied.fresh),
-            "partly": list(copied.partly),
-            "words": len(self.grown.origins),
-        }
+        same = tuple(classes) == tuple(record.classes)
+        copied = copy_weights(model, known, origins=self.grown.origins, same_classes=same)
+        found: WarmStart = {"run": record.run, "numbers": copied.numbers, "of": copied.of}
+        return {**found, "fresh": [*copied.fresh], "partly": [*copied.partly], "words": len(self.grown.origins)}
 
 
 def _read_start_run(store: RunStore, run: str) -> RunRecord:

@@ -18,19 +18,18 @@ from core.formatting import count
 from core.paths import open_regular
 
 Kept = Literal["float32", "float16", "int8"]
-SCALE = ":scale"
-"""Behind the name of a tensor that is kept as bytes, the name of what its rows are multiplied with."""
+SCALE = ":scale"  # suffix of the name of an int8 tensor for the tensor with the scale of each row
 LARGEST = 127
 LARGEST_HEADER = 16 * 1024**2
-"""Bytes of the list of tensors at the beginning of a file, at most; the largest backbones have 0.1 MB."""
+"""Bytes of the header of a file (its list of tensors), at most; the largest encoders have 0.1 MB."""
 
 
 def pack_weights(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
     """Return the weights of a model as the bytes of a safetensors file, except the tensors named in `without`.
 
-    float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
-    largest of a row being 127; the others as float16. What is rounded stays within half a step: 2^-11 of a number in
-    float16, and 1/254 of the largest of its row in int8.
+    float16: every floating-point tensor. int8: tensors with at least two dimensions, each row scaled so that its
+    largest number is 127; other tensors as float16. The rounding error is at most half a step: 2^-11 of a number in
+    float16, and 1/254 of the row's largest number in int8.
     """
     stored: dict[str, Tensor] = {}
     for name, tensor in model.state_dict().items():
@@ -40,17 +39,13 @@ def pack_weights(model: nn.Module, kept: Kept, without: Collection[str] = ()) ->
         if kept == "float32" or not whole.is_floating_point():
             stored[name] = whole
         elif kept == "int8" and whole.ndim > 1:
-            stored[name], stored[name + SCALE] = _quantize_rows(whole)
+            rows = whole.reshape(len(whole), -1)
+            scale = stored[name + SCALE] = rows.abs().amax(1) / LARGEST
+            steps = torch.where(scale > 0, scale, 1.0)[:, None]
+            stored[name] = (rows / steps).round().to(torch.int8).reshape(whole.shape)
         else:
             stored[name] = whole.half()
     return safetensors.torch.save(stored)
-
-
-def _quantize_rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    rows = tensor.reshape(len(tensor), -1)
-    scale = rows.abs().amax(1) / LARGEST
-    steps = torch.where(scale > 0, scale, 1.0)[:, None]
-    return (rows / steps).round().to(torch.int8).reshape(tensor.shape), scale
 
 
 def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -67,7 +62,7 @@ def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def check_size(path: Path, numbers: int) -> None:
     """Raise RunDamaged for a weight file with fewer bytes than the model has parameters.
 
-    Nothing of the model need be made for it, so one that claims to be huge costs nothing; raises RunDamaged.
+    It needs no model, so that a file with huge sizes in its settings costs no memory.
     """
     try:
         with open_regular(path, sys.maxsize) as stream:
@@ -86,8 +81,8 @@ def check_size(path: Path, numbers: int) -> None:
 def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
     """Return the names of a model's tensors that its weight file does not hold.
 
-    Only the beginning of the file is read, so that a model which claims to be huge can be asked before it is made.
-    Raises RunDamaged if the file cannot be read, or a tensor has another shape there or no place in the model.
+    Only the header of the file is read. Raises RunDamaged if the file cannot be read, or one of its tensors has another
+    shape in the model or is not part of it.
     """
     own = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     own |= {name + SCALE: shape[:1] for name, shape in own.items()}
@@ -107,7 +102,7 @@ def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
     """Load a model's weights from its file, except the tensors in `without`, which are already loaded.
 
-    Raises RunDamaged if the file is cut off, belongs to another model, or holds a number that is not finite.
+    Raises RunDamaged if the file is incomplete, belongs to another model, or contains a number that is not finite.
     """
     try:
         own = {name: tensor for name, tensor in model.state_dict().items() if name in without}
@@ -116,6 +111,6 @@ def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) ->
     except (safetensors.SafetensorError, OSError, RuntimeError) as error:
         raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
     for name, tensor in found.items():
-        # Of a tensor that holds one number that is none, the least and the largest are none: no copy is made.
+        # If a tensor contains NaN, its smallest and largest number are NaN too; unlike isfinite, this makes no copy.
         if tensor.is_floating_point() and tensor.numel() and not torch.isfinite(torch.stack(tensor.aminmax())).all():
             raise RunDamaged(f"{path}: cannot be used: {name} holds a number that is not finite")

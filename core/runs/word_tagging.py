@@ -1,14 +1,12 @@
 """Runs that give each word a tag: training examples, predictions, metrics and files.
 
-evaluation/<split>/tags.parquet: row, text (words with blanks between), label, predicted (a tag for each word) and
-probability (of the predicted tag; missing where no token of the word was read). evaluation/<split>/metrics.json: n,
+evaluation/<split>/tags.parquet: row, text (words separated by spaces), label, predicted (a tag for each word) and
+probability (of the predicted tag; missing if the model read no token of the word). evaluation/<split>/metrics.json: n,
 words, metrics, intervals, per_type, outcomes, unread.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +19,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.atomic import convert_os_errors, write_bytes, write_text
+from core.atomic import make_folder, write_bytes
 from core.data.conll import OUTSIDE
 from core.data.dataset import Dataset, Task
 from core.data.parquet import read_parquet
@@ -32,11 +30,12 @@ from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.metrics import select_metrics
 from core.models.builder import check_token_tagging
 from core.models.trace import Batch
-from core.runs.record import EVALUATION, METRICS, TAGS
+from core.runs.record import EVALUATION, TAGS
+from core.runs.results import pack_parquet, write_metrics
 from core.text.normalization import prepare
 from core.text.token_table import build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
-from core.training.history import replace_nonfinite
+from core.training.config import TrainingConfig
 from core.training.loss import UNTAGGED
 from core.training.training_stage import Examples
 
@@ -46,26 +45,18 @@ if TYPE_CHECKING:
 
 BATCH = 64
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
-"""A blank that does not break is part of a word, in files and in what is typed."""
+"""A non-breaking space is part of a word, in files and in typed texts."""
 TASK: Task = "tokens"
 
 
 def check_config(config: RunConfig) -> None:
     """Check that the settings can train a model that tags words; ConfigError names the nearest valid choice."""
     check_token_tagging(config.model)
-    training = config.training
-    of_texts = {
-        "training.teacher": training.teacher,
-        "training.nonsense": training.nonsense,
-        "training.joined": training.joined,
-        "training.mix": "" if training.mix == "none" else training.mix,
-        "training.start": training.start,
-    }
-    for name, value in of_texts.items():
-        if value:
-            raise ConfigError(
-                f"{name}={value!s:.60}: only for labels of whole texts, and here each word has a tag; leave it out"
-            )
+    training, usual = config.training, TrainingConfig()
+    for name in ("teacher", "nonsense", "joined", "mix", "start"):
+        if (value := getattr(training, name)) != getattr(usual, name):
+            said = f"training.{name}={value!s:.60}: only for labels of whole texts"
+            raise ConfigError(f"{said}, and here each word has a tag; leave it out")
     if not config.data.texts:
         raise ConfigError("data.texts=false: tags say nothing without their words; choose data.texts=true")
 
@@ -84,11 +75,9 @@ def build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Exampl
 
 def score_validation(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
     """Compute the tagging metrics of a validation split during training, over the words that the model reads."""
-    said, known = logits.argmax(-1).numpy(), labels != UNTAGGED
-    names = np.array(classes, dtype=object)
-    return compute_metrics(
-        SpanScores(*([names[side[row][known[row]]].tolist() for row in range(len(labels))] for side in (labels, said)))
-    )
+    names, known, rows = np.array(classes, dtype=object), labels != UNTAGGED, range(len(labels))
+    sides = labels, logits.argmax(-1).numpy()
+    return compute_metrics(SpanScores(*([names[side[row][known[row]]].tolist() for row in rows] for side in sides)))
 
 
 def compute_metrics(scores: SpanScores) -> dict[str, float]:
@@ -112,8 +101,7 @@ class TaggedText:
     """The words of a text with the predicted probability of each tag."""
 
     words: list[str]
-    chances: np.ndarray
-    """(W, C) float32: of each tag at each word; NaN where no token of the word was read."""
+    chances: np.ndarray  # (W, C) float32: of each tag at each word; NaN if the model read no token of the word
     classes: tuple[str, ...]
 
     @cached_property
@@ -200,19 +188,16 @@ class TaggedSplit:
     def write(self, run: Path) -> None:
         """Write the tags table and the metrics of the split into a run directory."""
         folder = run / EVALUATION / self.split
-        with convert_os_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        table = io.BytesIO()
-        self.build_table().to_parquet(table, index=False)
-        write_bytes(folder / TAGS, table.getvalue())
-        write_text(folder / METRICS, json.dumps(replace_nonfinite(self.report), indent=1, ensure_ascii=False) + "\n")
+        make_folder(folder)
+        write_bytes(folder / TAGS, pack_parquet(self.build_table()))
+        write_metrics(folder, self.report)
 
 
 def read_tags(run: Path, split: str) -> pd.DataFrame:
     """Read the stored tags table of a split; its columns hold lists of tags and probabilities.
 
-    Raises NotAvailable if the run has none of it, RunDamaged if it cannot be read, or a row has not one tag for each
-    word.
+    Raises NotAvailable if the run has no tags of the split, RunDamaged if the file is unreadable or a row does not have
+    one tag per word.
     """
     path = run / EVALUATION / split / TAGS
     if split != Path(split).name or not path.is_file():
@@ -230,8 +215,7 @@ def read_tags(run: Path, split: str) -> pd.DataFrame:
     return table
 
 
-NOWHERE = -1
-"""In place of a token: the word has none, because the text was cut before it or normalising left nothing of it."""
+NOWHERE = -1  # position of a word without a token, as the text is cut before it or normalisation removes it
 
 
 def split_words(text: str) -> list[str]:
@@ -242,7 +226,7 @@ def split_words(text: str) -> list[str]:
 def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
     """Return the position of each word's first token in the model's input; `NOWHERE` for a word without a token.
 
-    Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
+    Words are searched one after another in the normalised text, which works for any tokenizer with offsets.
     """
     encoded = tokenizer.encode(text)
     found, begins, token = list[int](), 0, 0
@@ -256,6 +240,6 @@ def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
         while token < len(encoded.offsets) and encoded.offsets[token][1] <= place:
             token += 1
         inside = token < len(encoded.offsets) and encoded.offsets[token][0] < begins
-        # A token that holds the end of one word and the beginning of the next speaks for the first.
+        # A token that contains the end of one word and the beginning of the next belongs to the first.
         found.append(token if inside and token not in found[-1:] else NOWHERE)
     return found

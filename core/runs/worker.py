@@ -22,11 +22,10 @@ from core.runs.record import CANCEL, CHECKPOINT, DISCARD, LOG, RunRecord
 from core.runs.store import RunStore, explain_resume, get_own_process
 
 SPINS = "1000"
-"""How often a thread of GNU OpenMP looks whether the others are ready before it sleeps: by default so long that, where
-another program wants a core, a step takes up to 20 times as long on two cores, so about twice; undisturbed the same."""
-
+"""How often a thread of GNU OpenMP polls for the others before it sleeps. While another program uses one of two cores,
+a training step takes up to 20 times as long with the default, and about twice as long with this."""
 OnEvent = Callable[[dict[str, Any]], None]
-"""Told what a recipe leaves out, {"kind": "recipe", …}, what begins, {"kind": "queued" | "running" | "data" |
+"""Receives what a recipe leaves out, {"kind": "recipe", …}, each stage, {"kind": "queued" | "running" | "data" |
 "tokenizer" | "teacher" | "vectors" | "masked words" | "training" | "evaluation" | "intervals" | "yardstick", …}, and
 every row of the history, {"kind": "step" | "epoch", …}."""
 
@@ -34,8 +33,9 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
     """Train and evaluate a run in this process, from the start or its checkpoint; return the final record.
 
-    It is done or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it
-    was done before or another process has it, and SentiscopeError if it failed; the record and the log say why.
+    The run is then done, or cancelled by `training_jobs.cancel`, SIGTERM or Ctrl-C and can be resumed. Raises
+    InputError if it was done before or another process trains it, and SentiscopeError if it failed; record and log
+    contain the reason.
     """
     tell = on_event or (lambda event: None)
     folder = store.get_writable_path(run)
@@ -51,15 +51,14 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
             with wait_for_slot(store.folder, run, record.created, is_stop_requested):
                 store.update(run, status="running")
                 tell({"kind": "running", "run": run})
-                os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when torch brings OpenMP
-                from core.runs.pipeline import Experiment  # torch, pandas: only now that there is work
+                os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when torch loads OpenMP
+                from core.runs.pipeline import Experiment  # imports torch and pandas
 
                 Experiment(store, run, is_stop_requested, tell).perform()
                 return store.update(run, status="done", process=None)
         except Cancelled:
-            return store.update(
-                run, status="cancelled", reason=f"cancelled; {clear_stop_request(folder, run)}", process=None
-            )
+            reason = f"cancelled; {clear_stop_request(folder, run)}"
+            return store.update(run, status="cancelled", reason=reason, process=None)
         except Exception as error:
             raise _record_failure(store, run, error) from error
 
@@ -93,7 +92,7 @@ def _record_failure(store: RunStore, run: str, error: Exception) -> SentiscopeEr
     reason = _explain_failure(error, run)
     with contextlib.suppress(OSError), (store.get_path(run) / LOG).open("a", encoding="utf-8") as log:
         log.write("".join(traceback.format_exception(error)))
-    # On a full disk the record stays at "running"; readers see that its process is gone.
+    # On a full disk the record remains "running"; readers see that its process is dead.
     with contextlib.suppress(StorageError):
         store.update(run, status="failed", reason=reason, process=None)
     return error if isinstance(error, SentiscopeError) else SentiscopeError(reason)

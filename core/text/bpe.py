@@ -15,7 +15,7 @@ from core.text.config import TextConfig
 from core.text.normalization import prepare_all
 from core.text.special_ids import FIRST, SPECIALS
 from core.text.text_pairs import SIGN
-from core.text.tokenizer import GrownTokenizer, State, Tokenizer, compute_max_length, rank_keys
+from core.text.tokenizer import GrownTokenizer, State, Tokenizer, compute_max_length, rank_keys, trim_span
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
 
@@ -99,7 +99,7 @@ class BpeTokenizer(Tokenizer):
 
     def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = self._model.encode(text)
-        return [each + FIRST for each in found.ids], [_strip_blank(text, *span) for span in found.offsets]
+        return [each + FIRST for each in found.ids], [trim_span(text, *span) for span in found.offsets]
 
     def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         rest = iter(texts)
@@ -142,7 +142,3 @@ def _parse_merge(merge: Any) -> tuple[str, str]:
     """Parse a BPE merge to its two pieces; older versions of the library write one string with exactly one blank."""
     first, second = merge.split(" ") if isinstance(merge, str) else merge
     return str(first), str(second)
-
-
-def _strip_blank(text: str, start: int, end: int) -> tuple[int, int]:
-    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

@@ -14,10 +14,10 @@ Span = tuple[int, int]
 
 _JOINERS = "\u200c\u200d"
 _ATTACHED = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3"
-"""Skin tones, tags of flags, and vowels that are letters to Unicode and no signs of their own."""
+"""Skin tones, flag tags, and vowels that Unicode counts as letters although they attach to the letter before them."""
 _BEFORE = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
 _LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")
-"""Scripts in which a virama makes one sign of two consonants."""
+"""Scripts in which a virama joins two consonants to one cluster."""
 _PICTURE = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
@@ -97,10 +97,9 @@ def extend_spans(text: str, spans: Iterable[Span]) -> list[Span]:
 
 Direction = Literal["ltr", "rtl"]
 _FROM_THE_RIGHT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
-"""Whatever may be read from right to left: Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and older scripts."""
+"""Characters of right-to-left scripts: Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and older ones."""
 WORD = 40
-_FIRST, _LAST = "\u2068", "\u2069"
-"""First strong isolate, and its end."""
+_FIRST, _LAST = "\u2068", "\u2069"  # first strong isolate, and its end
 
 
 def detect_direction(text: str) -> Direction:

@@ -2,8 +2,8 @@
 
 Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
 
-A table is a UTF-8 text with one header line, its columns separated by tabs, commas or semicolons, quoted as in CSV, or
-a JSON list of objects with these keys:
+A file is a UTF-8 table with one header line and columns separated by tabs, commas or semicolons, quoted as in CSV, or a
+JSON list of objects with these keys:
 
     term, score            -5 to 5      AFINN
     term, mean             -4 to 4      VADER
@@ -11,9 +11,9 @@ a JSON list of objects with these keys:
     word, polarity         -1 to 1      opinion lexicon, and any other
     word, polarity, aspect_polarity, intensity          annotations, as those of CARBD-ko
 
-AFINN and VADER's file are known by their form without a header; lines in front that begin with `;` are comments.
-Annotations have one row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity),
-intensity from 0 up (empty: 0). The counts of a word in several rows are added up.
+AFINN and VADER are also recognised without a header; lines at the start that begin with `;` are comments. Annotations
+have one row per occurrence: polarity and aspect_polarity are -1, 0 or 1 (an empty aspect equals the polarity), and
+intensity is at least 0 (empty: 0). The counts of a word in several rows are summed.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}
 """Column that holds the valence → its largest value."""
 KNU_SCALE = 2.0
 LARGEST = 64 * 1024**2
-"""Bytes of a lexicon: a million words."""
+"""Bytes of a lexicon, at most: a million words."""
 _LOOKED_AT = 200
 _WHOLE = re.compile(r"[+-]?\d{1,3}")
 _RATINGS = re.compile(r"\[[-\d, ]*\]")
 _NEEDS = "a lexicon has a column of words and one of their polarity"
 NEUTRAL_BELOW = 0.05
-"""A valence nearer to 0 counts as neutral."""
+"""A valence closer to 0 counts as neutral."""
 
 Counts = tuple[float, ...]
-"""For positive, neutral, negative; of several lexicons one after another."""
+"""Counts for positive, neutral and negative, for each lexicon in order."""
 
 
 class LexiconEntry(NamedTuple):
@@ -69,16 +69,11 @@ def read_lexicon(name: str) -> list[LexiconEntry]:
         return list(_read_vader())
     try:
         text = read_regular(resolve_path(name, limit=LARGEST), LARGEST).decode("utf-8-sig")
-    except InputError as error:
-        why = str(error).removeprefix(f"{name}: ")
-        raise DataError(f"the lexicon cannot be read: {why}; text.lexicon is '{VADER}' or a file", file=name) from None
     except UnicodeDecodeError as error:
         raise DataError(f"is no UTF-8 text (byte {error.start + 1})", file=name) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(
-            f"the lexicon cannot be read: {reason}; text.lexicon is '{VADER}' or a file", file=name
-        ) from None
+    except (InputError, OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error).removeprefix(f"{name}: ")
+        raise DataError(f"the lexicon cannot be read: {why}; text.lexicon is '{VADER}' or a file", file=name) from None
     entries = list(_read_rows(text, name))
     if not entries:
         raise DataError("the lexicon has a header and no rows", file=name)
@@ -88,12 +83,6 @@ def read_lexicon(name: str) -> list[LexiconEntry]:
 def convert_valence(valence: float) -> Counts:
     """Convert a word's valence s, from -1 to 1, to polarity counts: (1 + |s|) times the one-hot vector of its sign."""
     return scale_counts(_encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
-
-
-def combine_polarities(polarity: float, aspect: float, intensity: float) -> Counts:
-    """Return polarity counts: one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin)."""
-    first, second = _encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)
-    return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
 
 def scale_counts(counts: Counts, factor: float) -> Counts:
@@ -194,7 +183,7 @@ class _Place(NamedTuple):
     file: str
     row: int
     comma: str = ""
-    """A comma where it may stand for the decimal point."""
+    """A comma if it can be the decimal point."""
 
     def to_dict(self, field: str) -> dict[str, Any]:
         """Return the file, row and column of a lexicon cell, as arguments of a DataError."""
@@ -203,7 +192,8 @@ class _Place(NamedTuple):
     def parse_number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
         """Parse a lexicon cell as a number within bounds; DataError otherwise."""
         try:
-            found = float(_clean_number(cells[field], self.comma))
+            plain = cells[field].strip().replace("\N{MINUS SIGN}", "-")
+            found = float(plain.replace(self.comma, ".") if self.comma else plain)
         except ValueError:
             found = math.nan
         if not low <= found <= high or math.isinf(found):
@@ -219,11 +209,6 @@ class _Place(NamedTuple):
         return found
 
 
-def _clean_number(cell: str, comma: str) -> str:
-    plain = cell.strip().replace("\N{MINUS SIGN}", "-")
-    return plain.replace(comma, ".") if comma else plain
-
-
 def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> LexiconEntry:
     name = cells[word].strip()
     if not name:
@@ -232,10 +217,9 @@ def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place)
         polarity = place.parse_sign(cells, value)
         aspect = place.parse_sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
         given = cells.get("intensity", "").strip()
-        return LexiconEntry(
-            name,
-            combine_polarities(polarity, aspect, place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0),
-        )
+        intensity = place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0
+        # One-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin).
+        return LexiconEntry(name, _add_counts(_encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)))
     scale = KNU_SCALE if value == "polarity" and "word_root" in cells else SCALES[value]
     return LexiconEntry(name, convert_valence(place.parse_number(cells, value, -scale, scale) / scale))
 
@@ -259,7 +243,7 @@ class Lexicon:
         for entry, counts in entries.items():
             words = split_words(entry)
             if len(words) == 1:
-                # A single mark is no emoticon: a lexicon that lists one would colour all punctuation.
+                # A single mark is no emoticon; else a lexicon that lists one would give all punctuation a polarity.
                 if not is_bare_mark(entry):
                     self._words[entry] = counts
             elif words:
@@ -269,8 +253,8 @@ class Lexicon:
     def from_config(cls, config: TextConfig) -> Lexicon:
         """Read the sentiment lexicons of the settings; their entries are normalised like the texts.
 
-        An emoticon counts only where the normaliser leaves it as it is (of `:D`, tweet-clean leaves a `d`).
-        Entries of one lexicon that become the same are added up; one that lacks an entry counts nothing of it.
+        An emoticon counts only if the normaliser does not change it (tweet-clean turns `:D` into `d`). Entries of one
+        lexicon with the same normalised form are summed; a lexicon without an entry adds zero counts for it.
         """
         entries: dict[str, Counts] = {}
         width = 3 * len(config.lexicons)
@@ -313,10 +297,6 @@ class Lexicon:
         for ids, counts in zip(tokenized, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
         return table
-
-    def to_state(self) -> dict[str, list[float]]:
-        """Return the lexicon's entries as plain data to save; `from_state` restores the lexicon without its file."""
-        return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
     def from_state(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:

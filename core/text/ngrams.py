@@ -96,16 +96,13 @@ class WordTokenizer(ListedTokenizer):
 
 
 SHORTEST = 2
-"""Letters of a character n-gram, the blank at an edge of a word being one."""
+"""Characters of the shortest n-gram; a blank at the edge of a word counts as one."""
 INSIDE = " "
-"""Stands before a character n-gram and before no other: `oo` is a word, and ` oo` a part of words."""
+"""Prefix of character n-grams in the vocabulary: `oo` is a word, ` oo` a part of words."""
 
 
 class NGramTokenizer(ListedTokenizer):
-    """A tokenizer of words and pairs of neighbouring words; unknown ones are left out, texts are not truncated.
-
-    With `char_ngrams` the character n-grams of each word follow (scikit-learn's `char_wb`). Repetitions are kept.
-    """
+    """A tokenizer of words, word pairs and, with `char_ngrams`, character n-grams (`char_wb`), without unknown ones."""
 
     kind = "ngram"
 
@@ -136,8 +133,7 @@ class NGramTokenizer(ListedTokenizer):
         spans = words + [(first[0], second[1]) for first, second in pairwise(words)]
         longest = self.config.char_ngrams
         for start, end in words:
-            # Counted in the word with a blank before it and one behind it, which have no place of their own.
-            places = _iterate_spans(end - start + 2, longest)
+            places = _iterate_spans(end - start + 2, longest)  # in the padded word, whose blanks have no offset
             spans += [(max(start, start + first - 1), min(end, start + last - 1)) for first, last in places]
         grams = _list_grams(text, longest)
         found = [(self._ids[gram], span) for gram, span in zip(grams, spans, strict=True) if gram in self._ids]

@@ -1,6 +1,6 @@
 """Normalisation of texts before tokenisation: look-alike characters first, then the steps of a normaliser.
 
-A run keeps the version of the table of look-alikes that it was trained with; a change adds a new version.
+A run stores the version of the look-alike table that it was trained with; a changed table gets a new version.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html.entities import html5
+from operator import methodcaller
 from typing import Any
 
 from core.exceptions import ConfigError
@@ -35,13 +36,13 @@ def _build_forms() -> dict[str, str]:
     found: dict[str, str] = {}
     for code in (*range(0x3000, 0x3001), *range(0xFF00, 0xFFEF)):
         tag, *parts = unicodedata.decomposition(chr(code)).split() or [""]
-        # One step: the letters of narrow Hangul stay letters, as people type them, and do not become parts of others.
+        # Only one decomposition step, so that narrow Hangul letters stay letters and do not become parts of syllables.
         if tag in _WIDTHS:
             found[chr(code)] = "".join(chr(int(part, 16)) for part in parts)
     for first, last in _LIGATURES:
         for code in range(first, last + 1):
             if unicodedata.decomposition(chr(code)).startswith("<"):
-                # A vowel sign by itself is spelt with a blank before it.
+                # The form of a single vowel sign has a blank before the sign.
                 found[chr(code)] = unicodedata.normalize("NFKC", chr(code)).strip()
     return found
 
@@ -58,13 +59,13 @@ def _build_steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
     letter, before = r"[^\W\d_]", rf"(?:(?<=[^\W\d_])|(?<=[{build_mark_class()}]))"
     joined = rf"{EMOJI}[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]*\u200d(?={EMOJI})"
     return (
-        # Entities first: what they hide is text like any other, also a tag.
+        # Entities first, as the decoded text may contain a tag.
         (re.compile(ENTITY), _decode_entity),
         (BREAK, lambda found: " "),
         (re.compile(f"[{''.join(map(re.escape, forms))}]"), lambda found: forms[found[0]]),
         (re.compile("\u200b"), lambda found: " "),
         (re.compile(rf"({joined})|\u200d"), lambda found: found[1] or ""),
-        # A person does not see which form of a sign was asked for; a non-joiner parts letters, or nothing.
+        # Variation selectors are invisible; a non-joiner has an effect only between letters.
         (re.compile(rf"[\ufe0e\ufe0f]|\u200c(?!{letter})|(?<![\w{build_mark_class()}])\u200c"), lambda found: ""),
         (re.compile(rf"{before}[{_APOSTROPHES}](?={letter})"), lambda found: "'"),
     )
@@ -103,7 +104,7 @@ Step = Callable[[str], str]
 
 URL_MARK, USER_MARK = "<url>", "<user>"
 LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"
-"""Letters only, so that every later step leaves them alone and a byte-level tokenizer can make each one piece."""
+"""Only letters, so that later steps do not change them and a byte-level tokenizer can make each of them one piece."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -114,22 +115,22 @@ LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
 _URL = re.compile(rf"{LINK}|\bhttps?\b", re.IGNORECASE)
 USER = r"(?<!\w)@[A-Za-z0-9_]+"
 _USER = re.compile(USER)
-_HASHTAG = re.compile(r"(?<!\w)#(?!\ufe0f?\u20e3)([^\s#]+)")  # not the one of a key
+_HASHTAG = re.compile(r"(?<!\w)#(?!\ufe0f?\u20e3)([^\s#]+)")  # not in a keycap emoji
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # The cleaning of 7ess-Xin, section III-A: `http://`, `https://` or `www.` links, and handles `@username`.
 _PAPER_URL = re.compile(LINK, re.IGNORECASE)
 _PAPER_USER = re.compile(r"@\w+")
-# As its released code finds them: also inside a word ("awwww"), and up to the next blank.
+# The released code also matches inside a word ("awwww"), and up to the next blank.
 _RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
 _RELEASED_USER = re.compile(r"@\S+")
 _TAG = re.compile(r"#(\w+)")
 _INNER = rf"{build_mark_class()}\u200c\u200d"
-# Emoji and apostrophes go ("don't" becomes "dont"); vowel signs and joiners belong to the letter before them.
+# Emoji and apostrophes are removed ("don't" → "dont"); vowel signs and joiners belong to the letter before them.
 _NO_WORD = re.compile(rf"[^\w\s{_INNER}]|(?<![\w{_INNER}])[{_INNER}]+")
-# As the released code does it: of scripts whose vowels are signs above and below, these go too.
+# The released code also removes vowel signs, in scripts that write vowels above and below letters.
 _NO_RELEASED_WORD = re.compile(r"[^\w\s]")
 _DIGITS = re.compile(r"\d+")
-# Addresses and names are no words: the first branch takes them out of the way of the second.
+# Links and @names are no words: the first two branches match them, so that the third does not.
 _LETTERS = rf"(?:[^\W\d_][{build_mark_class()}]*)+"
 _WORD_OUTSIDE = re.compile(rf"{LINK}|@\w+|(?<!\w)({_LETTERS}(?:['’]{_LETTERS})*)(?!\w)", re.IGNORECASE)
 _RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
@@ -153,10 +154,6 @@ def _fold_blanks(text: str) -> str:
 def _split_hashtags(text: str) -> str:
     """Split hashtags into words at their capitals and keep the mark: `#BuyTheDip` becomes `# Buy The Dip`."""
     return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
-
-
-def _replace_quotes(text: str) -> str:
-    return text.translate(_QUOTES)
 
 
 def _mark_elongation(text: str) -> str:
@@ -210,13 +207,13 @@ NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
     "none": (_FOLD, _COMPOSE),
     "lower": (_FOLD, _LOWER, _COMPOSE),
     "tweet": (
-        # Entities first: what they hide (an emoji, a blank) is text like any other.
+        # Entities first, as the decoded text may contain an emoji or a blank.
         ("HTML entities", html.unescape),
         _FOLD,
         ("links marked", partial(_URL.sub, f" {URL_MARK} ")),
         ("user names marked", partial(_USER.sub, f" {USER_MARK} ")),
         ("hashtags split", _split_hashtags),
-        ("quotes straightened", _replace_quotes),
+        ("quotes straightened", methodcaller("translate", _QUOTES)),
         _LOWER,
         _COMPOSE,
         _FOLD,
@@ -226,22 +223,6 @@ NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
 }
 
 
-def normalize_text(
-    text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
-) -> str:
-    """Normalise a text for the tokenizer; of a text pair both texts are normalised, and the pair mark is kept.
-
-    Args:
-        text: As typed.
-        kind: One of `NORMALIZERS`.
-        elongation: Whether to mark drawn-out words.
-        capitals: Whether to mark words in capitals.
-        cased: Leave lower case out: the same words as their writer spelt them, for a tagger.
-        lookalikes: Version of the table of look-alikes; 0: none.
-    """
-    return _apply_steps(text, [change for _, change in _select_steps(kind, elongation, capitals, cased, lookalikes)])
-
-
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
     """Normalise many texts by the normaliser and options in the settings; see `prepare`."""
     changes = [change for _, change in _choose_steps(config)]
@@ -249,14 +230,14 @@ def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
-    """Normalise a text by the normaliser and options in the settings."""
+    """Normalise a text, or both texts of a pair, by the settings; `cased` omits lower-casing, for a tagger."""
     return _apply_steps(text, [change for _, change in _choose_steps(config, cased)])
 
 
 def measure_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
     """Return the length of the normalised text before each of the given positions in the typed text."""
     plain, found = replace_with_places(text, places, config.lookalikes)
-    plain = plain if split_pair(text) else replace_sign(plain)  # a sign that only now stands by itself parts nothing
+    plain = plain if split_pair(text) else replace_sign(plain)  # a pair mark that a replacement made is no mark
     rest = [change for _, change in _choose_steps(config) if change is not _LOOKALIKES[config.lookalikes]]
     whole = len(_apply_steps(plain, rest))
     return [min(whole, len(_apply_steps(plain[:place], rest))) for place in found]
@@ -273,10 +254,6 @@ def list_steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     return shown
 
 
-def _choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
-    return _select_steps(config.normaliser, config.mark_elongation, config.mark_capitals, cased, config.lookalikes)
-
-
 def _apply_steps(text: str, changes: Iterable[Step]) -> str:
     """Apply normalisation steps to a text, or to each text of a pair, so that steps do not see the pair mark."""
     if parts := split_pair(text):
@@ -286,17 +263,15 @@ def _apply_steps(text: str, changes: Iterable[Step]) -> str:
     return text
 
 
-@functools.cache
-def _select_steps(
-    kind: str, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
-) -> tuple[tuple[str, Step], ...]:
-    if kind not in NORMALIZERS:
-        raise ConfigError(f"text.normaliser={kind!r}: one of {', '.join(NORMALIZERS)}")
-    chosen = NORMALIZERS[kind]
-    # Before anything that would take the capitals or cut words up, after what makes blanks and characters plain.
+@functools.lru_cache(1024)
+def _choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
+    if config.normaliser not in NORMALIZERS:
+        raise ConfigError(f"text.normaliser={config.normaliser!r}: one of {', '.join(NORMALIZERS)}")
+    chosen = NORMALIZERS[config.normaliser]
+    # Marks are set after blanks are folded, and before steps that remove capitals or split words.
     first = chosen.index(_FOLD) + 1
-    marks = (*(() if not elongation else (_ELONGATION,)), *(() if not capitals else (_CAPITALS,)))
-    table = (("look-alikes", _LOOKALIKES[lookalikes]),) if lookalikes else ()
+    marks = (*((_ELONGATION,) * config.mark_elongation), *((_CAPITALS,) * config.mark_capitals))
+    table = (("look-alikes", _LOOKALIKES[config.lookalikes]),) if config.lookalikes else ()
     every = (*table, *chosen[:first], *marks, *chosen[first:])
     return tuple(step for step in every if not (cased and step is _LOWER))
 
@@ -307,8 +282,8 @@ MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "toke
 def make_text_keys(texts: Iterable[str], config: TextConfig) -> list[str]:
     """Return a comparison key for each text; texts with equal keys are the same to every model with these settings.
 
-    Of the word tokenizer the words and marks of the normalised text, of byte pairs the normalised text itself. Texts
-    that differ in an unknown word, or only behind the place where a long one is cut, stay different.
+    The key is the words and marks of the normalised text for the word tokenizer, else the normalised text. Texts that
+    differ only in an unknown word, or only after the truncation of a long text, have different keys.
     """
     prepared = prepare_all(texts, config)
     return [" ".join(split_words(text)) for text in prepared] if config.tokenizer == "word" else prepared

@@ -20,21 +20,21 @@ from core.text.normalization import CAPITALS_MARK, LONG_MARK, URL_MARK, USER_MAR
 from core.text.words import split_words
 
 TAGS = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "PUNCT", "X")
-"""Ids 1 to 12, in this order: the universal tags of Petrov, Das and McDonald (2012), PUNCT for their dot. X is whatever
-the tagger finds to be none of the others (interjections, foreign words, symbols, links). Id 0: no word, not tagged."""
+"""Ids 1 to 12, in this order: the universal tags of Petrov, Das and McDonald (2012), with PUNCT for their dot. X is any
+other word (interjections, foreign words, symbols, links). Id 0: not tagged."""
 UNTAGGED = 0
 
 MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
 SCHEME = 2
-"""Raised whenever the same words would be given other tags."""
+"""Version of the tags; raise it when the same words get other tags."""
 LONGEST = 40
-"""Characters: of a longer word the tagger, whose time grows with their cube, reads the end, where the inflection is."""
+"""Characters that the tagger reads from the end of a word, which has the inflection; its time grows with their cube."""
 ENDS = frozenset(".!?…")
 
 _MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
 
-# The tagger learned "did" and "n't", "it" and "'s" as two words each; one word of ours has the tag of the first.
+# The tagger learned "did" and "n't", "it" and "'s" as two words each; here they are one, with the tag of the first.
 _CONTRACTION = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))\Z", re.IGNORECASE)
 
 # By tag up to its first bracket: BNC C5 (English), STTS (German), CGN (Dutch).
@@ -95,7 +95,7 @@ class Tagger:
             raise ValueError(f"no tagger for {language!r}, only for {', '.join(MODELS)}")
         self.language = language
         self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"
-        """What the tags of given words depend on."""
+        """Part of the cache key: the tags of given words depend on it."""
 
     def tag(self, words: Sequence[str]) -> list[int]:
         """Return the part-of-speech tag (id of `TAGS`) of each word; the words need their original capitals."""
@@ -131,18 +131,18 @@ def _load_hanta(language: str) -> Any:
     """Load the HanTa tagger of a language; its model is the only pickle ever read, from HanTa's own package."""
     from HanTa import HanoverTagger
 
-    # A bare name would be looked for in the working directory first.
+    # With a bare name, HanTa would look in the working directory first.
     model = Path(HanoverTagger.__file__).resolve().with_name(MODELS[language])
     tagger = HanoverTagger.HanoverTagger(str(model))
-    # Rare words come again and again; what they may be is the slowest part and depends on the word only.
+    # Analysing a word is the slowest part and depends only on the word; even rare words occur again.
     tagger.analyze_forward = functools.lru_cache(1 << 17)(tagger.analyze_forward)
     return tagger
 
 
 SAMPLE = 2000
-"""Texts that are looked at, evenly spread."""
+"""Texts that are read to detect the language, evenly spread."""
 LEAST = 0.08
-"""Share of running words that are function words of a language, below which a text is not taken to be in it."""
+"""Lowest share of a language's function words among all words for which texts count as being in that language."""
 
 # Frequent words that are rare in the other two and in their neighbours (French, Spanish, Swedish …).
 FUNCTION_WORDS = {

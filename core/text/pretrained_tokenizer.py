@@ -1,7 +1,7 @@
 """The tokenizer of a pretrained encoder, as its authors published it.
 
-A pipeline comes from an untrusted file, and some parts turn thirty letters into gigabytes, which ends the whole
-process. So only the parts of the supported families are allowed, each once, and none that adds much text.
+A pipeline comes from an untrusted file. Some components turn thirty letters into gigabytes, which kills the process, so
+only components of the supported families are allowed, each once, and none that adds much text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
 from core.text.normalization import prepare_all
 from core.text.special_ids import FIRST, UNKNOWN
-from core.text.tokenizer import State, Tokenizer, compute_max_length
+from core.text.tokenizer import State, Tokenizer, compute_max_length, trim_span
 
 KNOWN = {
     "normalizer": (
@@ -34,14 +34,14 @@ KNOWN = {
     "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Replace", "WordPiece"),
     "model": ("BPE", "Unigram", "WordLevel", "WordPiece"),
 }
-"""By part of a pipeline the kinds that it may have."""
+"""Part of a pipeline → kinds of component that it may have."""
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
 BLANKS = " {2,}"
-"""The one regular expression that is read: several blanks become one, as SentencePiece has it."""
+"""The only regular expression that is allowed: SentencePiece replaces several blanks by one."""
 LONGEST_REPLACED = 100
-"""Bytes that a table of Precompiled may put in the place of a character; the longest of Unicode's have 33."""
+"""Bytes by which a table of Precompiled may replace a character, at most; Unicode's longest replacement has 33."""
 LONGEST_WORD = 1_000
-"""Characters of a word that WordPiece looks through; BERT has 100, and the time grows with the square."""
+"""Characters of a word that WordPiece reads, at most; BERT has 100, and the time grows with the square."""
 
 
 def check_pipeline(text: str) -> None:
@@ -54,7 +54,7 @@ def check_pipeline(text: str) -> None:
         for each in _iterate_parts(tree.get(part)):
             kind = each.get("type", "")
             if part == "model" and not kind:
-                continue  # older files leave it out; the library tells the models apart by their fields
+                continue  # older files omit it; the library recognises the model by its fields
             if kind not in known:
                 raise ValueError(f"its {part} has a part {kind!r:.40}, which is not read; known are {', '.join(known)}")
             if kind in kinds and kind != "Replace":
@@ -114,7 +114,7 @@ def convert_panics() -> Iterator[None]:
 
 
 NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))
-"""What padding, an unknown word, the beginning and the end of a text are called, the usual name first."""
+"""Names of padding, the unknown word, the beginning and the end of a text; the usual name first."""
 BLOCK = 4096
 
 
@@ -124,7 +124,7 @@ class PublishedTokenizer(NamedTuple):
     pipeline: str
     """The text of its `tokenizer.json`."""
     longest: int
-    """Tokens of a text that the backbone has places for, without those at its beginning and end."""
+    """Tokens of a text that the backbone has positions for, without its special tokens at both ends."""
     name: str
 
 
@@ -144,11 +144,11 @@ class PretrainedTokenizer(Tokenizer):
         self._model.no_truncation()
         self._model.no_padding()
         self.specials = tuple(self._find_special(names) for names in NAMES)
-        """Rows of padding, the unknown word, the beginning and the end in the table of the backbone."""
+        """Rows of padding, the unknown word, the beginning and the end in the backbone's embedding table."""
         self._unknown = self.specials[1]
         self._between, self._longest = self._find_between(), 0
         self.rows = 1 + max(self._model.get_vocab().values())
-        """Of the backbone's table that its tokenizer asks for; some may have no token."""
+        """Rows of the backbone's embedding table that its tokenizer can use; some may have no token."""
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:
@@ -219,7 +219,7 @@ class PretrainedTokenizer(Tokenizer):
     def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         with convert_panics():
             found = self._model.encode(text, add_special_tokens=False)
-        return self._shift_ids(found.ids), [_trim_span(text, *span) for span in found.offsets]
+        return self._shift_ids(found.ids), [trim_span(text, *span) for span in found.offsets]
 
     def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         rest = iter(texts)
@@ -235,10 +235,3 @@ class PretrainedTokenizer(Tokenizer):
     def restore(cls, state: State, config: TextConfig, max_length: int) -> PretrainedTokenizer:
         """Restore a pretrained encoder's tokenizer from a saved state."""
         return cls(state.pipeline, config, max_length)
-
-
-def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a token's span without the blank before its word; a token of only a blank has the blank as its span."""
-    if start == end and text[start - 1 : start] == " ":
-        return start - 1, end
-    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

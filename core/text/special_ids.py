@@ -4,4 +4,4 @@ from __future__ import annotations
 
 PAD, UNKNOWN, FIRST = 0, 1, 2
 SPECIALS = ("<pad>", "<unk>")
-"""Names of ids 0 and 1, for display. They are no tokens: a text that spells them is cut like any other text."""
+"""Names of ids 0 and 1, for display. A text that contains these strings is tokenised like any other text."""

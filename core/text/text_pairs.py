@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable
 
 SIGN = "‖"
-"""The mark between the texts of a pair: a token of its own that is not a word."""
+"""The mark between the texts of a pair: one token, which is not a word."""
 MARK = f" {SIGN} "
 PLAIN = "|"
-
-
-_STANDING = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
+_SPACED_SIGN = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
 
 
 def join_pair(first: str, second: str) -> str:
@@ -21,7 +19,7 @@ def join_pair(first: str, second: str) -> str:
 
 def split_pair(text: str) -> tuple[str, str] | None:
     """Split a text pair, joined by the pair mark, into its two texts; return None for a single text."""
-    found = _STANDING.search(text) if SIGN in text else None
+    found = _SPACED_SIGN.search(text) if SIGN in text else None
     return None if found is None else (text[: found.start()], replace_sign(text[found.end() :]))
 
 

@@ -70,10 +70,6 @@ class TokenTable:
             spelt,
         )
 
-    def make_empty(self) -> TokenTable:
-        """Return a token table of one empty text, with tags and polarities if this table has them."""
-        return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
-
     @property
     def lengths(self) -> np.ndarray:
         """The number of tokens of each text in the table, (n,) int64."""

@@ -36,18 +36,18 @@ class Encoding(NamedTuple):
 
     ids: list[int]
     tokens: list[str]
-    """The piece of `text` behind each id, also where the id is the unknown one."""
+    """The piece of `text` of each id, also of unknown tokens."""
     offsets: list[tuple[int, int]]
-    """Start and end of each token in `text`. Byte-level pieces of one character share that character's place."""
+    """Start and end of each token in `text`. Byte-level pieces of one character share that character's span."""
     truncated: int
     text: str
     """The normalised text that offsets count in (normalising may change lengths)."""
     tags: list[int] | None = None
     """Part of speech of each token's word (ids of `core.text.pos_tags.TAGS`, 0: none); None without a tagger."""
     polarity: list[tuple[float, ...]] | None = None
-    """(positive, neutral, negative) of each token, of K lexicons one after another; None without one."""
+    """(positive, neutral, negative) of each token, for K lexicons in order; None without a lexicon."""
     grams: list[list[int]] | None = None
-    """The bucket of each character n-gram of each token; None where the model reads none."""
+    """The hash bucket of each character n-gram of each token; None if the model reads none."""
     lexicons: int = 0
 
 
@@ -106,15 +106,15 @@ class Tokenizer(ABC):
     kind: str
     config: TextConfig
     max_length: int
-    """Most ids per text; 0: never cut."""
+    """Token ids per text, at most; 0: texts are never truncated."""
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
     counts: np.ndarray | None = None
-    """(V, 3K): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
+    """(V, 3K): the lexicon's counts by token id, if a token has its own entries and not those of its word."""
     buckets: int = 0
-    """For the character n-grams of words, where the model reads them beside the words (`core.text.words`); 0: none."""
+    """Hash buckets for the character n-grams of words; 0: the model reads none."""
     pairs: bool = False
-    """Whether a mark between two texts (`core.text.text_pairs`) is read as one; else it is a sign as any other."""
+    """Whether the pair mark (`core.text.text_pairs`) separates two texts; else it is a character like any other."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -144,12 +144,7 @@ class Tokenizer(ABC):
         """Restore a tokenizer from a saved state; a ValueError, KeyError or TypeError means that it is damaged."""
 
     def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
-        """Return a tokenizer extended by frequent words of other texts; existing ids stay the same.
-
-        Args:
-            texts: Not normalised.
-            count: Of new words at most; they are cut or unknown so far and occur `text.min_freq` times or more.
-        """
+        """Return a tokenizer with at most `count` more tokens: frequent unknown or split words; ids stay the same."""
         raise ConfigError("text.grown: this tokenizer cannot be extended by words; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:
@@ -175,10 +170,7 @@ class Tokenizer(ABC):
         return None
 
     def compute_unknown_share(self, text: str) -> float | None:
-        """Return the share of unknown words in a text, without punctuation; 0 for a text without words.
-
-        None for byte pairs: each of their words is made of known pieces, and which words were in training is not kept.
-        """
+        """Return the share of unknown words in a text (0 without words); None if words are composed of known pieces."""
         known = self.known_words
         if known is None:
             return None
@@ -224,7 +216,7 @@ class Tokenizer(ABC):
         cased: list[str] = []
         if self.tagger is not None:
             cased = split_words(prepare(raw, self.config, cased=True))
-            # Lower case rarely changes where words end; where it does, the words as the model reads them are tagged.
+            # Lower-casing rarely changes word boundaries; if it does, the lower-cased words are tagged.
             if len(cased) != len(spans):
                 cased = [text[start:end] for start, end in spans]
             del cased[max(owners, default=-1) + 1 :]
@@ -357,6 +349,14 @@ class Tokenizer(ABC):
 
     def to_json(self) -> str:
         """Return the tokenizer's complete state as JSON, which `core.text.tokenizer_factory` reads."""
+        tagger = self.tagger
+        known = {
+            "tagger": None if tagger is None else {"language": tagger.language, "version": tagger.version},
+            "lexicon": None if self.lexicon is None else self.lexicon.entries,
+            "buckets": self.buckets or None,
+            "pairs": self.pairs or None,
+            "notes": self.notes or None,
+        }
         return json.dumps(
             {
                 "version": VERSION,
@@ -364,22 +364,10 @@ class Tokenizer(ABC):
                 "config": dataclasses.asdict(self.config),
                 "max_length": self.max_length,
                 **self._dump_state(),
-                **self._dump_knowledge(),
+                **{name: value for name, value in known.items() if value is not None},
             },
             ensure_ascii=False,
         )
-
-    def _dump_knowledge(self) -> dict[str, Any]:
-        known: dict[str, Any] = {}
-        if self.tagger is not None:
-            known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}
-        if self.lexicon is not None:
-            known["lexicon"] = self.lexicon.to_state()
-        if self.buckets:
-            known["buckets"] = self.buckets
-        if self.pairs:
-            known["pairs"] = True
-        return {**known, "notes": list(self.notes)} if self.notes else known
 
     def save(self, path: Path) -> None:
         """Write the tokenizer's state, as `to_json` returns it, to a file atomically."""
@@ -393,6 +381,13 @@ def _find_owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
             place += 1
         owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
     return owners
+
+
+def trim_span(text: str, start: int, end: int) -> Span:
+    """Return a token's span without the blank before its word; a token of only a blank has the blank as its span."""
+    if start == end and text[start - 1 : start] == " ":
+        return start - 1, end
+    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)
 
 
 def compute_max_length(lengths: Sequence[int]) -> int:

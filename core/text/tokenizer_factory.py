@@ -27,7 +27,7 @@ KINDS: dict[str, type[Tokenizer]] = {
     each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer, PretrainedTokenizer)
 }
 LARGEST = 512 * 1024**2
-"""Bytes of a tokenizer's file: millions of word pairs."""
+"""Bytes of a tokenizer's file, at most: enough for millions of word pairs."""
 LEAK = "the tokenizer was fitted on the texts of all splits (text.tokenizer_fit=all): test words are not unseen"
 ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 
@@ -35,9 +35,8 @@ ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: PublishedTokenizer | None = None) -> Tokenizer:
     """Fit the tokenizer of the settings on training texts; `published` is that of a pretrained encoder, if any."""
     texts = list(texts)
-    if is_mostly_pairs(texts):
-        return _add_knowledge(_fit_on_pairs(texts, config, published), texts, config)
-    return _add_knowledge(_fit(texts, config, published), texts, config)
+    fit = _fit_on_pairs if is_mostly_pairs(texts) else _fit
+    return _add_knowledge(fit(texts, config, published), texts, config)
 
 
 def _fit(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer | None) -> Tokenizer:
@@ -57,11 +56,7 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
 
 
 def extend_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> GrownTokenizer:
-    """Extend another run's tokenizer by frequent words of the training texts; existing token ids stay the same.
-
-    Raises:
-        ConfigError: settings of how texts are read that differ from its own; names them.
-    """
+    """Extend another run's tokenizer by frequent new words; ids stay the same. ConfigError if text settings differ."""
     for name in READING:
         own, wanted = getattr(known.config, name), getattr(config, name)
         if own != wanted:
@@ -139,7 +134,7 @@ def _read_config(tree: dict[str, Any]) -> TextConfig:
         raise ValueError(f"config.{unknown[0]} is a setting of a newer version, without which texts are cut otherwise")
     try:
         return json_store.convert(tree, TextConfig)
-    except ConfigError as error:  # no ValueError: its message is passed on as one
+    except ConfigError as error:  # `restore_tokenizer` reports only a ValueError as damage
         raise ValueError(str(error)) from error
 
 

@@ -21,7 +21,7 @@ INVISIBLE = ("Cc", "Cf")
 def find_word_spans(text: str) -> list[Span]:
     """Return the span of each word, mark and emoji of a typed text; blanks belong to no span.
 
-    A link, an @name, a #tag, an entity and a `<br>` are one word each, and no cluster is in two.
+    A link, @name, #tag, entity or `<br>` is one span, and no grapheme cluster is split.
     """
     seen = (
         match.span()
@@ -70,13 +70,8 @@ def match_case(word: str, like: str) -> str:
 def compute_shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: TextConfig) -> np.ndarray:
     """Return the share of each token's characters that belongs to each word, (words, tokens) float64.
 
-    A column sums to 1, or to less where a token stands behind the last of the words.
-
-    Args:
-        text: As typed.
-        words: Spans in it, in order; what is between two of them belongs to the later.
-        offsets: Spans of the tokens in the normalised text.
-        config: Of the tokenizer.
+    A column sums to 1, or to less for a token after the last word. `words` are spans of the typed text, in order;
+    characters between two words belong to the later one. `offsets` are the tokens' spans in the normalised text.
     """
     edges = np.maximum.accumulate([0, *measure_lengths(text, [end for _, end in words], config)])
     starts, stops = np.array(offsets, dtype=np.int64).reshape(-1, 2).T

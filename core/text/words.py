@@ -42,7 +42,7 @@ def get_word_pattern() -> re.Pattern[str]:
     In order: words (letters of any script with their marks, inner digits and apostrophes: don't, q3), contractions cut
     off by another tokenizer ('s), keycaps, numbers with inner points and commas (1,000.5, 2nd), the marks of the tweet
     normaliser, emoji (flags, skin tones and joined sequences are one), and any other single character with its marks.
-    Scripts written without blanks give one token per run of letters; take the byte-level tokenizer for those.
+    Scripts written without blanks give one token per run of letters; use the byte-level tokenizer for them.
     """
     inner = rf"(?:[^\W_]++|[{build_mark_class()}]++|[\u200c\u200d](?={_LETTER}))*+"
     tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{build_mark_class()}])*+"
@@ -77,7 +77,7 @@ def is_bare_mark(text: str) -> bool:
 
 SHORTEST, LONGEST = 3, 5
 CHARACTERS = 32
-"""Of a longer word only so many are cut into pieces: no word has more than 93."""
+"""Characters of a word that are cut into n-grams, at most; so no word has more than 93 n-grams."""
 
 
 def list_char_ngrams(word: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The AdamW optimiser (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`.
 
-Parameter groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
-Every optimizer class of torch imports torch's compiler when it is created: that would delay each training by a second.
+Lambda has no weight decay; all other parameters have it (NDT, section 3), or only matrices. torch's own optimizer
+classes import its compiler when they are created, which would delay each training by a second.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AdamW:
         """Create an AdamW optimiser from parameter groups: `names`, `params`, `weight_decay` and `rate`."""
         self.groups = groups
         self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
-        """Part → name → tensor, of the parameters that had a gradient so far."""
+        """Part → name → tensor, for the parameters that had a gradient so far."""
 
     def restore(self, moments: Mapping[str, Mapping[str, Tensor]]) -> None:
         """Load the AdamW moments of a checkpoint; KeyError if a parameter is missing."""
@@ -50,7 +50,9 @@ class AdamW:
             pairs = zip(group["names"], group["params"], strict=True)
             learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}
             for name in learning.keys() - self.moments["step"].keys():
-                self._initialize_moments(name, learning[name])
+                self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=learning[name].device)
+                self.moments["exp_avg"][name] = torch.zeros_like(learning[name])
+                self.moments["exp_avg_sq"][name] = torch.zeros_like(learning[name])
             steps, means, squares = ([self.moments[part][name] for name in learning] for part in MOMENTS)
             with torch.no_grad():
                 adamw(
@@ -70,11 +72,6 @@ class AdamW:
                     maximize=False,
                 )
 
-    def _initialize_moments(self, name: str, parameter: Tensor) -> None:
-        self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=parameter.device)
-        self.moments["exp_avg"][name] = torch.zeros_like(parameter)
-        self.moments["exp_avg_sq"][name] = torch.zeros_like(parameter)
-
 
 def freeze_layers(model: Model, config: TrainingConfig) -> None:
     """Freeze a model's parameters below layer depth `config.frozen`, and unfreeze all others."""
@@ -85,8 +82,8 @@ def freeze_layers(model: Model, config: TrainingConfig) -> None:
 def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
     """Split a model's trainable parameters into groups for AdamW, by weight decay and learning-rate factor.
 
-    `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
-    far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).
+    `rate` is the factor on the learning rate: `lambda_lr` for the parameters of lambda, times `layer_decay` to the
+    power of the distance from the head (Howard and Ruder 2018; Clark et al. 2020).
     """
     lambdas = model.name_lambda_parameters()
     groups: dict[tuple[str, float], list[str]] = {}
@@ -94,7 +91,7 @@ def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any
     for name, parameter in named.items():
         spared = config.decay == "matrices" and parameter.ndim < 2
         role = "lambda" if name in lambdas else "vectors" if spared else "weights"
-        below = _get_head_depth(model) - _get_depth(model, name)
+        below = _get_depth(model, "head") - _get_depth(model, name)
         factor = config.lambda_lr if role == "lambda" else 1.0
         groups.setdefault((role, factor * config.layer_decay**below), []).append(name)
     order = {role: place for place, role in enumerate(("weights", "vectors", "lambda"))}
@@ -112,7 +109,3 @@ def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any
 
 def _get_depth(model: Model, name: str) -> int:
     return model.find_depth(name) if isinstance(model, EncoderClassifier) else 0
-
-
-def _get_head_depth(model: Model) -> int:
-    return len(model.layers) + 1 if isinstance(model, EncoderClassifier) else 0

@@ -19,9 +19,8 @@ def append_joined(
 ) -> Examples:
     """Append joined texts of one class to the training examples, as a share of the rows, with the same tokenizer.
 
-    A joined text holds training texts of one class (of several labels: of one set of them) in random order, at most the
-    tokenizer's `max_length` tokens. What is learned of it is the mean of what is learned of each, so that the model
-    comes to add up what a long text says.
+    A joined text consists of training texts of one class (or one label set) in random order, with at most `max_length`
+    tokens. Its target is the mean of their targets, so that the model learns to aggregate a long text.
     """
     labels = examples.labels
     if not share:
@@ -39,9 +38,9 @@ def append_joined(
 def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int, seed: int) -> list[np.ndarray]:
     """Draw which training rows form each of `count` joined texts; the same arguments give the same rows.
 
-    `lengths` (n,) are the tokens of each row, `kinds` (n,) what the rows of one text have in common. The kind of a text
-    is as frequent as its rows are. Its length is drawn evenly between two tokens and `longest`; rows of that kind
-    follow each other until the next one would not fit; the first one is there in any case.
+    `lengths` (n,) are the tokens of each row; all rows of a text have the same kind (`kinds`, (n,)), drawn in
+    proportion to its rows. A text's length is drawn uniformly from two tokens to `longest`; rows are added until the
+    next one does not fit, and there is at least one.
     """
     random = np.random.default_rng([seed, count])
     pools = {kind: np.flatnonzero(kinds == kind) for kind in np.unique(kinds)}
@@ -57,10 +56,7 @@ def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int
 def append_nonsense(
     examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
 ) -> Examples:
-    """Append texts of made-up words to the training examples, as a share of the rows, with the class prior as target.
-
-    Their target is the class prior (`core.training.temperature`). Where the loss weighs classes, it weighs this too.
-    """
+    """Append texts of made-up words to the training examples, as a share of rows, with the class prior as target."""
     if not share:
         return examples
     added = generate_nonsense(texts, count_added_texts(len(examples.labels), share), seed)
@@ -70,7 +66,7 @@ def append_nonsense(
 
 MOST_WORDS, SHORTEST, LONGEST = 16, 3, 9
 DIFFERENT = 5
-"""Letters of a word at most, so that `zzz` is among them as well as `kxrqvbnw`."""
+"""Different letters of a made-up word, at most, so that words like `zzz` and `kxrqvbnw` both occur."""
 
 
 def generate_nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
@@ -78,13 +74,13 @@ def generate_nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
     known = sorted(letter for letter in set().union(*texts) if letter.isalpha())
     alphabets: Sequence[Sequence[str]] = [string.ascii_lowercase, known or string.ascii_lowercase]
     random = np.random.default_rng([seed, count])
-    return [_generate_text(random, list(alphabets[number % 2])) for number in range(count)]
+    found = []
+    for number in range(count):
+        words = random.integers(1, MOST_WORDS + 1)
+        found.append(" ".join(_generate_word(random, alphabets[number % 2]) for _ in range(words)))
+    return found
 
 
-def _generate_text(random: np.random.Generator, letters: list[str]) -> str:
-    return " ".join(_generate_word(random, letters) for _ in range(random.integers(1, MOST_WORDS + 1)))
-
-
-def _generate_word(random: np.random.Generator, letters: list[str]) -> str:
+def _generate_word(random: np.random.Generator, letters: Sequence[str]) -> str:
     few = [letters[place] for place in random.integers(0, len(letters), random.integers(1, DIFFERENT + 1))]
     return "".join(few[place] for place in random.integers(0, len(few), random.integers(SHORTEST, LONGEST + 1)))

@@ -13,7 +13,7 @@ class Scaling(NamedTuple):
 
     temperature: float = 1.0
     prior: tuple[float, ...] = ()
-    """(C,), each above 0 and below 1: towards what; empty: towards every class alike."""
+    """(C,), each between 0 and 1: the class probabilities that scaling moves towards; empty: equal ones."""
 
     def compute_prior_logits(self, task: Task) -> list[float]:
         """Return the logits (C,) of the class prior that scaling moves towards; (1,) zero without a prior."""

@@ -39,7 +39,7 @@ class Progress:
 
     step: Count = 0
     loss_sum: float = 0.0
-    """Of this epoch so far: loss of each batch times its rows."""
+    """Sum over this epoch's batches so far of loss times rows."""
     best: float | None = None
     best_epoch: int = -1
     stale: Count = 0
@@ -65,9 +65,9 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     )
 
 
-def _serialize_tensors(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+def _serialize_tensors(tensors: Tensors, metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
     """Yield the bytes of a safetensors file tensor by tensor, which needs less memory than the library's writer."""
-    header: dict[str, Any] = {"__metadata__": dict(told)}
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
     for name, each in sorted(tensors.items(), key=_get_sort_key):
         begin, end = end, end + each.nbytes

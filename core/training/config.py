@@ -15,11 +15,11 @@ from core.settings import LARGEST_SEED, Need, Range, check_needs, check_ranges, 
 UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro", "tokens": "span_f1"}
 _OF = {"single": "one label per text", "multi": "several labels per text", "tokens": "a tag for each word"}
 TFIDF = "tfidf"
-"""The teacher that is no run."""
+"""The teacher that is not a run."""
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 if TYPE_CHECKING:
     MetricName = str
-else:  # the names stand in the table of metrics alone
+else:  # the table of metrics is the only list of the names
     MetricName = Literal[("auto", *METRICS)]
 
 

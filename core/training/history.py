@@ -1,11 +1,11 @@
 """The history of a training run, `history.jsonl`: losses, metrics and learned numbers, one JSON object per line.
 
-Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far); a "step" also `loss`
-(of that update's batch, before it; null at step 0), `lr`, `grad_norm` (before clipping), an "epoch" `train_loss` (mean
-over its rows), `validation` {metric: number} and `best` (so far). Learned numbers, of the input the mean over a fixed
-set of validation texts, stand in both: `lambda`, a list per layer of a number per added component, with `lambda_heads`
-where it differs between heads, and `scalars` (tau, strength, alpha …: per layer, or one for the model); `gates` in an
-epoch: per layer their mean and standard deviation. A number that is not finite is null.
+Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far). A "step" also has
+`loss` (of the batch before its update; null at step 0), `lr` and `grad_norm` (before clipping); an "epoch" `train_loss`
+(mean over its rows), `validation` {metric: number}, `best` (whether it is the best so far) and `gates` (per layer mean
+and standard deviation). Both have learned numbers, averaged over fixed validation texts if they depend on the input:
+`lambda` (per layer, a number per added component), `lambda_heads` if it differs between heads, and `scalars` (tau,
+strength, alpha …: per layer, or one for the model). A number that is not finite is null.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.paths import read_regular
 
 Row = dict[str, Any]
 LARGEST = 32 * 1024**2
-"""Bytes of a history, at most; those of our presets have 60 kB."""
+"""Bytes of a history, at most; the presets write about 60 kB."""
 MOST_LINES = 100_000
 """Lines of a history, at most: a training logs some hundred steps, and a row per epoch."""
 
@@ -53,7 +53,7 @@ _Row = TypedDict(
     },
     total=False,
 )
-"""What a row may hold; anything else in it is of a newer version and stays."""
+"""Known fields of a row; other fields are from a newer version and are kept."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,7 @@ class HistoryWriter:
 
 
 def read_history(path: Path) -> History:
-    """Read the readable rows of a training history; a missing file has none, damaged lines are counted.
-
-    A file that cannot be read at all has no rows and says why: the pages of other runs read it too.
-    """
+    """Read the rows of a training history, if any; count damaged lines, and give a reason if it cannot be read."""
     try:
         content = read_regular(path, LARGEST)
         if content.count(b"\n") > MOST_LINES:
@@ -116,10 +113,7 @@ def read_history(path: Path) -> History:
 
 
 def truncate_history(path: Path, step: int) -> None:
-    """Remove damaged lines and all rows after `step` from a training history, as a resumed run rewrites them.
-
-    Raises RunDamaged where the history is there and cannot be read, so nothing of it may be overwritten.
-    """
+    """Remove damaged lines and rows after `step` from a history, for a resumed run; RunDamaged if it is unreadable."""
     if path.exists():
         history = read_history(path)
         if history.unreadable:
@@ -143,9 +137,7 @@ def replace_nonfinite(value: Any) -> Any:
 def _parse_row(line: bytes) -> Row | None:
     try:
         row = json_store.parse_json(line)
-        msgspec.convert(
-            row, _Row
-        )  # without the sentence of `json_store.convert`, which nobody reads and which takes long
+        msgspec.convert(row, _Row)  # `json_store.convert` would spend time on an error message that is not shown
     except ValueError:
         return None
     return dict(row)

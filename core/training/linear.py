@@ -29,7 +29,7 @@ Features = Any
 """(n, V): a numpy or a sparse array."""
 
 MOST_STEPS = 6
-"""By how many values a range may grow: a larger C than 65,536 or a smaller one than 0.00006 is never tried."""
+"""Values by which a range can grow, at most: C stays between 0.00006 and 65,536."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Solver:
 
     setting: str
     values: tuple[float, ...]
-    """What is tried at first, the weakest model first, each the same factor from the one before; see `tune_solver`."""
+    """Values that are tried first, from the weakest model on, with a constant factor between them."""
     make: Callable[[], Any]
-    """A fresh scikit-learn estimator; imports it."""
+    """Imports scikit-learn and returns a new estimator."""
     read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
-    """Its weights (V, K) and biases (K,), of the K classes it has seen."""
+    """Returns the estimator's weights (V, K) and biases (K,) for the K classes in training."""
     decisions: bool = False
-    """Whether its logits are only decisions, of which a factor makes probabilities (`core.training.temperature`)."""
+    """Whether its logits are margins, which a fitted factor turns into probabilities (`core.training.temperature`)."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class BestClassifier:
 
     columns: Columns
     settings: dict[str, float]
-    """The value by the name of its setting, and `scale`, where decisions became probabilities."""
+    """Name → value of the tuned setting, and `scale` if margins were turned into probabilities."""
     score: float
-    """Validation accuracy; of several labels per text the mean over labels of F1 at 0.5. 0 without validation rows."""
+    """Validation accuracy; for several labels the mean F1 of the labels at 0.5; 0 without validation rows."""
 
 
 def tune_solver(
@@ -75,17 +75,16 @@ def tune_solver(
 ) -> BestClassifier:
     """Fit a linear classifier for several values of its setting, and return the best on the validation split.
 
-    While the best is the weakest or the strongest that was tried, the range grows by one value at that end, by
-    `MOST_STEPS` values at most: the answer does not hang on where a list of values happens to end. Labels are (n,)
-    int64 class numbers, or (n, C) zeros and ones: then each is a problem of its own, all with one value of the setting.
-    Raises DataError if the training split holds one class only, or no label, or validation cannot turn decisions into
-    probabilities.
+    While the best value is at an end of the range, the range grows by one value there, at most `MOST_STEPS` times, so
+    that the result does not depend on the list of values. Labels are (n,) int64 class numbers, or (n, C) zeros and
+    ones: then each label has its own classifier, all with the same value. Raises DataError if training has only one
+    class, or no label, or if validation cannot turn margins into probabilities.
     """
     if labels.ndim == 1 and len(np.unique(labels)) < 2:
         raise DataError("the training split holds one class only; a classifier needs at least two")
     if labels.ndim == 2 and not labels.any():
         raise DataError("no training text has a label")
-    # Kept over the values: where an estimator can, it starts from the weaker fit before, and is done sooner.
+    # The same estimators for all values: with a warm start they converge sooner.
     estimators = [solver.make() for _ in range(classes if labels.ndim == 2 else 1)]
     fit = _fit_multiclass if labels.ndim == 1 else _fit_one_vs_rest
 
@@ -140,7 +139,7 @@ def _fit_one_vs_rest(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
     """Fit a classifier for each label of a multi-label task; a label that all or no texts have gets only a bias."""
-    # Own: OneVsRestClassifier begins every fit anew, 7.1 s for four C on 987 texts with several labels in place of 3.2.
+    # Not OneVsRestClassifier, which has no warm start: 7.1 s and not 3.2 s for four C on 987 texts.
     weight, bias = np.zeros((features.shape[1], classes)), np.where(labels.all(0), -ABSENT, ABSENT)
     for label in np.flatnonzero(labels.any(0) & ~labels.all(0)):
         columns, biases = solver.read(estimators[label].fit(features, labels[:, label] != 0))
@@ -158,12 +157,11 @@ def _compute_score(logits: np.ndarray, labels: np.ndarray) -> float:
 
 
 def _make_logistic() -> Any:
-    from sklearn.linear_model import LogisticRegression  # a second, which no other training shall wait for
+    from sklearn.linear_model import LogisticRegression  # the import takes a second
 
-    # lbfgs at its usual tolerance of 1e-4 took the weaker fit for the answer: from the solution of C=4 it made no step
-    # for C=16. Newton's method reaches 1e-6 sooner: six C from 0.25 to 256, one thread, took 1.7 s on Twitter Financial
-    # (lbfgs 9.8 to the same tolerance, 2.4 to 1e-4), on the built-in corpus 0.95 (3.5, 0.24), on TweetEval emotion 0.6
-    # (5.3, 1.4), for a label of CAVES 0.6 (1.3, 0.5).
+    # lbfgs with its default tolerance of 1e-4 stops at the warm start: from the solution of C=4 it made no step for
+    # C=16. Newton's method reaches 1e-6 sooner: for six C from 0.25 to 256, one thread, it took 1.7 s on Twitter
+    # Financial (lbfgs 9.8 s), 0.95 s on the built-in corpus (3.5 s) and 0.6 s on TweetEval emotion (5.3 s).
     return LogisticRegression(solver="newton-cg", tol=1e-6, max_iter=1000, warm_start=True)
 
 
@@ -210,7 +208,7 @@ class LinearFit:
     model: Plain
     settings: dict[str, Any]
     score: float
-    """Validation accuracy there; of several labels per text the mean over labels of F1 at 0.5."""
+    """As `BestClassifier.score`."""
 
 
 def fit_linear(
@@ -226,16 +224,15 @@ def fit_linear(
 ) -> LinearFit:
     """Fit a TF-IDF baseline on the training split, its regularisation or smoothing tuned on validation or given.
 
-    A pair is read as the rows of both texts, their difference and their product (`core.models.baselines.BagOfPairs`).
-    Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only the normaliser, `min_freq` (texts
-    that contain an n-gram), `max_vocab` and `char_ngrams` matter. Raises DataError as `tune_solver`.
+    For text pairs see `core.models.baselines.BagOfPairs`. Labels and errors are as for `tune_solver`; of `config` it
+    uses the normaliser, `min_freq` (texts that contain an n-gram), `max_vocab` and `char_ngrams`.
     """
     solver = SOLVERS[family] if chosen is None else replace(SOLVERS[family], values=(chosen,))
     tokenizer = NGramTokenizer.fit(texts, config)
     counted = _count_ngrams(tokenizer, texts)
     counts = csr_array(vstack(counted)) if tokenizer.pairs else counted[0]
     idf = balance_idf(counts, compute_idf(counts), tokenizer.characters)
-    # The first ids are no n-grams: naive Bayes would keep some probability for them.
+    # Without the special ids, as naive Bayes would give them some probability.
     train = build_features([compute_tfidf(each, idf)[:, FIRST:] for each in counted])
     held = build_features([compute_tfidf(each, idf)[:, FIRST:] for each in _count_ngrams(tokenizer, validation_texts)])
     best = tune_solver(solver, train, labels, held, validation_labels, classes=classes)
@@ -271,7 +268,7 @@ def build_features(rows: Sequence[csr_array]) -> csr_array:
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
     """Count how often each n-gram is in each text, as a sparse matrix (n, size)."""
     table = TokenTable.from_ids(ids)
-    places = table.offsets.astype(np.int32)  # the only ones that liblinear takes
+    places = table.offsets.astype(np.int32)  # liblinear requires int32
     matrix = csr_array((np.ones(len(table.flat)), table.flat, places), shape=(len(table), size))
     matrix.sum_duplicates()
     return matrix
@@ -286,8 +283,8 @@ def compute_idf(counts: csr_array) -> np.ndarray:
 def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
     """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as word n-grams.
 
-    A text has several times as many of them as words, and rows of length 1 would leave the words little. Weight is the
-    sum of squares over the training texts.
+    A text has several times as many of them as words, so rows of length 1 would leave little weight to words. The
+    weight is the sum of squares over the training texts.
     """
     squares = np.bincount(counts.indices, ((1 + np.log(counts.data)) * idf[counts.indices]) ** 2, counts.shape[1])
     inside, rest = squares[characters].sum(), squares[~characters].sum()
@@ -296,8 +293,7 @@ def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> n
 
 def compute_tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
     """Compute TF-IDF features (n, size) from n-gram counts: (1 + ln count) · idf, with rows of length 1."""
-    # Own: scikit-learn's is no faster (8 to 9 ms) nor nearer to the truth (both 1e-16 off), and another order of sums
-    # would change the 7th digit of every yardstick's loss.
+    # Not scikit-learn's: it is no faster or more accurate, and its order of sums changes the 7th digit of the loss.
     values = (1 + np.log(counts.data)) * idf[counts.indices]
     weighed = csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
     lengths = np.sqrt(weighed.multiply(weighed).sum(1))
@@ -316,7 +312,7 @@ def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
 
 
 SOLVER = replace(LOGISTIC, values=(1e4,))
-"""One number is no reason to regularise, and the mean, being smaller than the sum, would suffer more from it."""
+"""Hardly any regularisation: there is one feature, and the mean, which is smaller than the sum, would suffer more."""
 FEATURES = ("sum", "mean")
 """The columns of `LexiconClassifier.compute_features`."""
 
@@ -330,10 +326,7 @@ def fit_lexicon(
     *,
     classes: int,
 ) -> LinearFit:
-    """Fit the lexicon baseline: logistic regression on the sum or the mean of a text's word valences.
-
-    Labels are (n,) int64 class numbers, or (n, C) zeros and ones. Raises DataError as `tune_solver`.
-    """
+    """Fit the lexicon baseline: logistic regression on the sum or mean of valences; errors as for `tune_solver`."""
     model = LexiconClassifier(classes=classes).eval()
     train, held = (_compute_features(model, tokenizer, part) for part in (texts, validation_texts))
     fits = [

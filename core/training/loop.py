@@ -44,10 +44,7 @@ class Outcome:
 
 @dataclass
 class Training(TrainingStage):
-    """The training of a model; `run()` starts or resumes it and leaves `model` with the weights of its best epoch.
-
-    Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed.
-    """
+    """The training of a model; `run()` starts or resumes it, and leaves `model` with the weights of its best epoch."""
 
     model: Any
     """A fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`."""
@@ -56,7 +53,7 @@ class Training(TrainingStage):
     config: TrainingConfig
     classes: int
     max_length: int
-    """Tokens: the width of every batch under `batching=fixed`."""
+    """Tokens: the width of every batch with `batching=fixed`."""
     score: Score
     history: Path
     checkpoint: Path
@@ -64,9 +61,9 @@ class Training(TrainingStage):
     events: Events
     task: Task = "single"
     ordered: bool = False
-    """Whether the classes stand in an order, and are three or more."""
+    """Whether there are three or more classes on an ordinal scale."""
     borrowed: bool = False
-    """Whether what does not learn stands in files of others, so that no checkpoint has to keep it."""
+    """Whether the frozen weights are in a backbone's files, so that checkpoints need not store them."""
 
     def __post_init__(self) -> None:
         config = self.config
@@ -163,8 +160,7 @@ class Training(TrainingStage):
             )
         lower = METRICS[name].better == "lower"
         better = progress.best is None or (value < progress.best if lower else value > progress.best)
-        # Of several labels nothing may be said above 0.5 at first, and of words no span: patience begins with the first
-        # one that is right.
+        # At first a multi-label model may predict no label, and a tagger no span: patience starts with the first hit.
         silent = self.task != "single" and not lower and value == 0
         progress.stale = 0 if better or silent else progress.stale + 1
         if better:
@@ -200,14 +196,11 @@ def _pad_batch(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
 
 
 AT_ONCE = 8
-"""Texts traced together: a trace holds every map of every layer."""
+"""Texts traced together, as a trace holds every map of every layer."""
 
 
 def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return a model's learned numbers for the history: attention-map weights λ and `scalars`, if it has them.
-
-    `scalars`: by name (tau, strength, lexicon_gate, alpha, beta, gamma) a number per layer, or one for the whole model.
-    """
+    """Return the history's learned numbers: map weights λ, and `scalars` by name (per layer, or one for the model)."""
     scalars = model.get_scalars()
     return {**read_lambdas(model, probe), **({"scalars": scalars} if scalars else {})}
 

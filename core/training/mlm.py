@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,20 +27,13 @@ from core.training.history import HistoryWriter
 from core.training.training_stage import Events, TrainingStage
 
 SHARE = 0.15
-"""Of the tokens that are known, how many are to be guessed."""
+"""Share of the known tokens that the model has to predict."""
 HIDDEN, RANDOM = 0.8, 0.1
-"""Of those, how many the model reads as unknown, and how many as another one; it reads the rest as they are."""
+"""Shares of these that are replaced by the unknown token and by a random one; the rest stays unchanged."""
 
 
-class MaskedBatch(NamedTuple):
-    """A batch of texts with masked words, and a mask (B, L) of the words to predict."""
-
-    batch: Batch
-    places: Tensor
-
-
-def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> MaskedBatch:
-    """Mask random words of a batch, with their polarity and n-grams, but not the separator `mark` of a pair."""
+def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> tuple[Batch, Tensor]:
+    """Mask random words with polarity and n-grams, not the pair `mark`; return the batch and the mask (B, L)."""
     ids, first = batch.ids, FIRST if mark is None else FIRST + 1
     places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
@@ -51,17 +43,16 @@ def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked
     polarity, grams = batch.polarity, batch.grams
     if polarity is not None:
         polarity = torch.where((hidden | swapped)[..., None], NEUTRAL, polarity)
-    if grams is not None:  # letters would give the word away
+    if grams is not None:  # n-grams would reveal the word
         grams = grams.masked_fill((hidden | swapped)[..., None], 0)
-    return MaskedBatch(batch._replace(ids=read, polarity=polarity, grams=grams), places)
+    return batch._replace(ids=read, polarity=polarity, grams=grams), places
 
 
 def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
     """Replace each token of a batch by the unknown token with probability `share` (word dropout).
 
-    Its part of speech and character n-grams stay, and so does padding; a class token is put before the texts later.
-    Drawn from torch's global generator on the CPU, where the batch has to be; nothing is drawn at 0. The `mark` between
-    the texts of a pair is no word.
+    Parts of speech, character n-grams, padding and the separator `mark` of a pair stay; the class token is added later.
+    The batch must be on the CPU, whose global torch generator draws the tokens; nothing is drawn at 0.
     """
     if not share:
         return batch
@@ -96,7 +87,7 @@ class Masking(TrainingStage):
     model: EncoderClassifier
     tokens: TokenTable
     config: TrainingConfig
-    """`masked_epochs`, and what both stages share: batches, rate, decay, clipping, precision, seed."""
+    """`masked_epochs`, and the settings that both stages use: batches, rate, decay, clipping, precision, seed."""
     history: Path
     checkpoint: Path
     device: torch.device
@@ -109,7 +100,7 @@ class Masking(TrainingStage):
             torch.manual_seed(self.config.seed)
             self.guess = Guess(width, vocabulary).to(self.device)
         self.both = nn.ModuleDict({"model": self.model, "guess": self.guess})
-        self.model.head.requires_grad_(False)  # it has no part in this
+        self.model.head.requires_grad_(False)  # this stage does not use it
         config = self.config
         guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
         own = {"names": list(guess), "params": list(guess.values()), "weight_decay": config.weight_decay, "rate": 1.0}
@@ -142,16 +133,12 @@ class Masking(TrainingStage):
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
         """Yield the loss of each portion of a batch, as its part of the mean cross-entropy over all masked words."""
         whole = Batch.from_arrays(self.tokens.pad_rows(rows))
-        masked = mask_words(whole, len(self.guess.bias), self.model.mark)
-        every, begin = int(masked.places.sum()), 0
+        masked, places = mask_words(whole, len(self.guess.bias), self.model.mark)
+        every, begin = int(places.sum()), 0
         for part in self._split_batch(rows):
             some = slice(begin, begin := begin + len(part))
-            words = whole.ids[some][masked.places[some]]
-            yield self._compute_loss(MaskedBatch(masked.batch.select_texts(some), masked.places[some]), words, every)
-
-    def _compute_loss(self, masked: MaskedBatch, words: Tensor, every: int) -> Tensor:
-        places, words = masked.places.to(self.device), words.to(self.device)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            vectors = self.model.encode_tokens(masked.batch.to(self.device))[places]
-            scores = self.guess(vectors, self.model.embedding.weight)
-        return F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)
+            words = whole.ids[some][places[some]].to(self.device)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+                vectors = self.model.encode_tokens(masked.select_texts(some).to(self.device))
+                scores = self.guess(vectors[places[some].to(self.device)], self.model.embedding.weight)
+            yield F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)

@@ -18,9 +18,9 @@ from core.text.special_ids import FIRST
 from core.text.token_table import TokenTable
 
 WINDOW = 4
-"""Words on each side that count, each 1 / distance."""
+"""Words on each side that count, each with weight 1 / distance."""
 SMOOTHING = 0.75
-"""Power of how often a context is seen: rare ones tell less."""
+"""Exponent on the frequency of a context word, which lowers the PPMI of rare ones."""
 
 
 def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:
@@ -50,9 +50,8 @@ def compute_ppmi(counts: csr_array) -> csr_array:
 def compute_word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute PPMI word vectors (size, width) from tokenised texts, and a mask (size,) of words that have one.
 
-    The latter says which entries have a vector; the others, special ones and words that stand in no company, have
-    zeros, and so have further columns where there are fewer words. `seed` is of the vector that the decomposition
-    starts from.
+    Special tokens and words without cooccurrences have zeros, and so have the last columns if there are fewer words
+    than columns. `seed` draws the start vector of the decomposition.
     """
     found = compute_ppmi(sum_cooccurrences(tokens, size))
     known = np.diff(found.indptr) > 0
@@ -67,7 +66,7 @@ def _compute_svd(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np
     if len(rows.indptr) - 1 <= width:
         left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
         return left, singular
-    # Exact, and as quick as a randomised one, which is far from it where the values fall as slowly as these.
+    # Exact, and as fast as a randomised SVD, which is inaccurate for singular values that decay as slowly as these.
     start = np.random.default_rng(seed).standard_normal(rows.shape[0])
     left, singular, _ = svds(rows, width, v0=start, return_singular_vectors="u")
     return left, singular

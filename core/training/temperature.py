@@ -1,9 +1,9 @@
 """Temperature scaling: calibration of a run's probabilities by a single number.
 
-Guo et al. 2017, 4.2, divide the logits by it, which shrinks towards equal classes. For a run trained with made-up words
-it shrinks towards the class prior, so that it does not undo that training: z becomes c + (z - c) / T, where c is the
-log of the prior, with several labels its log-odds; otherwise c is 0. So P ∝ prior^(1 - 1/T) · softmax(z)^(1/T). Without
-a prior no answer changes; with a prior, a near-tie may change to a more frequent class.
+Guo et al. 2017, section 4.2, divide the logits by T, which shrinks probabilities towards equal ones. For a run trained
+with made-up words they shrink towards the class prior, so that scaling does not undo that training: z becomes
+c + (z - c) / T, where c is the log of the prior (with several labels its log-odds), else 0. So P is proportional to
+prior^(1 - 1/T) · softmax(z)^(1/T). Only with a prior can a prediction change, from a near-tie to a more frequent class.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from core.lazy_imports import scipy
 from core.training.calibration import Scaling
 
 ABSENT = -1e4
-"""Logit of a class or label without training rows, wherever a model fixes one: its probability is 0, and stays 0."""
+"""Fixed logit of a class or label without training rows: its probability is 0, also after scaling."""
 LEAST = 100
-"""Validation rows below which a run keeps its logits as they are: so few say too little about all of its claims."""
+"""Validation rows that fitting a temperature needs; with fewer it would be too uncertain."""
 LARGEST = 1000.0
 
 
@@ -37,7 +37,7 @@ def fit_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] =
     if len(labels) >= LEAST:
         try:
             found = fit_temperature(logits, labels, prior)
-        except DataError:  # no row is of a class that the run knows
+        except DataError:  # no row has a class that occurs in training
             pass
     return Scaling(found, tuple(prior))
 
@@ -45,13 +45,13 @@ def fit_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] =
 def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
     """Fit the temperature T for which c + (z - c) / T has the lowest cross-entropy; z: logits, c: prior logits.
 
-    z are the logits (n, C), c those of the prior (C,), 0 without one; labels are (n,) class numbers, or (n, C) zeros
-    and ones with one temperature for all sigmoids. It is convex in 1 / T. As in Platt scaling (1999) a label counts as
-    (n + 1) / (n + C) of certainty and not as 1, so that T is not 0 where every decision is right. Classes whose logit
-    is fixed (`ABSENT`) have no part in this; DataError: no row is left.
+    z are (n, C), c is (C,) or 0 without a prior; labels are (n,) class numbers, or (n, C) zeros and ones with one
+    temperature for all sigmoids. The loss is convex in 1 / T. As in Platt scaling (1999), a label counts as
+    (n + 1) / (n + C) and not as 1, so that T is not 0 if every prediction is correct. Classes with a fixed logit
+    (`ABSENT`) are left out; DataError if no row is left.
     """
-    # Own: scikit-learn's temperature scaling knows one label per text only, and has no smoothing: where all decisions
-    # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
+    # Not scikit-learn's temperature scaling, which takes one label per text and has no smoothing: for four correct
+    # rows it finds a scale of 46 and probabilities of 1, this function 0.46.
     logits = np.asarray(logits, np.float64)
     there = np.abs(logits).min(0, initial=np.inf) < -ABSENT / 2
     center = np.broadcast_to(
@@ -89,7 +89,7 @@ def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.nd
         return given
     logs = np.log(np.maximum(given, np.finfo(np.float64).tiny))
     if task == "multi":
-        # Files hold float32, in which what is next to 1 has become 1.
+        # Files store float32, in which values very close to 1 are rounded to 1.
         logs -= np.log(np.maximum(1 - given, np.finfo(np.float32).eps / 4))
     center = np.array(scaling.compute_prior_logits(task))
     trained = center + temperature * (logs - center)

@@ -23,7 +23,7 @@ from core.training.device import get_random_state, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate_history
 
 POOL = 50
-"""Batches per pool that is sorted by length: nearly as little padding as sorting everything, and still random."""
+"""Batches per pool that is sorted by length: nearly as little padding as sorting all rows, but in random order."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Examples:
     """The tokenised texts of a split with their labels and training targets."""
 
     tokens: TokenTable
-    """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
+    """n rows, perhaps followed by added texts, which have only `targets`."""
     labels: np.ndarray
-    """(n,) int64 class numbers; of several labels (n, C) float32 zeros and ones; of tokens (n, L) int64 or UNTAGGED."""
+    """(n,) int64 class numbers; multi-label: (n, C) float32 zeros and ones; tokens: (n, L) int64 tags or UNTAGGED."""
     targets: np.ndarray | None = None
-    """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
+    """(all rows, C) float32: target probabilities that replace the labels; None: the labels."""
 
     def get_targets(self, classes: int) -> np.ndarray:
         """Return the target probabilities (all rows, C) float32 of the training texts; by default their labels."""
@@ -73,9 +73,9 @@ def plan_batches(
 
 CHECKPOINT_SECONDS = 15.0
 LONG_SAVE, SAVES = 1.0, 20
-"""Seconds of a save beyond which the next one waits so many times longer: a large model is kept less often."""
+"""A save that takes longer than 1 second delays the next one by 20 times its duration."""
 LOGGED_STEPS = 200
-"""About how many steps a long training logs, evenly; before the first of them also 1, 2, 4, 8, …: something to see."""
+"""About how many steps a long training logs, evenly; before the first of these also steps 1, 2, 4, 8, …"""
 Tensors = dict[str, Tensor]
 
 
@@ -97,10 +97,7 @@ class Events:
 
 
 class TrainingStage(ABC):
-    """The base class of training stages: epochs with AdamW, reproducible to the bit even if killed and resumed.
-
-    The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
-    """
+    """The base class of training stages: epochs with AdamW, bit-identical even if killed and resumed."""
 
     config: TrainingConfig
     history: Path
@@ -184,7 +181,10 @@ class TrainingStage(ABC):
     def _update_weights(self, rows: np.ndarray, epoch: int) -> None:
         lr = self._get_lr()
         self.optimizer.zero_grad()
-        loss = sum(_run_backward(part) for part in self._yield_losses(rows))
+        loss = 0.0
+        for part in self._yield_losses(rows):
+            part.backward()
+            loss += part.item()
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
         if not (math.isfinite(loss) and math.isfinite(norm.item())):
             raise SentiscopeError(
@@ -236,11 +236,6 @@ class TrainingStage(ABC):
         self.saved = time.monotonic()
         self.saving = self.saved - begun if self.saved - begun > LONG_SAVE else 0.0
         self.events.on_checkpoint(self.progress, self.steps)
-
-
-def _run_backward(loss: Tensor) -> float:
-    loss.backward()
-    return loss.item()
 
 
 def compute_lr_factor(

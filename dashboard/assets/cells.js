@@ -1,4 +1,4 @@
-// A table of coloured numbers with names on both sides. Words arrive as data and become text nodes only.
+// A table of coloured numbers with row and column names. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "") node.setAttribute(name, value);

@@ -1,4 +1,4 @@
-// Words as clouds, one for each outcome; each word is a button that goes to the page. Words become text nodes only.
+// Word clouds, one for each outcome; each word is a button that reports to the page. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);

@@ -1,4 +1,4 @@
-// A drawing that arrives as a string of SVG. It is parsed as a document of its own, in which nothing runs, and copied.
+// A drawing given as an SVG string, which is parsed as a separate document without scripts, and then copied.
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".diagram");
   const drawn = new DOMParser().parseFromString(data.svg, "image/svg+xml").documentElement;

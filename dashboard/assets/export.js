@@ -1,5 +1,5 @@
-// "Figures · SVG / PNG": presses the download button of every chart on the page, and asks other figures for their SVG.
-const PAUSE = 250; // ms between files, so that the browser takes them all
+// "Figures · SVG / PNG": clicks the download button of every chart on the page, and requests the SVG of other figures.
+const PAUSE = 250; // ms between files; browsers drop faster downloads
 const INLINE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "opacity", "font-family", "font-size",
   "font-weight", "text-anchor"];
 
@@ -10,7 +10,7 @@ const save = (address, name) => {
   link.click();
 };
 
-// A copy that carries its own styles: outside the page there is no style sheet.
+// A copy with inline styles, since an exported file has no style sheet.
 const standalone = (svg) => {
   const copy = svg.cloneNode(true), box = svg.getBoundingClientRect();
   const originals = [svg, ...svg.querySelectorAll("*")];
@@ -42,7 +42,7 @@ const saveSvg = async (svg, name, format) => {
 const figures = async (format) => {
   const pause = () => new Promise((done) => setTimeout(done, PAUSE));
   for (const graph of document.querySelectorAll("[data-testid=stPlotlyChart] .js-plotly-plot")) {
-    const options = graph._context?.toImageButtonOptions; // read by the button at the moment of the click
+    const options = graph._context?.toImageButtonOptions; // the button reads these at the click
     if (options) options.format = format;
     graph.querySelector(".modebar-btn[data-title^='Download']")?.click();
     if (options) options.format = "svg";

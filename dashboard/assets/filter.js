@@ -1,19 +1,19 @@
-// A filter that reads as a sentence: each word opens its options with how many rows every one would leave, and a field takes
-// what the texts are to contain. What is chosen goes to the page. Words arrive as data and become text nodes only.
+// A filter written as a sentence: each word opens a menu with the number of rows for every option, and a field takes a
+// search text. Choices are reported to the page. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
   node.append(...children);
   return node;
 };
-const MANY = 10; // options from which on they can be searched
-const EDGE = 12; // pixels that stay free at the edges of the window
-const memory = {}; // the one that was drawn last: a page that is drawn anew may make this component anew
+const MANY = 10; // least options of a menu with a search field
+const EDGE = 12; // free pixels at the window's edges
+const memory = {}; // state of the last drawn component, since a rerun may create it again
 
 export default function ({ data, parentElement, send: tell }) {
   const root = parentElement.querySelector(".filter");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
-  // What comes while somebody chooses, such as the tags, must not take the options out of their hands.
+  // New data, such as tags, must not close an open menu.
   const lost = memory.root && memory.root !== root && !memory.root.isConnected && document.activeElement === document.body;
   const kept = (root.kept ??= lost ? memory.root.kept : {});
   const focused = root.getRootNode().activeElement?.dataset?.id ?? (lost ? kept.focused : undefined);
@@ -62,7 +62,7 @@ export default function ({ data, parentElement, send: tell }) {
       box.style.top = `${place.bottom + 6}px`;
       box.style.maxHeight = `${Math.max(160, innerHeight - place.bottom - 6 - EDGE)}px`;
     };
-    const show = () => { // at once: the next key is for what has just opened
+    const show = () => { // at once, since the next key is for the opened menu
       box.showPopover({ source: open });
       open.setAttribute("aria-expanded", "true");
       const before = kept.open?.name === given.name ? kept.open : { part: "", value: given.options[at]?.value };
@@ -80,7 +80,7 @@ export default function ({ data, parentElement, send: tell }) {
       if (box.isConnected && kept.open?.name === given.name) delete kept.open;
     });
     const search = () => {
-      if (given.typed) return; // what is typed there is looked up among the rows, not among these options
+      if (given.typed) return; // typed text is searched in the rows, not in these options
       const part = field.value.toLowerCase();
       given.options.forEach((option, i) => { items[i].hidden = !option.label.toLowerCase().includes(part); });
     };
@@ -91,7 +91,7 @@ export default function ({ data, parentElement, send: tell }) {
     };
     opened.set(given.name, show);
     box.onkeydown = (event) => {
-      event.stopPropagation(); // the keys of the page rest while options are open
+      event.stopPropagation(); // the page's shortcuts are off while a menu is open
       const shown = there(), now = shown.indexOf(items[at]);
       const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: shown.length - 1 }[event.key];
       if (to !== undefined && !(event.target === field && ["Home", "End"].includes(event.key))) {

@@ -1,8 +1,8 @@
-// Head view: words on both sides, lines between them. Width and ink are weight, a head is a column; what is taken away
-// is dashed as a line and hatched as a cell.
-// Words arrive as data and are only ever set as textContent.
+// Head view: words on both sides, with lines between them. Width and darkness show the weight, each column is a head.
+// Negative weights are dashed lines and hatched cells.
+// User text is inserted as text nodes only.
 const NS = "http://www.w3.org/2000/svg";
-const STRONG = 0.1; // of full colour: below this no line is drawn for a word that is pointed at
+const STRONG = 0.1; // share of the strongest colour below which a hovered word has no line
 
 const add = (parent, tag, attributes = {}, text) => {
   const node = document.createElementNS(NS, tag);
@@ -12,7 +12,7 @@ const add = (parent, tag, attributes = {}, text) => {
   return node;
 };
 
-// Cut between what a reader takes for characters; those of East Asia are a little wider than two.
+// Cut between graphemes; East Asian ones are a little wider than two characters.
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 const LONGEST = 14;
 const short = (word) => {
@@ -32,29 +32,29 @@ export default function ({ data, parentElement }) {
   root.style.setProperty("--muted", muted);
   if (root.heads?.size === undefined || root.count !== H) root.heads = new Set(maps.keys());
   root.count = H;
-  let at = null; // {side: 0 reads | 1 is read, index}
+  let at = null; // {side: 0 attends | 1 is attended to, index}
   let parts = null;
 
-  const hatch = `away-${data.name}`; // an id of its own wherever several stand in one document
+  const hatch = `away-${data.name}`; // a unique id, since a document may have several
   const weight = (head, side, index, other) => (side ? maps[head][other][index] : maps[head][index][other]);
   const y = (index) => above + index * row + row / 2;
   const everywhere = maps.flat(2).map(Math.abs).sort((a, b) => b - a);
-  const resting = Math.max(0.25, (everywhere[3 * L] || 0) / top); // at rest about three lines for each word
+  const resting = Math.max(0.25, (everywhere[3 * L] || 0) / top); // without hovering, about three lines per word
 
-  // On a page the rows share what the first screen has left below the words; elsewhere they have room.
+  // On a page, the rows share the rest of the first screen; elsewhere their height is not limited.
   const main = root.getRootNode().host?.closest("[data-testid=stMain]");
   const fitting = () => {
     if (!main) return most;
     const left = main.clientHeight - (root.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop);
     const fits = (left - above - size * 2.4) / L;
-    return fits < least * 0.6 ? most : Math.max(least, Math.min(most, fits)); // what begins below the screen may be long
+    return fits < least * 0.6 ? most : Math.max(least, Math.min(most, fits)); // a view below the first screen may be long
   };
 
   const build = () => {
     row = fitting();
     const focused = root.getRootNode().activeElement?.dataset?.id;
     const width = Math.max(340, root.clientWidth);
-    const cell = Math.max(13, Math.min(size * 1.9, width * 0.055, (width * 0.34) / H - 3)); // the lines keep their room
+    const cell = Math.max(13, Math.min(size * 1.9, width * 0.055, (width * 0.34) / H - 3)); // leaves room for the lines
     const name = Math.min(width * 0.24, size * 7);
     const xl = name, xc = width - H * (cell + 3) - 4, xr = xc - name * 0.95;
     const svg = document.createElementNS(NS, "svg");
@@ -127,7 +127,7 @@ export default function ({ data, parentElement }) {
     }));
   };
 
-  // A word that is pointed at here is lit in the strip of words, and the other way round.
+  // Hovering a word also highlights it in the word strip, and vice versa.
   const tell = (tokens) => window.dispatchEvent(new CustomEvent("sentiscope-word", { detail: { tokens, from: root } }));
   const point = (place) => {
     if (place?.side === at?.side && place?.index === at?.index) return;
@@ -196,7 +196,7 @@ export default function ({ data, parentElement }) {
     if (Math.abs(root.clientWidth - last) > 4 || Math.abs(fitting() - row) > 0.5) { last = root.clientWidth; build(); }
   });
   root.observer.observe(root);
-  if (main?.firstElementChild) root.observer.observe(main.firstElementChild); // what stands above may come later
+  if (main?.firstElementChild) root.observer.observe(main.firstElementChild); // content above may be drawn later
   if (root.exporter) window.removeEventListener("sentiscope-export", root.exporter);
   root.exporter = (event) => event.detail.push({ name: data.name, svg: parts.svg });
   window.addEventListener("sentiscope-export", root.exporter);

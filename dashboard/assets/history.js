@@ -1,8 +1,7 @@
-// What changes within one page corrects its address; only another page that somebody asked for is a further step, so that
-// one press of *Back* leads to the page before, and *Forward* to the one after. Streamlit enters every value that it
-// writes into a link as a step of its own, and every page that it still hears of after *Back* has led away from it. On its
-// way to another page it takes out what belongs to this one and may write what belongs to the next: the page that is left
-// stays as it was at the click that led away.
+// Changes within one page replace its history entry; only another page adds an entry, so that one press of *Back* leads to
+// the previous page, and *Forward* to the next. Streamlit adds an entry for every value that it writes into a link, and
+// for pages that it still reports after *Back* has left them. On the way to another page, it removes this page's values
+// and may write those of the next page: the entry of the page that is left stays as it was at the click.
 if (!window.sentiscopeHistory) {
   window.sentiscopeHistory = true;
   const push = history.pushState.bind(history);

@@ -1,11 +1,11 @@
-// What a click has answered is brought into the window, no further than needed, so that what was clicked stays near.
+// Scrolls the result of a click into view, but no further than necessary, so that the clicked element stays near.
 let last = "";
 
 export default function ({ data, parentElement }) {
   if (data.what === last) return;
   last = data.what;
   const main = document.querySelector("[data-testid=stMain]");
-  const place = parentElement.querySelector("div"); // the parent is a shadow root, which has no place of its own
+  const place = parentElement.querySelector("div"); // the parent is a shadow root without a position
   const bring = () => {
     const top = place.getBoundingClientRect().top;
     const least = 80;
@@ -13,7 +13,7 @@ export default function ({ data, parentElement }) {
     if (top < least) main.scrollBy({ top: top - least });
     else if (top > most) main.scrollBy({ top: top - most });
   };
-  // What follows, and what stands above, is drawn bit by bit: it is kept in the window until the person moves or all stands.
+  // Other parts of the page are still being drawn: keep it in view until the user scrolls or all is drawn.
   const drawn = new ResizeObserver(bring);
   drawn.observe(main.querySelector("[data-testid=stMainBlockContainer]") ?? main);
   const ends = ["wheel", "touchstart", "keydown", "pointerdown"];

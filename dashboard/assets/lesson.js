@@ -8,7 +8,6 @@
 // Words arrive as data and become text nodes only.
 const NS = "http://www.w3.org/2000/svg", LETTERS = "ABCDEFGH", LEAST = 5, PAUSE = 250;
 const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: each counts once, also after a reload
-const ECHO = 5000; // milliseconds in which the page repeats what it was told
 const fill = (node, attributes, children) => {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node[name] = value;
@@ -21,6 +20,21 @@ const make = (tag, attributes = {}, ...children) => fill(document.createElement(
 const vector = (tag, attributes = {}, ...children) => fill(document.createElementNS(NS, tag), attributes, children);
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const capitalize = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+// Replaces the children of a node; one with `data-keep` stays in place as long as the new ones have its name too, so that a
+// slider that is being dragged and a field that is being typed in are not taken away. It gets the handlers of the new one.
+const HANDLERS = ["oninput", "onchange", "onclick"];
+const arrange = (node, children) => {
+  const old = new Map([...node.children].filter((child) => child.dataset.keep).map((child) => [child.dataset.keep, child]));
+  const next = [children].flat(4).filter(Boolean).map((child) => {
+    const kept = old.get(child.dataset?.keep);
+    if (!kept) return child;
+    const fresh = [child, ...child.querySelectorAll("*")];
+    [kept, ...kept.querySelectorAll("*")].forEach((each, number) => HANDLERS.forEach((name) => { each[name] = fresh[number]?.[name] ?? null; }));
+    return kept;
+  });
+  [...node.childNodes].filter((child) => !next.includes(child)).forEach((child) => child.remove());
+  next.forEach((child, number) => { if (node.childNodes[number] !== child) node.insertBefore(typeof child === "string" ? document.createTextNode(child) : child, node.childNodes[number] ?? null); });
+};
 const say = (...children) => make("p", { class: "say" }, ...children);
 const fact = (...children) => make("p", { class: "fact" }, ...children);
 
@@ -44,21 +58,17 @@ export default function ({ data, parentElement, send }) {
   const root = parentElement.querySelector(".lesson"), { lesson, content } = data;
   const start = () => ({ ...EMPTY, ...data.state, reached: Math.max(data.state.step, data.state.again >= 0 ? 4 : 1), panel: "", said: "" });
   if (data.server) document.cookie = `${VISITOR}=${data.visitor}; path=/; SameSite=Strict`;
-  const name = (state) => Object.keys(EMPTY).map((field) => String(state[field])).join("\n");
-  const heard = name(data.state);
-  if (!root.state) Object.assign(root, { state: start(), told: new Map([[heard, Date.now()]]), hands: [[], []] });
-  else if (heard !== root.heard && !(Date.now() - root.told.get(heard) < ECHO)) root.state = { ...start(), panel: root.state.panel }; // *Back*
-  root.heard = heard;
+  if (!root.state) Object.assign(root, { state: start(), hands: [[], []] }); // from then on the link follows
+  if (data.problem !== root.problem) { root.problem = data.problem; if (data.problem) root.state.said = data.problem; }
   const state = root.state;
 
   const tell = () => { // what the link has to restore goes to the page, and an answer into the tally
     clearTimeout(root.waiting);
     root.waiting = setTimeout(() => {
-      root.told.set(name(state), Date.now());
       send({ state: Object.fromEntries(Object.keys(EMPTY).map((field) => [field, state[field]])) });
     }, PAUSE);
   };
-  const change = (fields) => { Object.assign(state, fields, { said: "" }); draw(); tell(); };
+  const change = (fields) => { Object.assign(state, fields, { said: "" }); root.draw(); tell(); };
   const open = (step) => change({ step, reached: Math.max(state.reached, step) });
   const turn = () => (state.step < 4 ? 0 : 1); // of the two questions
   const isAsking = () => (state.step === 1 && state.reached === 1) || (state.step === 4 && state.again < 0);
@@ -87,22 +97,26 @@ export default function ({ data, parentElement, send }) {
         make("em", {}, turns.map((turn) => make(turn ? "b" : "span", {}, counts[turn] ? String(counts[turn][place]) : "\u2013")))))),
       after ? fact("Outline: before. Filled: after.") : "");
   };
+  const clear = () => { Object.assign(root, { hands: [[], []], cleared: (root.cleared ?? 0) + 1 }); send({ reset: true }); root.draw(); };
   const drawClass = () => {
     const opened = data.room, own = opened?.own ?? true;
     const field = (turn, place) => make("input", {
       type: "number", min: 0, max: 999, value: root.hands[turn][place] ?? "", "data-id": `hand-${turn}-${place}`,
       "aria-label": `${content.options[place]}, ${turn ? "second" : "first"} question`,
-      onchange: (event) => {
+      oninput: (event) => {
         root.hands[turn][place] = Math.min(999, Math.max(0, Math.round(+event.target.value) || 0));
-        if (opened) send({ hands: content.options.map((_, at) => [0, 1].map((each) => root.hands[each][at] || 0)) });
-        draw();
+        clearTimeout(root.typing);
+        root.typing = setTimeout(() => {
+          if (opened) send({ hands: content.options.map((_, at) => [0, 1].map((each) => root.hands[each][at] || 0)) });
+          root.draw();
+        }, PAUSE);
       },
     });
-    return panel("class", "Class",
+    return panel(`class-${opened?.code}-${own}-${root.cleared ?? 0}`, "Class",
       data.server ? [make("h3", {}, "On their own devices"), opened
         ? [make("p", {}, "Open ", make("b", { class: "address" }, opened.link)), opened.note ? fact(opened.note) : "",
            fact("Nobody is named. Each device counts once."),
-           own ? make("button", { type: "button", class: "plain", "data-id": "reset", onclick: () => { root.hands = [[], []]; send({ reset: true }); } }, "Delete all answers") : ""]
+           own ? make("button", { type: "button", class: "plain", "data-id": "reset", onclick: clear }, "Delete all answers") : ""]
         : make("button", { type: "button", class: "plain", "data-id": "open", onclick: () => send({ open: true }) }, "Open a class")] : "",
       own ? [make("h3", {}, "Raised hands"), make("table", {}, make("thead", {}, make("tr", {}, ["Answer", "first", "again"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, content.options.map((label, place) => make("tr", {}, make("th", { scope: "row" }, label), [0, 1].map((turn) => make("td", {}, field(turn, place)))))))] : "");
@@ -112,8 +126,8 @@ export default function ({ data, parentElement, send }) {
     make("h3", {}, "What classes tend to believe"), make("p", {}, lesson.belief),
     make("h3", {}, "If something fails"), make("p", {}, "Print the sheet before class. Page 2 has the answers."),
     data.server ? make("a", { href: data.notes, target: "_blank", rel: "noopener" }, "Open notes in a second window") : "");
-  const panel = (name, title, ...children) => make("aside", { class: "panel", "aria-label": title },
-    make("button", { type: "button", class: "close", "aria-label": `Close: ${title}`, "data-id": `close-${name}`, onclick: () => toggle(name) }, "\u00d7"), make("h2", {}, title), ...children);
+  const panel = (keep, title, ...children) => make("aside", { class: "panel", "aria-label": title, "data-keep": keep },
+    make("button", { type: "button", class: "close", "aria-label": `Close: ${title}`, "data-id": "close", onclick: () => toggle(state.panel) }, "\u00d7"), make("h2", {}, title), ...children);
   const toggle = (name) => {
     state.panel = state.panel === name ? "" : name;
     change({ notes: state.panel === "notes" });
@@ -145,27 +159,27 @@ export default function ({ data, parentElement, send }) {
   const copy = async () => {
     const link = data.server ? location.href : lesson.link;
     try { await navigator.clipboard.writeText(link); state.said = "The link to this stage is copied."; } catch { state.said = `Link: ${link}`; }
-    draw();
+    root.draw();
   };
   const drawStrip = () => {
     const { answered } = getTally();
-    return make("header", { class: "strip" }, data.server ? make("a", { href: "lessons" }, "Lessons") : "", make("b", {}, lesson.title),
+    return [data.server ? make("a", { href: "lessons" }, "Lessons") : "", make("b", {}, lesson.title),
       make("ol", { "aria-label": "Stages" }, lesson.stages.map((name, place) => make("li", {}, make("button", {
         type: "button", "data-id": `stage-${place}`, "aria-current": state.step === place + 1 ? "step" : false, disabled: place + 1 > state.reached,
         onclick: () => open(place + 1),
       }, `${place + 1}  ${name}`)))),
-      make("span", { class: "count" }, data.room ? `${answered[turn()]} answered` : ""));
+      make("span", { class: "count" }, data.room ? `${answered[turn()]} answered` : "")];
   };
   const drawEnd = (shown) => {
     const { step } = state, stage = content.stages[step - 1], ready = step > 1 || state.pick >= 0;
     const last = step === 4 ? (data.server ? make("a", { class: "go", href: lesson.next.href }, lesson.next.title) : "")
       : make("button", { type: "button", class: "go", "data-id": "next", disabled: !ready, onclick: () => open(step + 1) }, stage.button, make("kbd", {}, "\u2192"));
-    return make("footer", { class: "end" }, last,
+    return [last,
       step === 1 && state.pick < 0 && state.reached === 1 ? make("button", { type: "button", class: "plain", "data-id": "show", onclick: () => open(2) }, "Show without answering") : "",
       make("span", { class: "note" }, state.said || (shown.note ?? (step === 1 ? (state.pick >= 0 ? "Your mark stays on the figure." : "") : ""))),
       step === 4 && state.again >= 0 ? [data.server ? content.ways.map(({ label, href }) => make("a", { href }, label)) : "",
         make("button", { type: "button", class: "plain", "data-id": "restart", onclick: () => { change({ ...EMPTY, reached: 1 }); } }, "Start again")] : "",
-      make("span", { class: "keys" }, Object.entries(KEYS).map(([key, name]) => make("button", { type: "button", "data-id": `key-${name}`, onclick: () => press(key) }, make("kbd", {}, key === "c" && isLettered() ? "\u21e7 c" : key), ` ${name}`))));
+      make("span", { class: "keys" }, Object.entries(KEYS).map(([key, name]) => make("button", { type: "button", "data-id": `key-${name}`, onclick: () => press(key) }, make("kbd", {}, key === "c" && isLettered() ? "\u21e7 c" : key), ` ${name}`)))];
   };
   const compose = () => {
     const shown = view(), stage = content.stages[state.step - 1], drawn = LESSON.stages[state.step - 1](shown);
@@ -188,20 +202,28 @@ export default function ({ data, parentElement, send }) {
   const draw = () => {
     const focused = root.getRootNode().activeElement?.dataset?.id;
     if (!root.page) {
-      root.page = make("div", { class: "page" });
+      const part = (name, tag = "div") => (root[name] = make(tag, { class: name }));
       root.live = make("p", { class: "spoken", "aria-live": "polite" });
+      root.page = make("div", { class: "page" }, part("strip", "header"), part("top"), make("div", { class: "middle" }, part("left"), part("side")), part("end", "footer"), part("holder"));
       root.sheet = make("div", { class: "sheet" });
-      root.sheet.append(make("p", { class: "bar" }, make("button", { type: "button", class: "plain", onclick: () => window.print() }, "Print"),
-        make("button", { type: "button", class: "plain", onclick: () => change({ sheet: false }) }, "Back to the lesson")), ...drawSheet().flat(4));
+      arrange(root.sheet, [make("p", { class: "bar" }, make("button", { type: "button", class: "plain", onclick: () => window.print() }, "Print"),
+        make("button", { type: "button", class: "plain", onclick: () => change({ sheet: false }) }, "Back to the lesson")), drawSheet()]);
       root.replaceChildren(root.page, root.live, root.sheet);
     }
-    root.classList.toggle("on-sheet", state.sheet);
     if (state.notes && !state.panel) state.panel = "notes";
+    const drawn = compose(), { side } = root;
+    root.classList.toggle("on-sheet", state.sheet);
     root.classList.toggle("beside", Boolean(state.panel));
-    const drawn = compose();
-    root.page.replaceChildren(drawStrip(), make("div", { class: "top" }, make("h1", {}, drawn.headline), make("p", {}, drawn.line)),
-      make("div", { class: drawn.wide ? "middle wide" : "middle" }, make("div", { class: "left" }, drawn.left), drawn.wide ? "" : make("div", { class: "side" }, drawn.side)),
-      drawEnd(drawn), state.panel === "notes" ? drawNotes() : state.panel === "class" ? drawClass() : "");
+    root.classList.toggle("wide", Boolean(drawn.wide));
+    arrange(root.strip, drawStrip());
+    arrange(root.top, [make("h1", {}, drawn.headline), make("p", {}, drawn.line)]);
+    arrange(root.left, drawn.left);
+    arrange(side, drawn.wide ? [] : drawn.side);
+    arrange(root.end, drawEnd(drawn));
+    arrange(root.holder, state.panel === "notes" ? drawNotes() : state.panel === "class" ? drawClass() : []);
+    for (const [name, value] of Object.entries({ tabindex: 0, role: "region", "aria-label": "Beside the figure" })) {
+      if (side.scrollHeight > side.clientHeight + 1) side.setAttribute(name, value); else side.removeAttribute(name);
+    }
     const spoken = [drawn.headline, drawn.spoken, state.said].filter(Boolean).join(" ");
     if (root.live.textContent !== spoken) root.live.textContent = spoken;
     if (focused) (root.querySelector(`[data-id="${focused}"]:not(:disabled)`) ?? root.querySelector(".go:not(:disabled)"))?.focus({ preventScroll: true });
@@ -209,7 +231,7 @@ export default function ({ data, parentElement, send }) {
 
   const listen = (event) => {
     const at = event.composedPath()[0], key = event.key;
-    if (event.ctrlKey || event.metaKey || event.altKey || at.matches?.("input, textarea, select, [contenteditable=true]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || (key !== "Escape" && at.matches?.("input, textarea, select, [contenteditable=true]"))) return;
     const letter = LETTERS.toLowerCase().indexOf(key.toLowerCase());
     if (key === "Escape" && state.sheet) change({ sheet: false });
     else if (key === "Escape" && state.panel) toggle(state.panel);
@@ -224,7 +246,8 @@ export default function ({ data, parentElement, send }) {
   document.removeEventListener("keydown", root.listen);
   window.removeEventListener("sentiscope-tally", root.count);
   root.listen = listen;
-  root.count = () => draw();
+  root.count = () => root.draw();
+  root.draw = draw;
   document.addEventListener("keydown", root.listen);
   window.addEventListener("sentiscope-tally", root.count);
   draw();

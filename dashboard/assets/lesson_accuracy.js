@@ -46,7 +46,8 @@ const drawMixture = (view) => {
     wide: true, headline: found.headline,
     left: [drawAxis({ ...view, picked: state.pick, answered: state.pick >= 0 }, figure, found.accuracy),
       make("div", { class: "mixture", role: "img", "aria-label": found.headline }, squares),
-      make("label", { class: "slider" }, make("span", {}, "Hard sentences in 100"), make("input", { type: "range", min: 0, max: 100, step: figure.step, value: share, "data-id": "share", oninput: moved }), make("b", {}, String(share))),
+      make("label", { class: "slider", "data-keep": "share" }, make("span", {}, "Hard sentences in 100"),
+        make("input", { type: "range", min: 0, max: 100, step: figure.step, value: share, "data-id": "share", oninput: moved })),
       make("div", { class: "below" }, say(`${found.note} Which of your own texts are hard?`), fact(figure.mixture))],
   };
 };

@@ -1,5 +1,5 @@
-// Levers: a cell has the push of its part and silences it when pressed, a slider moves a weight along its own curve, a bar
-// opens a gate. What was changed goes to the page as parts of its link. Words arrive as data and become text nodes only.
+// Levers: a cell shows the effect of its part and switches it off at a click, a slider changes a weight along its curve, a
+// bar opens a gate. Changes are reported to the page as parts of its link. User text is inserted as text nodes only.
 const NS = "http://www.w3.org/2000/svg";
 const fill = (node, attributes, children) => {
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null) node.setAttribute(name, value);
@@ -10,9 +10,9 @@ const make = (tag, attributes = {}, ...children) => fill(document.createElement(
 const vector = (tag, attributes = {}, ...children) => fill(document.createElementNS(NS, tag), attributes, children);
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const RESET = "reset";
-const PAUSE = 200; // milliseconds after the last move of a slider: a key that is held down is one change
-const AHEAD = 3000; // so long an answer of the page that has not heard of it does not move a slider back
-const LEAST = 1.15, USUAL = 1.42, MOST = 1.75; // rem that a row is high
+const PAUSE = 200; // milliseconds after the last move of a slider, so that holding a key is one change
+const AHEAD = 3000; // milliseconds in which an outdated answer of the page does not move a slider back
+const LEAST = 1.15, USUAL = 1.42, MOST = 1.75; // row heights in rem
 
 export default function ({ data, parentElement, send }) {
   const root = parentElement.querySelector(".levers");
@@ -36,9 +36,9 @@ export default function ({ data, parentElement, send }) {
     return made;
   };
 
-  // A slider as an input that hears mouse and keys; `put` shows where it stands.
+  // A slider for mouse and keyboard; `put` shows its position.
   const range = (lever, put) => {
-    if (Math.abs(root.ahead.get(lever.part)?.value - lever.value) < lever.step / 2) root.ahead.delete(lever.part); // it has heard
+    if (Math.abs(root.ahead.get(lever.part)?.value - lever.value) < lever.step / 2) root.ahead.delete(lever.part); // the page has received it
     const ahead = root.ahead.get(lever.part);
     const input = make("input", {
       type: "range", min: lever.low, max: lever.high, step: lever.step, "aria-label": lever.about,
@@ -66,7 +66,7 @@ export default function ({ data, parentElement, send }) {
     const shown = make("b"), dot = make("u"), curve = lever.curve;
     const chance = (value) => {
       const { values, chances } = curve, after = values.findIndex((each) => each >= value - 1e-9);
-      if (after <= 0) return chances.at(after); // before the first, or behind the last
+      if (after <= 0) return chances.at(after); // before the first or after the last value
       const part = (value - values[after - 1]) / (values[after] - values[after - 1]);
       return chances[after - 1] + part * (chances[after] - chances[after - 1]);
     };
@@ -128,7 +128,7 @@ export default function ({ data, parentElement, send }) {
     return [...title, make("div", { class: "scroll" }, table)];
   };
 
-  // One stop of Tab for each grid; arrows go from cell to cell.
+  // Each grid is one Tab stop; arrow keys move between cells.
   const arrows = (event, table) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step || event.target.tagName !== "BUTTON" || event.target.className === "open") return;
@@ -142,8 +142,8 @@ export default function ({ data, parentElement, send }) {
   };
   const reach = (table, cell) => table.querySelectorAll("td button").forEach((each) => each.setAttribute("tabindex", each === cell ? 0 : -1));
 
-  // On a page the rows share what the first screen has left. Where they have no room one layer alone shows its heads, and
-  // where that is too much, the others have their weights only.
+  // On a page, the rows share the rest of the first screen. Without enough room, only one layer shows its heads; with even
+  // less, the other layers show only their weights.
   const main = root.getRootNode().host?.closest("[data-testid=stMain]");
   const fold = (level) => {
     root.classList.toggle("folded", level > 0);
@@ -165,12 +165,12 @@ export default function ({ data, parentElement, send }) {
     const left = main.clientHeight - (root.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop) - 4;
     let taken = high(LEAST);
     for (let level = 1; level <= 2 && taken > left; level++) { fold(level); taken = high(LEAST); }
-    if (left < 0.6 * taken) { fold(0); high(USUAL); return; } // what begins below the screen may be long
+    if (left < 0.6 * taken) { fold(0); high(USUAL); return; } // levers below the first screen may be long
     const rows = [...root.querySelectorAll("tbody tr")].filter((each) => !each.hidden).length;
     high(Math.max(LEAST, Math.min(MOST, LEAST + (left - taken) / rows / rem / 1.1)));
   };
 
-  // How a part falls silent; in a file nobody hears it.
+  // How a part is switched off; an exported file has no page to report to.
   const ways = () => make("div", { class: "ways", role: "group", "aria-label": "A switched-off part outputs" }, ...data.silent.ways.map(([way, words]) => {
     const chosen = make("button", { type: "button", "aria-pressed": way === data.silent.now, title: words, "data-id": `silent-${way}` }, way);
     chosen.onclick = () => move({ silent: way });
@@ -198,7 +198,7 @@ export default function ({ data, parentElement, send }) {
 
   root.observer?.disconnect();
   let last = 0;
-  root.observer = new ResizeObserver(() => { // what stands above may come later
+  root.observer = new ResizeObserver(() => { // content above may be drawn later
     const now = root.clientWidth + 1e4 * (main ? main.clientHeight + root.getBoundingClientRect().top + main.scrollTop : 0);
     if (Math.abs(now - last) > 2) { last = now; fit(); }
   });

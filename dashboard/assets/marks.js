@@ -1,5 +1,5 @@
-// The table of marks: drawn by Python as nodes, built here; the keyboard, picking, ticking and unfolding are added.
-// Texts arrive as data and become text nodes only.
+// Interval tables: built from nodes made in Python, with keyboard control, selection, check boxes and unfolding added.
+// User text is inserted as text nodes only.
 const SVG = "http://www.w3.org/2000/svg";
 
 const build = (node, space) => {
@@ -14,7 +14,7 @@ const build = (node, space) => {
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".marks");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(name, value);
-  // What the browser knows comes first, an answer that is on its way must not undo a click; unless the page sends a new state.
+  // The browser's state has priority, so that a late answer does not undo a click, unless the page sends a new state.
   const given = JSON.stringify([data.picked, data.ticked]);
   root.chosen ??= { unfolded: new Set() };
   if (root.given !== given) Object.assign(root.chosen, { picked: data.picked, ticked: new Set(data.ticked) });

@@ -1,6 +1,6 @@
-// The selected sentences as a list, and beside it the one that is read. j and k move here, without asking the page; what is
-// read rests for a moment before the page hears of it. Rows come in portions: near the end of those that are here the next
-// are asked for, and the list grows by them. Texts arrive as data and become text nodes only.
+// A list of the selected sentences, next to the open one. j and k move here without the page; a sentence must stay open for
+// a moment before the page is told. Rows are sent in portions: near the end of the present rows, the next ones are
+// requested. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
@@ -8,43 +8,43 @@ const make = (tag, attributes = {}, ...children) => {
   return node;
 };
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
-const REST = 350; // milliseconds after the last move: a key that is held down is one visit
-const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows of which words and neighbours are asked for, and how near an unknown one may come
-// As core.text.graphemes has it: a text runs from the right where most of its letters do.
+const REST = 350; // milliseconds after the last move, so that holding a key is one visit
+const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows around the open one whose details are requested, and the least distance to a row without details
+// As in core.text.graphemes: a text is right-to-left if most of its letters are.
 const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const way = (text) => {
   if (!FROM_THE_RIGHT.test(text)) return "ltr";
   const letters = text.match(/\p{L}/gu) ?? [];
   return letters.filter((letter) => FROM_THE_RIGHT.test(letter)).length > letters.length / 2 ? "rtl" : "ltr";
 };
-const ROOMY = 0.3; // share of a bar from which its words fit in
-const KEEP = 10000; // milliseconds: a page that is drawn anew while keys are pressed may make this component anew
+const ROOMY = 0.3; // least share of a bar with room for its label
+const KEEP = 10000; // milliseconds for which state is kept, since a rerun may create this component again
 const memory = { time: -KEEP };
-const SOON = 40; // rows before the end of those that are here at which the next are asked for
-const MOST = 3000; // rows of the list: with more, a page takes too long to draw; End and Home go on beyond
-const NARROW = 1100; // pixels of a window in which the list has room for texts only
+const SOON = 40; // distance to the last present row at which the next rows are requested
+const MOST = 3000; // most rows in the list, since more are slow to draw; End and Home reach all rows
+const NARROW = 1100; // window width in pixels below which the list shows only texts
 const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open on Sentence"], ["?", "all keys"]];
 const CODING = [["1\u20139", "code"], ["n", "note, Esc back"], ["u", "undo"]];
-const NAME = "sentiscope-author"; // in the browser: who codes here, after a reload too
-const TRIES = 5; // times that the page is told of it
-const OPENING = 3000; // milliseconds that Sentence may take to open, in which nothing else is told: it would take its place
-const LONGEST = 4000; // characters of a note
-const PAUSE = 1500; // milliseconds in which nothing is written after which a note is told, lest it be lost with the tab
-const AGAIN = 5000; // milliseconds until what the page has not written down is told again
-const BUSY = 4; // times that a page at work is left to it: some say so for ever
-const GAP = KEEP; // milliseconds in which the component may be made anew; moves that are asked for meanwhile are for the new one
-const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: whoever gives no name is the same one after a reload
-const shelf = { // a browser may keep nothing
+const NAME = "sentiscope-author"; // stored in the browser: the annotator's name
+const TRIES = 5; // attempts to send the name to the page
+const OPENING = 3000; // milliseconds for Sentence to open; another message meanwhile would replace the request
+const LONGEST = 4000; // most characters of a note
+const PAUSE = 1500; // milliseconds of pause in writing after which a note is sent, so that closing the tab loses nothing
+const AGAIN = 5000; // milliseconds until unconfirmed changes are sent again
+const BUSY = 4; // attempts that a busy page delays; some pages always seem busy
+const GAP = KEEP; // milliseconds in which the component may be created again; keys pressed meanwhile are for the new one
+const VISITOR = "sentiscope-visitor"; // a session cookie that identifies a visitor without a name
+const shelf = { // a browser may refuse storage
   get: () => { try { return localStorage.getItem(NAME); } catch { return null; } },
-  set: (name) => { try { localStorage.setItem(NAME, name); } catch { /* then it is asked for again */ } },
-  clear: () => { try { localStorage.removeItem(NAME); } catch { /* it kept nothing */ } },
+  set: (name) => { try { localStorage.setItem(NAME, name); } catch { /* the user is asked again */ } },
+  clear: () => { try { localStorage.removeItem(NAME); } catch { /* nothing was stored */ } },
 };
 const remember = (secret) => {
   const cookie = `${VISITOR}=${secret}`;
   if (secret && !document.cookie.split("; ").includes(cookie)) document.cookie = `${cookie}; path=/; SameSite=Strict`;
 };
 const NOTHING = { codes: [], note: "" };
-// What a row has once changes that the page does not know yet are added: codes given (true) or taken off, and the note.
+// A row's codes and note with changes that the page has not confirmed: codes added (true) or removed, and the note.
 const changed = ({ codes, note }, said) => {
   if (!said) return { codes, note };
   const given = new Set(codes);
@@ -53,8 +53,8 @@ const changed = ({ codes, note }, said) => {
 };
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
-// While there is no reader, keys wait for the next one. Codes among them wait for one that is at the same row: another
-// would give them to whatever it is at.
+// While there is no reader, keys are kept for the next one. Codes are kept only for a reader at the same row, since another
+// would give them to its own row.
 const pressed = (event) => ({ key: event.key, repeat: event.repeat, inside: event.composedPath()[0] });
 const rests = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.composedPath()[0].matches?.(FIELDS);
 const wait = (event) => {
@@ -63,8 +63,8 @@ const wait = (event) => {
 };
 const idle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
 
-// The rows that are here: those that came, joined to those from before where they meet. What the page is not at any more
-// does not replace what the reader is at.
+// The present rows: the new ones, joined with adjacent earlier ones. Rows from an outdated position of the page do not
+// replace those around the reader's position.
 const joined = (before, data, wanted) => {
   const came = { start: data.start, rows: data.rows };
   if (!before || before.total !== data.total) return came;
@@ -75,7 +75,7 @@ const joined = (before, data, wanted) => {
   came.rows.forEach((row, i) => { rows[came.start + i - start] = row; });
   return { start, rows };
 };
-// Too many are cut at the end that is farther from the row that is read.
+// Surplus rows are removed at the end that is farther from the open row.
 const cut = ({ start, rows }, place) => {
   if (rows.length <= MOST) return { start, rows };
   const from = Math.min(rows.length - MOST, Math.max(0, place - MOST / 2));
@@ -85,40 +85,40 @@ const cut = ({ start, rows }, place) => {
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".reader");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
-  // What is not confirmed outlives both the page's patience and another selection.
+  // Unconfirmed changes are kept even if the page times out or the selection changes.
   const { said, count, undoing, later, session } = memory.kept ?? {}, held = memory.kept ? { said, count, undoing, later, session } : {};
   if (!root.kept) root.kept = memory.stamp === data.stamp && performance.now() - memory.time < KEEP ? memory.kept : held;
   const kept = root.kept;
   Object.assign(memory, { stamp: data.stamp, kept });
   if (kept.stamp !== data.stamp) Object.assign(kept, { stamp: data.stamp, at: data.at, given: data.at, details: new Map(), asked: new Set(), coded: new Map(), rows: undefined, goal: undefined });
-  // What comes back of our own reports is where the reader was; anything else is the page moving on, as a click on Next.
-  // The row of a change that was taken back may be the one last reported, while the reader has moved on unreported since.
+  // Answers to our own reports are earlier positions; any other position is a move by the page, such as a click on Next.
+  // The row of an undone change may equal the last report, although the reader has moved since.
   const reported = (kept.reports ??= []).indexOf(data.at);
   if ((kept.undone ??= data.undone) < data.undone) Object.assign(kept, { undone: data.undone, given: data.at, at: data.at, reports: [], goal: undefined });
   else if (reported >= 0) Object.assign(kept, { given: data.at, reports: kept.reports.slice(reported + 1) });
   else if (kept.given !== data.at) Object.assign(kept, { given: data.at, at: data.at });
-  if (kept.whole !== data.whole) Object.assign(kept, { whole: data.whole, asked: new Set(), rows: undefined }); // tags and what was to come later can be had
+  if (kept.whole !== data.whole) Object.assign(kept, { whole: data.whole, asked: new Set(), rows: undefined }); // tags and late details are available now
   for (const [key, detail] of Object.entries(data.details)) kept.details.set(key, detail);
 
   const coding = data.coding;
-  // What was said here and not written down yet stands above what the page knows; each change has a number.
+  // Unconfirmed local changes override the page's data; each change has a number.
   kept.count ??= coding?.handled ?? 0;
-  // After a pause too long for the page, or a restart of its server, another session asks: it is told what the one before
-  // has not confirmed and who codes here, and takes back nothing again.
+  // After a timeout or a restart of the server, there is a new session: it gets the annotator and the unconfirmed changes
+  // of the previous one, and repeats no undo.
   const anew = coding && kept.session && kept.session !== coding.session;
   if (anew) Object.assign(kept, { undoing: 0, undone: data.undone, naming: 0 });
   if (coding) Object.assign(kept, { session: coding.session, handled: coding.handled });
   kept.again = data.again;
-  kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
+  kept.said ??= new Map(); // kept when the author changes: the person who gave a name made these changes
   if (coding) for (const [key, said] of kept.said) {
     const now = changed(kept.coded.get(key)?.own ?? NOTHING, said);
     for (const [name, [, number]] of said.codes) if (number <= coding.handled) said.codes.delete(name);
     if (said.note?.[1] <= coding.handled) delete said.note;
     if (said.codes.size || said.note) continue;
     kept.said.delete(key);
-    kept.coded.set(key, { ...kept.coded.get(key), own: now }); // of a row that is not sent any more
+    kept.coded.set(key, { ...kept.coded.get(key), own: now }); // the row is no longer sent
   }
-  // Codes of rows that came before another author, or before codes were changed below, are known no longer.
+  // Codes of earlier rows are outdated after a change of author, or of codes below the reader.
   const view = coding && `${coding.author} ${coding.changed}`;
   if (kept.view !== view) Object.assign(kept, { view, coded: new Map(), rows: undefined });
   if (coding) for (const { key } of data.rows) kept.coded.set(key, { own: coding.own[key], others: coding.others[key] });
@@ -130,18 +130,18 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const shift = kept.rows ? kept.rows.start - start : 0, moved = kept.drawn !== kept.at;
   Object.assign(kept, { rows: { rows, start, total: data.total }, around: undefined, drawn: kept.at });
   if (coding) remember(coding.secret);
-  // Told until the page knows: a message that was on its way may have taken an empty field along.
+  // Sent until the page confirms it, since an earlier message may have carried an empty field.
   if (coding?.author) {
     kept.naming = TRIES;
     shelf.set(coding.author);
-  } else if (coding?.unnamed) shelf.clear(); // a name that was given up
+  } else if (coding?.unnamed) shelf.clear(); // the user removed the name
   else if (coding && (kept.naming ??= 0) < TRIES && shelf.get()) setStateValue("named", { name: shelf.get(), time: ++kept.naming });
   const own = (key) => changed(kept.coded.get(key)?.own ?? NOTHING, kept.said.get(key));
   clearTimeout(kept.waiting);
   if (!rows.length) {
     const nearly = data.empty[2] ? make("button", { type: "button" }, data.empty[2]) : null;
     if (nearly) nearly.onclick = () => setStateValue("nearly", Date.now());
-    document.removeEventListener("keydown", root.heard); // of rows that are not here any more
+    document.removeEventListener("keydown", root.heard); // its rows are outdated
     document.removeEventListener("keydown", wait);
     Object.assign(memory, { keys: [], left: undefined });
     root.replaceChildren(make("div", { class: "empty" }, make("b", {}, data.empty[0]), make("span", {}, data.empty[1]), nearly));
@@ -150,7 +150,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   let place = Math.max(0, here({ rows }));
   const classed = (name, text = name) => make("span", { class: "class", style: data.shades[name] ? `color:${data.shades[name]}` : "" }, text);
 
-  // What is the same in all rows is left out, and both where there is no room.
+  // Values that are equal in all rows are left out; without room, both are.
   const varies = (name) => new Set(rows.map((row) => row[name])).size > 1;
   const both = innerWidth < NARROW ? [] : ["true", "predicted"].filter(varies);
   const longest = Math.max(...both.flatMap((name) => [name.length, ...rows.map((row) => row[name].length)]));
@@ -174,14 +174,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
     make("dd", { class: "soft" }, "Shortcuts are off while you type."));
   const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)), make("span", { class: "done", role: "status", title: coding?.done }, coding?.done ?? ""));
-  // A note that is being written outlives what the page sends meanwhile.
+  // Data from the page do not replace a note that is being written.
   const before = root.querySelector("textarea");
   const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
   if (before) before.onblur = null;
   const former = root.querySelector(".list"), focused = former && former === former.getRootNode().activeElement;
   const top = former ? former.scrollTop + shift * (former.scrollHeight / former.children.length) : 0;
   root.replaceChildren(make("div", { class: "left" }, head, list), pane, foot, help);
-  list.scrollTop = top; // the list stays where it was, however many came before it
+  list.scrollTop = top; // the scroll position stays, although rows were added above
   if (focused) list.focus({ preventScroll: true });
 
   const words = (row, detail) => {
@@ -217,15 +217,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const title = make("div", { class: "top" }, make("span", {}, lines.length ? `Nearest training sentences${detail.among ? ` ${detail.among}` : ""}` : detail.lone ?? ""), make("span", {}, lines.length ? "similarity (cosine)" : ""));
     return make("div", { class: "near" }, detail.double ? make("p", { class: "double" }, detail.double) : null, title, make("ul", { "aria-label": "nearest training sentences" }, ...lines));
   };
-  // Codes stay where they are whatever the sentence: below the answer, above what may be absent.
+  // Codes keep their position for every sentence: below the prediction, above parts that may be missing.
   const short = (codes) => codes.map((code) => coding.digits[code] ?? code).join(" ");
   const mark = (i) => {
     if (!coding) return;
     const { codes, note } = own(rows[i].key), others = (kept.coded.get(rows[i].key)?.others ?? []).map((each) => short(each.codes)).filter(Boolean);
     items[i].lastChild.textContent = [short(codes), note ? "\u270e" : "", others.length ? `(${others.join(" | ")})` : ""].filter(Boolean).join(" ");
   };
-  // A state and no trigger, as all that must arrive: of two triggers that wait for a busy page it hears the later one alone.
-  // Told is what was changed, not what a row has: another browser of the same author may have changed something else.
+  // A state, not a trigger, since a busy page receives only the last waiting trigger.
+  // Sends changes, not the row's codes: the same author may have changed others in another browser.
   const say = ({ key, name, note, goesOn }) => {
     const said = kept.said.get(key) ?? { codes: new Map() }, number = ++kept.count;
     if (note !== undefined) said.note = [note, number, goesOn];
@@ -242,27 +242,27 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     setStateValue("coded", { count: Math.max(0, ...numbers), rows: changes, session: coding.session, told: performance.now() });
   };
   if (anew && kept.said.size) sayAll();
-  // What cannot be stored, and what was lost on the way; a page that is at work is left to it.
+  // Sends failed or lost changes again, but does not disturb a busy page.
   clearInterval(kept.trying);
   let busy = 0;
   kept.trying = setInterval(() => {
     if (!root.isConnected) clearInterval(kept.trying);
     else if (!idle() && ++busy < BUSY) return;
-    else if (kept.again) setStateValue("again", performance.now()); // the page still has it, and there may be no codes to tell it by
+    else if (kept.again) setStateValue("again", performance.now()); // the page still counts failures, but there may be no codes to send
     else if (coding && (kept.undoing ?? 0) > kept.handled) takeBack();
     else if (coding && kept.said.size) sayAll();
   }, AGAIN);
   const takeBack = (count = kept.undoing) => {
-    if (kept.said.size) sayAll(); // which came before
+    if (kept.said.size) sayAll(); // earlier changes first
     setStateValue("undo", { count, session: coding.session, told: performance.now() });
   };
-  // One after the other: what is taken back is known by the page alone, so that whatever comes after it waits for it.
+  // One at a time: only the page knows what an undo changes, so later changes wait for it.
   const act = (step) => {
     if ((kept.undoing ?? 0) > coding.handled) (kept.later ??= []).push(step);
     else if (step.undo) takeBack(kept.undoing = ++kept.count);
     else say(step);
   };
-  // A note is told when its field is left, and after a pause; what is told of it in one go is taken back in one go.
+  // A note is sent when its field loses the focus, and after a pause; one undo reverts what was sent at once.
   const tell = (note, over) => {
     clearTimeout(kept.noting);
     const { key } = note.dataset;
@@ -314,7 +314,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     if (follow && (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight)) list.scrollTop = top - list.clientHeight / 2;
   };
   const opens = () => performance.now() - (kept.opening ?? -OPENING) < OPENING;
-  // One report for all moves: where the reader rests, and which rows are not known yet.
+  // One report for all moves: the open row, and the rows without details.
   const report = (pause) => {
     clearTimeout(kept.waiting);
     kept.waiting = setTimeout(() => {
@@ -323,13 +323,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       const soon = rows.slice(place, place + NEAR).some(unknown);
       const want = soon ? rows.slice(Math.max(0, place - BEFORE), place + AHEAD).filter(unknown).map((row) => row.key) : [];
       want.forEach((key) => kept.asked.add(key));
-      const late = [...kept.asked].filter((key) => !kept.details.has(key)); // asked for, and not heard perhaps
+      const late = [...kept.asked].filter((key) => !kept.details.has(key)); // requested, but perhaps lost
       if (kept.told !== rows[place].key) kept.reports.push(rows[place].key);
       if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want: [...new Set([...late.slice(-AHEAD), ...want])], around: kept.around, undone: kept.undone });
       kept.told = rows[place].key;
     }, pause);
   };
-  // The next rows, or those before, are asked for while there still are some to walk over.
+  // The next or previous rows are requested before the present ones end.
   const ask = (around) => {
     if (kept.around !== undefined || opens()) return;
     Object.assign(kept, { around, told: kept.at });
@@ -343,7 +343,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const go = (to) => {
     const goal = Math.min(data.total - 1, Math.max(0, start + (kept.goal === undefined ? to : kept.goal - start + to - place)));
     place = Math.min(rows.length - 1, Math.max(0, goal - start));
-    kept.goal = goal === start + place ? undefined : goal; // it is on its way
+    kept.goal = goal === start + place ? undefined : goal; // already requested
     kept.at = rows[place].key;
     memory.time = performance.now();
     show();
@@ -370,7 +370,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const answered = ({ key, repeat, inside }) => {
     const code = coding?.book.find((each) => each.key && String(each.key) === key);
     const act = code ? () => toggle(code.name) : press[key] ?? (inside === list ? walk[key] : undefined);
-    if (act && !(repeat && (code || key === "u"))) act(); // held down it is one press
+    if (act && !(repeat && (code || key === "u"))) act(); // holding these keys counts once
     return Boolean(act);
   };
   const heard = (event) => {
@@ -384,7 +384,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
   const left = () => {
     document.removeEventListener("keydown", heard);
-    if (root.heard !== heard || memory.root !== root) return; // drawn anew
+    if (root.heard !== heard || memory.root !== root) return; // another component has replaced this one
     Object.assign(memory, { gone: performance.now(), left: data.stamp, row: kept.at, keys: [], root: undefined });
     document.addEventListener("keydown", wait);
   };
@@ -401,13 +401,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     if (note.value !== own(writing.key).note) note.oninput();
   }
   kept.told ??= rows[place].key;
-  if (kept.goal !== undefined) ask(kept.goal); // what came was the answer to something else
+  if (kept.goal !== undefined) ask(kept.goal); // the answer was for another request
   report(0);
-  // Drawn anew, the one before is not always taken away first, and it would hear the key with its old rows.
+  // The previous component may still exist after a redraw, and would handle keys with its old rows.
   document.removeEventListener("keydown", root.heard);
   document.removeEventListener("keydown", wait);
   root.heard = heard;
-  const missed = memory.left === data.stamp && performance.now() - memory.gone < GAP ? memory.keys : []; // of these sentences
+  const missed = memory.left === data.stamp && performance.now() - memory.gone < GAP ? memory.keys : []; // only for the same sentences
   const same = memory.row === rows[place].key;
   Object.assign(memory, { root, keys: [] });
   document.addEventListener("keydown", heard);

@@ -1,7 +1,7 @@
-// A report: unpacks what it holds, draws its figures in the theme of the screen, and shows the table of predictions.
-// Texts of people become text nodes only. DRAW has the components that draw themselves.
-const PAGE = 50; // rows of the table at once
-const MOST = 60; // values by which a column can be chosen
+// A report: unpacks its data, draws its figures in the screen's theme, and shows the table of predictions.
+// User text is inserted as text nodes only. DRAW maps component names to their draw functions.
+const PAGE = 50; // rows of the table on one page
+const MOST = 60; // most values of a column with a menu
 const NARROW = "\u202f";
 
 const unpack = async (name) => {
@@ -27,13 +27,13 @@ const save = (name, text) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 };
 
-// As core.table_format: what a spreadsheet would compute gets an apostrophe.
+// As core.table_format: an apostrophe before what a spreadsheet would evaluate.
 const FORMULA = /^(?:[\s\x00-\x20\x85\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
 const guarded = (text) => (FORMULA.test(text.replace(/^'+/, "")) ? `'${text}` : text);
 const cell = (value) => (typeof value === "string" ? `"${guarded(value).replaceAll('"', '""')}"` : value ?? "");
 const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 
-// What `dashboard.reports.report_parts.compute_difference` found.
+// Applies the result of `dashboard.reports.report_parts.compute_difference`.
 const changed = (value, difference) => {
   if (!difference) return value;
   if ("=" in difference) return difference["="];
@@ -45,7 +45,7 @@ const changed = (value, difference) => {
 const screenIsDark = matchMedia("(prefers-color-scheme: dark)");
 const themed = (found, dark) => structuredClone(dark ? changed(found.light, found.dark) : found.light);
 
-// One figure after the other, so that the page can be read meanwhile; at once where paper waits. Only the last call counts.
+// Draws one figure after the other, so that the page stays responsive, but all at once for printing. Only the last call counts.
 let turn = 0;
 const draw = async (data, dark, atOnce = false) => {
   turn += 1;

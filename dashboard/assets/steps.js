@@ -1,5 +1,5 @@
-// Steps: a row of stages, below it the open one: formula, matrices, and the formula filled with the numbers of a cell.
-// Words arrive as data and become text nodes only; formulas are MathML of ours, parsed as a document in which nothing runs.
+// Steps: a row of stages, and below it the open stage: formula, matrices, and the formula with the numbers of one cell.
+// User text is inserted as text nodes only. Formulas are our own MathML, parsed as a document without scripts.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== false) node.setAttribute(name, value);
@@ -13,8 +13,8 @@ const write = (value) => {
   const size = Math.abs(value);
   return minus(size && size < 0.005 ? "0.00" : value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2));
 };
-const AHEAD = 3000; // milliseconds: so long an older answer of the page does not turn a stage back
-const WIDEST = 3.4, LOWEST = 0.64, LEGIBLE = 0.98, HIGHEST = 1.9; // rem of a cell: at most, at least, with a number in it
+const AHEAD = 3000; // milliseconds in which an outdated answer of the page does not change the stage
+const WIDEST = 3.4, LOWEST = 0.64, LEGIBLE = 0.98, HIGHEST = 1.9; // cell sizes in rem: width and height limits, and the least size with a number
 const TAKES_ARROWS = "input, textarea, select, [contenteditable=true], [role=radio], [role=slider], [role=listbox], [role=option], [role=combobox], [role=tab], [role=menuitem], [role=grid], [role=toolbar]";
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -38,7 +38,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const step = (by, focus) => go(data.stages[place(root.key) + by]?.key, focus);
 
-  // Which cell fills the formula: the one that was pointed at last, else the largest of what comes out.
+  // The cell that fills the formula: the last hovered one, else the largest value of the result.
   const chosen = (open) => {
     const kept = root.cells[open.key], matrix = kept && open.matrices[kept[0]];
     if (matrix && kept[1] < matrix.rows.length && kept[2] < matrix.columns.length) return kept;
@@ -106,7 +106,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const words = (matrix.words[i] ?? []).map((word) => make("td", { class: "word" }, word));
       return make("tr", {}, make("th", { scope: "row", title: matrix.rows[i], "data-row": i }, make("span", {}, matrix.rows[i])), ...cells, ...words);
     });
-    const few = known(matrix) || (slants(matrix) && wide < rem); // names of narrow columns would lie over each other
+    const few = known(matrix) || (slants(matrix) && wide < rem); // names of narrow columns would overlap
     const kinds = [readable ? "" : "small", slants(matrix) && !few ? "slanted" : "", rowsKnown ? "no-rows" : "", few ? "no-columns" : ""];
     const made = make("table", { class: kinds.filter(Boolean).join(" ") },
       make("caption", {}, formula(matrix.name), ...(matrix.note ? [make("small", {}, matrix.note)] : [])),
@@ -117,7 +117,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     made.onkeydown = (event) => arrows(event, made, m, matrix);
     return made;
   };
-  // One stop of Tab for each matrix; in it the arrows go from cell to cell.
+  // Each matrix is one Tab stop; arrow keys move between its cells.
   const arrows = (event, made, m, matrix) => {
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!by || !event.target.dataset.at) return;
@@ -128,13 +128,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     made.querySelector(`td[data-at="${m}.${y}.${x}"]`)?.focus({ preventScroll: true });
   };
 
-  // What a matrix needs in rem, about: names of rows, a number, the head with slanted names.
+  // Approximate size of a matrix in rem: row names, a number, the head with slanted names.
   const longest = (words) => Math.max(0, ...words.map((word) => word.length));
   const names = (matrix) => Math.min(8, 0.9 + 0.47 * longest(matrix.rows));
   const need = (matrix) => 0.25 + 0.47 * longest(matrix.cells.flat().map((value) => (value === null ? "" : matrix.count ? String(value) : write(value))));
   const slants = (matrix) => !matrix.dimensions && matrix.columns.length > 3 && longest(matrix.columns) > 3;
   const up = (matrix) => Math.min(4, 0.6 + 0.36 * longest(matrix.columns));
-  // The first matrix with some columns has their names above it; the others show only that of the chosen cell.
+  // Of matrices with the same columns, the first has all names; the others show only the chosen cell's name.
   const known = (matrix) => slants(matrix) && stage().matrices.find((one) => same(one.columns, matrix.columns)) !== matrix;
   const above = (matrix) => 1.75 + (slants(matrix) && !known(matrix) ? up(matrix) : 1.3);
   const narrow = (matrix) => matrix.columns.length < 4;
@@ -150,7 +150,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const per = Math.ceil(all.length / many);
     return Array.from({ length: many }, (_, n) => all.slice(n * per, (n + 1) * per)).filter((line) => line.length);
   };
-  // The size of a cell with which all matrices fit into this room, in one to three lines; numbers that can be read first.
+  // The cell size with which all matrices fit, in one to three lines; readable numbers have priority.
   const fit = (open, wide, high) => {
     let best = null;
     for (let many = 1; many <= Math.min(3, open.matrices.length); many++) {
@@ -201,13 +201,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     mark();
     shrink(lines(open.matrices, better.many), better);
   };
-  // A formula does not break: one that is too wide is written smaller.
+  // A formula cannot break, so a wide one is written smaller.
   const squeeze = () => tell.querySelectorAll(".formulas div").forEach((line) => {
     line.style.fontSize = "";
     const share = line.clientWidth / Math.max(1, line.scrollWidth);
     if (share < 1) line.style.fontSize = `${Math.max(0.66, share * 0.98)}em`;
   });
-  // What the estimate left too large by a little is made to fit.
+  // Shrinks what is still slightly too large.
   const shrink = (rows, cell) => {
     const all = [...matrices.querySelectorAll("table")];
     const over = matrices.getBoundingClientRect().bottom + scrolled() - innerHeight + 0.2 * rem;

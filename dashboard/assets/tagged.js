@@ -1,4 +1,4 @@
-// Sentences with spans: labels above predictions. Words arrive as data and become text nodes only.
+// Sentences with spans: labels above predictions. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "") node.setAttribute(name, value);

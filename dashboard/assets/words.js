@@ -1,4 +1,4 @@
-// The words of a text: colour and number show the effect, the bar shows attention. Words arrive as data and become text nodes only.
+// The words of a text: colour and number show the effect, the bar shows attention. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "") node.setAttribute(name, value);
@@ -9,7 +9,7 @@ const make = (tag, attributes = {}, ...children) => {
 const chip = (item) => {
   if (item.folded) return make("li", { class: "folded" }, `\u2026 ${item.folded} more`);
   const kinds = ["unknown", "unread", "most"].filter((kind) => item[kind]).join(" ");
-  const word = make("b", { // a bracket, which has no direction, is mirrored with the text
+  const word = make("b", { // a bracket has no own direction and is mirrored with the text
     dir: /\p{L}/u.test(item.word) ? "auto" : "", class: item.away ? "away" : "", style: `background-color:${item.colour};color:${item.ink}`, "aria-hidden": "true",
   }, item.word);
   const bar = item.read === null ? [] : [make("i", {
@@ -45,7 +45,7 @@ export default function ({ data, parentElement }) {
     ...(data.brief ? [] : [key(data.legend)]),
   );
 
-  // A word that is pointed at here is lit in the picture of attention, and the other way round.
+  // Hovering a word also highlights it in the attention figure, and vice versa.
   const light = (tokens) => chips.forEach((each, i) =>
     each.classList.toggle("on", Boolean(tokens && data.items[i].tokens?.some((token) => tokens.includes(token)))));
   const tell = (tokens) => window.dispatchEvent(new CustomEvent("sentiscope-word", { detail: { tokens, from: root } }));

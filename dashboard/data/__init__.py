@@ -16,6 +16,7 @@ from core.exceptions import NotAvailable, SentiscopeError
 from core.models.capabilities import list_capabilities
 from core.runs import training_jobs
 from core.runs.record import HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
+from core.runs.run_names import RunName, name_runs
 from dashboard.figures.drawing import Drawing, SerializedChart
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
@@ -52,7 +53,7 @@ def _make_cache(how: CachePolicy) -> Cache:
         """Compute the result of a reader method whose key is not in Streamlit's cache."""
         return _read()
 
-    read_uncached.__qualname__ = how.name  # Streamlit tells caches apart by it
+    read_uncached.__qualname__ = how.name  # Streamlit distinguishes caches by this name
     keep = st.cache_data if how.copied else st.cache_resource
     cached: Cache = keep(max_entries=how.entries, ttl=how.seconds, show_spinner=how.spinner or False)(read_uncached)
     return cached
@@ -61,9 +62,19 @@ def _make_cache(how: CachePolicy) -> Cache:
 class PageReader(Reader):
     """The reader of the dashboard pages, which also caches drawn figures, details of rows and error tags."""
 
+    def name_runs(self) -> dict[str, RunName]:
+        """Return the name for people of each run on disk, by its id."""
+        return name_runs(self.list_runs())
+
+    def label_run(self, run: str) -> str:
+        """Return how pages name a run (`core.runs.run_names`); a model of several runs has its name already."""
+        found = self.name_runs().get(run)
+        return run if found is None else found.text
+
     def _make_drawing_key(self, figure: Figure[Any], source: Source, look: Look) -> Key:
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
-        known = [self.make_key(record.run, source.split, *files) for record in runs]
+        names = self.name_runs()
+        known = [(names.get(one.run), self.make_key(one.run, source.split, *files)) for one in runs]
         return figure.name, known, source.text, source.edits, figure.get_choices(source), look
 
     @cache_result(256, _make_drawing_key)
@@ -114,8 +125,7 @@ class PageReader(Reader):
         yield
 
 
-data = PageReader(memo=StreamlitMemo())
-"""The reader of all pages and visitors."""
+data = PageReader(memo=StreamlitMemo())  # the reader of all pages and visitors
 
 
 @st.cache_resource

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from core.data.dataset import Dataset
 
 
-AT_ONCE = 2_000_000
-"""Characters up to which the card of a data set is made without asking: some seconds."""
+AT_ONCE = 2_000_000  # largest data set, in characters, whose card is computed at once (seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +78,6 @@ def get_counts(config: RunConfig) -> Counts | None:
         return found
     try:
         fitted = reader.fit_tokenizer(held, get_vocab_settings(config.text))
-    except SentiscopeError:  # a training with these settings says why
+    except SentiscopeError:  # training with these settings reports the reason
         return found
     return replace(found, vocabulary=fitted.size, longest=fitted.max_length)

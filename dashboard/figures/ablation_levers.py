@@ -1,8 +1,8 @@
 """Ablation of model parts: how a prediction changes if a head, attention map, gate or lexicon is switched off.
 
-Silent means that a part outputs zero, or its mean over the tokens at every token: a switch, and `silent` in the link.
-On a page each cell is also a lever: a click silences its part. The slider of a λ is above the column that it weights,
-as its own curve (`sliders`). A gate can be opened and closed to any degree.
+A part that is switched off (`silent` in links) outputs zero, or at every token its mean over the tokens. On a page, a
+click on a cell switches its part off. Above each column is the slider of its λ, with the prediction as a curve over λ.
+A gate can be set to any value from 0 to 1.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class Levers:
 
     record: RunRecord
     trained: SentenceView
-    view: SentenceView  # as changed
-    parts: AblationEffects  # as changed
-    before: AblationEffects | None  # as trained; None: nothing is changed
-    curves: LambdaCurves | None  # as changed; None: it has no λ
+    view: SentenceView  # of the edited model
+    parts: AblationEffects  # of the edited model
+    before: AblationEffects | None  # of the trained model; None: no edits
+    curves: LambdaCurves | None  # of the edited model; None: it has no λ
     allowed: Editable
     learned: LearnedLambdas
     edits: Edits
-    layer: int  # the one that the page looks into, from 0
-    mean: bool  # a silent part says its mean, in place of nothing
+    layer: int  # shown on the page, from 0
+    mean: bool  # an ablated part outputs its mean, not zero
 
     def get_effect(self, part: PartEffect) -> float:
         """Return how far a class's log-odds fall when a model part is set to zero, or to its mean if chosen."""
@@ -116,14 +116,11 @@ def describe_factors(shown: Levers) -> Iterator[Cells]:
     """Yield two sliders as plain data: a factor on all λ (map weights) not set by hand, and one on lexicon effects."""
     if shown.curves:
         about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
-        yield {
-            **_describe_factor("l", "all λ ×", about, LARGEST, value),
-            "curve": _describe_curve(shown, shown.curves.curves[-1]),
-        }
+        curve = _describe_curve(shown, shown.curves.curves[-1])
+        yield {**_describe_factor("l", "all λ ×", about, LARGEST, value), "curve": curve}
     if shown.allowed.lexical == "add":
-        yield _describe_factor(
-            "s", "lexicon ×", "strength of the lexicon’s term, trained at 1", STRONGEST, shown.edits.lexical
-        )
+        about = "strength of the lexicon’s term, trained at 1"
+        yield _describe_factor("s", "lexicon ×", about, STRONGEST, shown.edits.lexical)
 
 
 def _describe_factor(part: str, label: str, about: str, high: float, value: float) -> Cells:
@@ -160,7 +157,7 @@ LONG = 8  # letters of a word above a gate
 
 
 Place = tuple[str, int, int | None, int | None, int | None]
-"""Kind of a part, its layer, head, component and token."""
+"""Kind of a model part, with its layer, head, component and token; None if the part has none."""
 
 
 def _index_parts(parts: AblationEffects | None) -> dict[Place, PartEffect]:
@@ -178,24 +175,13 @@ class _Painter:
         self.parts, self.before = _index_parts(shown.parts), _index_parts(shown.before)
 
     def make_cells(
-        self,
-        keys: Sequence[str],
-        name: str,
-        how: str,
-        kind: str,
-        layer: int,
-        *,
-        head: int | None = None,
-        component: int | None = None,
-        token: int | None = None,
-        silent: Sequence[str] = (),
+        self, keys: Sequence[str], name: str, how: str, place: Place, silent: Sequence[str] = ()
     ) -> list[Cells]:
         """Return a list with the table cell of a model part's ablation effect; an empty list if it was not computed.
 
-        `keys` is what the link calls it, `silent` what the link says when it is, if that is more. `how` is written in
-        place of its push while it is silent; empty: it speaks.
+        `keys` name the part in a link, `silent` its ablated state there if that differs from the default. While the
+        part is ablated, `how` replaces the number; empty: it is not ablated.
         """
-        place = (kind, layer, head, component, token)
         if (part := self.parts.get(place)) is None:
             return []
         push = self.shown.get_effect(part)
@@ -242,7 +228,7 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
         "full": _write_legend(shown, paint.top),
         "brief": look.projector,
-        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
+        "colours": t.select_colors("ink", "muted", "grid", "paper", "accent"),
     }
     return Component("levers", data, look)
 
@@ -262,10 +248,10 @@ def _build_grid(shown: Levers, paint: _Painter) -> Cells:
     if can.components == 1:
         rows = [
             {
-                "label": f"layer {at + 1}",
-                "cells": [*_build_head_cells(shown, paint, at), *_build_lexicon_cells(shown, paint, at)],
+                "label": f"layer {i + 1}",
+                "cells": _build_head_cells(shown, paint, i) + _build_lexicon_cells(shown, paint, i),
             }
-            for at in range(can.layers)
+            for i in range(can.layers)
         ]
         lexicon = ["lexicon"] if any(part.kind == "lexical" for part in shown.parts.parts) else []
         columns = [*(str(head + 1) for head in range(can.heads)), "all", *lexicon]
@@ -280,13 +266,16 @@ def _build_head_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
     for head in range(shown.allowed.heads):
         keys.append(f"h{at + 1}.{head + 1}")
         hows.append(_describe_silence((at, head), edits.heads_off, edits.heads_mean))
-        cells += paint.make_cells(keys[-1:], f"head {head + 1} of layer {at + 1}", hows[-1], "head", at, head=head)
-    return cells + paint.make_cells(keys, f"all heads of layer {at + 1}", hows[0] if all(hows) else "", "layer", at)
+        place: Place = ("head", at, head, None, None)
+        cells += paint.make_cells(keys[-1:], f"head {head + 1} of layer {at + 1}", hows[-1], place)
+    place, how = ("layer", at, None, None, None), hows[0] if all(hows) else ""
+    return cells + paint.make_cells(keys, f"all heads of layer {at + 1}", how, place)
 
 
 def _build_lexicon_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
     how = _describe_silence(at, shown.edits.lexical_off, shown.edits.lexical_mean)
-    return paint.make_cells([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", how, "lexical", at)
+    place = ("lexical", at, None, None, None)
+    return paint.make_cells([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", how, place)
 
 
 def _build_layer_rows(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
@@ -297,17 +286,15 @@ def _build_layer_rows(shown: Levers, paint: _Painter, at: int, names: Sequence[s
     for head in range(can.heads):
         cells = []
         for i, name in enumerate(names):
-            how, of = (
-                _describe_silence((at, head, i), edits.maps_off, edits.maps_mean),
-                f"head {head + 1} of layer {at + 1}",
-            )
-            key = f"m{at + 1}.{head + 1}.{i}"
-            cells += paint.make_cells([key], f"{name} of {of}", how, "map", at, head=head, component=i)
+            how = _describe_silence((at, head, i), edits.maps_off, edits.maps_mean)
+            key, about = f"m{at + 1}.{head + 1}.{i}", f"{name} of head {head + 1} of layer {at + 1}"
+            cells += paint.make_cells([key], about, how, ("map", at, head, i, None))
         yield {"label": f"head {head + 1}", "of": at + 1, "cells": [*cells, whole[head]]}
     cells = []
     for i, name in enumerate(names):
         how = _describe_silence((at, i), edits.components_off, edits.components_mean)
-        cells += paint.make_cells([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", how, "component", at, component=i)
+        place = ("component", at, None, i, None)
+        cells += paint.make_cells([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", how, place)
     yield {"label": "all heads", "all": at + 1, "cells": [*cells, whole[-1]]}
     if lexicon := _build_lexicon_cells(shown, paint, at):
         yield {"label": "lexicon", "all": at + 1, "cells": lexicon, "span": len(names) + 1}
@@ -322,13 +309,13 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
     rows = []
     for at in range(shown.allowed.layers):
         cells, gates, silent = [], shown.view.layers[at].gates, 0.0
-        if shown.mean and gates is not None:  # as open as those of its layer in the mean
+        if shown.mean and gates is not None:  # the mean of its layer's gates
             silent = round(float(gates[tokens[0] : len(shown.parts.tokens)].mean()), 4)
         for token, word in words.items():
             key, by_hand = f"g{at + 1}.{token + 1}", shown.edits.get_gate(at, token)
             how = "" if by_hand is None else "off" if by_hand == 0 else number(by_hand, paint.digits) * shown.mean
-            name = f"the gate of {word} in layer {at + 1}"
-            cells += paint.make_cells([key], name, how, "gate", at, token=token, silent=[f"{key}:{silent:g}"])
+            name, place = f"the gate of {word} in layer {at + 1}", ("gate", at, None, None, token)
+            cells += paint.make_cells([key], name, how, place, [f"{key}:{silent:g}"])
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
             rows.append({"label": "gate", "gates": [describe_gate(shown, *each) for each in words.items()]})

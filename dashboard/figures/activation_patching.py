@@ -38,7 +38,7 @@ class Patching:
 
     record: RunRecord
     patches: Patches
-    edited: bool  # something is changed inside, for both sentences
+    edited: bool  # both sentences are read by an edited model
 
 
 def patch_text(source: Source) -> Patching:

@@ -14,13 +14,13 @@ from core.formatting import format_subscript, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
-STRIPES = 48  # at most about so many across a map: more would be a grey of their own
+STRIPES = 48  # approximate limit across a map: more would look grey
 
 
 def draw_stripes(away: NDArray[np.bool_]) -> str:
     """Return an SVG path of diagonal stripes over the true cells of a boolean matrix; a cell is one unit wide.
 
-    Neighbours along a diagonal share one line, so that a map that is negative throughout costs no more than its edges.
+    Neighbouring cells on a diagonal share one line, so the path of an all-negative map stays short.
     """
     rows, columns = away.shape
     rising = away[::-1]
@@ -44,16 +44,15 @@ def make_hatching(away: NDArray[np.bool_], axis: str, width: float, look: Look) 
 Floats = NDArray[np.floating]
 
 
-@dataclass(frozen=True, eq=False)  # two arrays are not equal or unequal as a whole
+@dataclass(frozen=True, eq=False)  # comparing arrays gives no single truth value
 class MapRow:
     """Row in a grid of attention maps: signed weights of all heads (heads, tokens that attend, tokens attended to)."""
 
     name: str
     weights: Floats
-    off: frozenset[int] = frozenset()
-    """Heads (from 0) that were switched off; their weights are 0."""
+    off: frozenset[int] = frozenset()  # heads (from 0) that were switched off; their weights are 0
     places: Floats | None = None
-    """(L,): how many places each row and column represents, if one represents many: folded padding."""
+    """(L,) number of tokens that each row and column represents, if merged padding makes it more than one."""
 
 
 SCALES = {
@@ -68,8 +67,8 @@ def scale_row(row: MapRow, scale: str) -> MapRow:
     """Convert attention weights to a display scale: unchanged, relative to the row's strongest, or to an even spread.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
-    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that represents
-    many places is measured by each one.
+    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column of
+    several tokens is compared by its weight per token.
     """
     if scale == "absolute":
         return row
@@ -82,7 +81,7 @@ def scale_row(row: MapRow, scale: str) -> MapRow:
     return replace(row, weights=w)
 
 
-MOST = 256  # cells of a drawn map along one side; a longer text is shown in blocks
+MOST = 256  # most cells along a side of a drawn map; a longer text is shown in blocks
 
 
 def get_block_size(length: int) -> int:
@@ -100,14 +99,14 @@ def _pool_blocks(weights: Floats, size: int) -> Floats:
     return np.where(-low > high, low, high)
 
 
-DUST = 1e-5  # below this share of the largest weight a difference is rounding
+DUST = 1e-5  # smaller shares of the largest weight are rounding errors
 
 
 def find_top_weight(rows: Sequence[MapRow]) -> float:
     """Return the attention weight drawn in the strongest colour: the 98.5th percentile of |weight| over all maps.
 
-    A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
-    all weights are 0 but for rounding, it is the largest.
+    A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. If nearly
+    all weights are 0 up to rounding, the largest weight is used.
     """
     weights = np.concatenate([np.abs(row.weights).ravel() for row in rows]) if rows else np.zeros(1)
     usual, most = float(np.quantile(weights, 0.985)), float(weights.max())
@@ -141,8 +140,7 @@ def name_maps(components: int, subtracts: bool) -> list[str]:
     return [f"A{format_subscript(0)}", *(f"{name}A{format_subscript(i)}" for i, name in named)]
 
 
-ROW_HEIGHTS = (330, 240, 190, 150)
-"""Pixels of a row of maps where there are one, two, three, or more rows."""
+ROW_HEIGHTS = (330, 240, 190, 150)  # height of a row of maps in pixels, for one, two, three, or more rows
 
 
 def draw_map_grid(
@@ -161,7 +159,7 @@ def draw_map_grid(
         rows: At least one.
         tokens: L words, for the hover label.
         look: Theme and size.
-        top: The |weight| of full colour, where other figures share it.
+        top: The |weight| in the strongest colour, if other figures share it.
         label: What the colour bar measures, for weights one of the texts of `SCALES`.
         numbered: Write the number of its head above each map.
         worded: Write the words along both sides, as far as they fit; for a single map.
@@ -170,7 +168,7 @@ def draw_map_grid(
     heads, step = rows[0].weights.shape[0], get_block_size(len(tokens))
     top = top or find_top_weight(rows)
     signed = any((row.weights < 0).any() for row in rows)
-    # a word may occur twice.
+    # positions distinguish repeated words
     places = [f"{escape_text(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]
     stripe = min(4.0, max(1.0, WIDE / heads / len(places) / 5))
     height = ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80
@@ -197,7 +195,7 @@ def draw_map_grid(
     traces = []
     for r, h in np.ndindex(len(rows), heads):
         axis, row = "" if r == h == 0 else str(r * heads + h + 1), rows[r]
-        drawn = _pool_blocks(np.asarray(row.weights[h], np.float32), step)  # four bytes each
+        drawn = _pool_blocks(np.asarray(row.weights[h], np.float32), step)  # float32 halves the size
         of = f"{row.name}, head {h + 1}" if numbered else row.name
         heat = {"type": "heatmap", "z": drawn, "x": places, "y": places, "coloraxis": "coloraxis"}
         hover = f"from %{{y}} to %{{x}}<br>%{{z:.3f}}<extra>{of}</extra>"
@@ -209,14 +207,13 @@ def draw_map_grid(
         upward = {"anchor": f"x{axis}", "domain": _place_panel(len(rows) - 1 - r, len(rows)), "autorange": "reversed"}
         layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _place_panel(h, heads)}
         layout[f"yaxis{axis}"] = {**frame, **upward, **name}
-    return go.Figure({"data": traces, "layout": layout})  # in one go: adding part by part takes ten times as long
+    return go.Figure({"data": traces, "layout": layout})  # at once: adding the parts one by one is ten times slower
 
 
 NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
-"""Tokens whose words fit along a single map: at full size, and unrotated; the least height of the map."""
-WIDE = 700  # pixels of all maps of a row, about
-SPELT = 6
-"""Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
+"""Most tokens of a single map with words, with large words and with unrotated words; its least height in pixels."""
+WIDE = 700  # approximate width of a row of maps in pixels
+SPELT = 6  # most heads with titles such as `head 2`; with more heads, only the first title has the word
 
 
 def _place_panel(index: int, count: int) -> list[float]:
@@ -260,7 +257,7 @@ def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str
 def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
     """Draw the coefficients (λ) of all attention maps but the first in a sentence: a dot for each head and token.
 
-    What adds attention is solid, what takes it away dashed and hollow.
+    Solid: attention is added. Dashed and hollow: it is subtracted.
     """
     t, size = look.tokens, look.scale_size
     signs = name_coefficients(len(layers[0]), subtracts)

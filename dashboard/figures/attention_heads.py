@@ -105,8 +105,7 @@ class HeadMaps:
 
     view: SentenceView
     rows: Sequence[MapRow]  # the grid, row by row
-    map: MapRow
-    """The chosen one in the chosen layer, with a row of its own in strip and head view."""
+    map: MapRow  # the chosen map of the chosen layer, which strip and head view show
     layer: int  # from 0
     scale: str
     by_layer: bool  # the rows of the grid are the maps of one layer
@@ -160,10 +159,9 @@ def build_layer_maps(
     return HeadMaps(view, rows, rows[which], layer, scale, by_layer=True)
 
 
-BELOW = {"against uniform": "below uniform"}
-"""What a negative weight is on a scale; on the others it is `AWAY`."""
+BELOW = {"against uniform": "below uniform"}  # scale → meaning of a negative weight; on other scales `AWAY`
 AWAY = "subtracted"
-NOTHING_TAKEN = 0.005  # below this share of weight nothing is said to cancel
+NOTHING_TAKEN = 0.005  # smaller cancelled shares of weight are not reported
 
 
 def _write_grid_reading(shown: HeadMaps) -> str:
@@ -192,7 +190,7 @@ class LayerCoefficients:
     """Coefficients with which each layer sums its attention maps, an array (maps, heads, tokens) per layer."""
 
     layers: Sequence[np.ndarray]
-    minus: bool  # the model takes its second map away
+    minus: bool  # the model subtracts its second map
 
 
 def read_coefficients(source: Source) -> LayerCoefficients:
@@ -220,7 +218,7 @@ class CombinedMaps:
 
     view: SentenceView
     rows: Sequence[MapRow]
-    top: float  # the |weight| that gets full colour
+    top: float  # the |weight| in the strongest colour
     run: str
 
 
@@ -228,7 +226,7 @@ def read_combined_maps(source: Source) -> CombinedMaps:
     """Read the combined attention map of each layer, the sum of its maps."""
     view = read_attention(source)
     rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
-    return CombinedMaps(view, rows, find_top_weight(rows), source.record.run)
+    return CombinedMaps(view, rows, find_top_weight(rows), source.reader.label_run(source.record.run))
 
 
 COMBINED = Figure(
@@ -242,15 +240,10 @@ COMBINED = Figure(
 )
 
 
-def _get_start_range(source: Source) -> ValueRange | tuple[()]:
-    beyond = len(source.view.tokens) - WINDOW
-    return ValueRange(1, beyond + 1, 1) if beyond > 0 else ()
-
-
 FROM = Option(
     "from",
     "From token",
-    _get_start_range,
+    lambda source: ValueRange(1, len(source.view.tokens) - WINDOW + 1, 1) if len(source.view.tokens) > WINDOW else (),
     "The head view shows a window of a long text; the maps show all of it.",
     usual=lambda source: 1.0,
     words=lambda source, first: "",
@@ -262,7 +255,7 @@ class Lines:
     """Chosen attention map of every head, drawn as lines between tokens; a long text is drawn in part."""
 
     shown: HeadMaps
-    first: int  # token with which the window begins, from 0
+    first: int  # first token of the window, from 0
 
     @property
     def window(self) -> str:
@@ -275,6 +268,7 @@ class Lines:
 
 def _draw_lines(lines: Lines, look: Look) -> Component:
     shown, part, taken = lines.shown, slice(lines.first, lines.first + WINDOW), lines.shown.cancelled
+    shares = [] if taken is None else taken.tolist()
     data = {
         "tokens": list(shown.view.tokens[part]),
         "first": lines.first,
@@ -285,9 +279,7 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
         "hint": "Point at a word, or reach it with Tab and the arrow keys.",
-        "about": []
-        if taken is None
-        else [f"its components cancel {whole_percent(share)} of their weight" for share in taken],
+        "about": [f"its components cancel {whole_percent(each)} of their weight" for each in shares],
     }
     return Component("head_view", data, look)
 

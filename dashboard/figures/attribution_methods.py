@@ -91,10 +91,8 @@ def list_methods(source: Source) -> tuple[str, ...]:
 def compare_methods(source: Source) -> MethodComparison:
     """Compute word attributions of a text by the chosen methods; NotAvailable: the model knows no word of it."""
     assert source.view.tokens
-    found = source.reader.compare_methods(
-        source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
-    )
-    return MethodComparison(source.record, found, bool(source.edits))
+    asked = source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
+    return MethodComparison(source.record, source.reader.compare_methods(*asked), bool(source.edits))
 
 
 def list_checks(shown: MethodComparison) -> list[str]:
@@ -118,9 +116,7 @@ def _draw_methods(shown: MethodComparison, look: Look) -> Component:
     t, by = look.tokens, shown.methods.by
     ramps = make_ramps(shown.record, shown.first.target, t)
     columns = [list(_draw_cells(name, found, ramps, t)) for name, found in by.items()]
-    rows = [
-        {"name": shown.first.words[place].word, "cells": [cells[place] for cells in columns]} for place in shown.shown
-    ]
+    rows = [{"name": shown.first.words[at].word, "cells": [cells[at] for cells in columns]} for at in shown.shown]
     hidden = len(shown.first.words) - len(rows)
     lines = [f"… {count(hidden)} more words with smaller effects."] * bool(hidden) + list_checks(shown)
     heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
@@ -141,9 +137,8 @@ def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Ite
 
 def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
     """Return a row for each word of a text: its position in the typed text, and its attribution by each method."""
-    columns: dict[str, Any] = {
-        name: [getattr(word, name) for word in shown.first.words] for name in ("word", "start", "end")
-    }
+    words = shown.first.words
+    columns: dict[str, Any] = {name: [getattr(word, name) for word in words] for name in ("word", "start", "end")}
     columns["towards"] = shown.first.target
     for name, found in shown.methods.by.items():
         columns[name] = found.pushes
@@ -199,6 +194,7 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
     told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELED].tolist()}
     towards, away = make_ramps(shown.record, shown.first.target, t)
     colors = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
+    widths = [3 if place in (most.read, most.needed) else 1 for place in range(len(words))]
     panel = Panels(look, [[""]], height=330)
     panel.add_scatter(
         x=read,
@@ -208,10 +204,7 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
             "color": colors,
             "size": look.scale_size(11),
             "symbol": ["circle" if each >= 0 else "diamond" for each in push],
-            "line": {
-                "width": [3 if place in (most.read, most.needed) else 1 for place in range(len(words))],
-                "color": t.ink,
-            },
+            "line": {"width": widths, "color": t.ink},
         },
         text=[escape_text(word.word) if place in told else "" for place, word in enumerate(words)],
         textposition="top center",

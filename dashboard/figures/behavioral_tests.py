@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -29,11 +29,10 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 class BehaviorResults:
     """Behavioural test results of several runs, with the name of the run that the page shows."""
 
-    judged: Mapping[str, SuiteResult]
-    """By run."""
+    judged: Mapping[str, SuiteResult]  # run → its results
     run: str
-    picked: str = ""
-    """The row of the table that is looked at: `capability NAME` or `test NAME`; empty: none."""
+    picked: str = ""  # the selected table row: `capability NAME` or `test NAME`; empty: none
+    names: Mapping[str, str] = field(default_factory=dict)  # run → displayed name; without an entry its id
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -44,6 +43,10 @@ class BehaviorResults:
     def runs(self) -> list[str]:
         """Return the names of the tested runs, first the run that the page shows."""
         return sorted(self.judged, key=lambda name: name != self.run)
+
+    def label_run(self, run: str) -> str:
+        """Return how a tested run is called where people read it."""
+        return self.names.get(run, run)
 
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
@@ -71,12 +74,11 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
         kind: [each for each in asked if each["rates"][run]["verdict"] == kind] for kind in ("passes", "fails", "open")
     }
     fails = [each["capability"] for each in kinds["fails"]]
-    said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
+    said = f"{behaved.label_run(run)} passes {len(kinds['passes'])} of {len(asked)} capabilities"
     said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
-    behind = (
-        [f"{'Their failure rates' if len(rates) > 1 else 'Its failure rate'}: {join_names(rates)}."] if rates else []
-    )
+    its = "Their failure rates" if len(rates) > 1 else "Its failure rate"
+    behind = [f"{its}: {join_names(rates)}."] if rates else []
     if still_open := len(kinds["open"]):
         are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
         behind.append(f"{count(still_open)} {are} {whole_percent(TOLERATED)}.")
@@ -91,7 +93,8 @@ def _describe_differences(behaved: BehaviorResults) -> list[str]:
         rows = [each for each in behaved.report["differences"] if {each["first"], each["second"]} == pair]
         where = sorted((each for each in rows if each["differ"]), key=lambda each: -abs(each["difference"]))
         names = join_names([each["capability"] for each in where])
-        found.append(f"It differs from {other} on {names}." if names else f"It shows no clear difference from {other}.")
+        name = behaved.label_run(other)
+        found.append(f"It differs from {name} on {names}." if names else f"It shows no clear difference from {name}.")
     return found
 
 
@@ -103,7 +106,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
             if rate["consistency"]:
                 sets[name][0] += rate["consistency"]["right"]
                 sets[name][1] += rate["consistency"]["groups"]
-    told = [f"{name} {count(right)}" for name, (right, groups) in sets.items() if groups]
+    told = [f"{behaved.label_run(name)} {count(right)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
     return f"Fully correct contrast sets, of {count(groups)}: {', '.join(told)}." if told else ""
 
@@ -117,21 +120,18 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
     ]
     for name in behaved.runs:
         columns += [
-            IntervalColumn(f"mark {name}", name, axis=_SHARES),
+            IntervalColumn(f"mark {name}", behaved.label_run(name), axis=_SHARES),
             IntervalColumn(f"rate {name}", "", "3.4rem", number=True),
         ]
     rows = []
     for each in behaved.capabilities:
-        tests = each["tests"]
-        cases = sum(test["cases"] for test in tests)
-        children = tuple(
-            IntervalRow(
-                f"test {test['test']}", _build_cells(test["test"], test["must"], test["cases"], test["rates"], tokens)
-            )
-            for test in tests
-        )
+        children = []
+        for test in each["tests"]:
+            cells = _build_cells(test["test"], test["must"], test["cases"], test["rates"], tokens)
+            children.append(IntervalRow(f"test {test['test']}", cells))
+        cases = sum(test["cases"] for test in each["tests"])
         cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
-        rows.append(IntervalRow(f"capability {each['capability']}", cells, children))
+        rows.append(IntervalRow(f"capability {each['capability']}", cells, tuple(children)))
     return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.85)
 
 
@@ -141,7 +141,7 @@ def _build_cells(
     found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": count(cases)}
     for run, rate in rates.items():
         if rate["rate"] is None:
-            found[f"rate {run}"] = TextCell("–", title=f"{run} has no class that could be right: not tested")
+            found[f"rate {run}"] = TextCell("–", title="No class could be right: not tested")
             continue
         low, high = rate["interval"]
         failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
@@ -175,13 +175,18 @@ RATES = Figure(
     "behave",
     "Failure rate",
     lambda source: BehaviorResults(
-        {source.record.run: source.reader.judge_default_suite(source.record)}, source.record.run
+        {source.record.run: source.reader.judge_default_suite(source.record)},
+        source.record.run,
+        names={source.record.run: source.reader.label_run(source.record.run)},
     ),
     lambda behaved, look: build_component(
         build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
     ),
-    note=lambda behaved: f"most failures of {behaved.run} first; bold: clearly above {whole_percent(TOLERATED)}",
+    note=lambda behaved: (
+        f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
+    ),
     reading="Bar: 95 % interval. Ring: no clear difference from 0.3 (shaded).",
+    finding=lambda behaved: summarize_rates(behaved)[0],
     how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
     "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
@@ -192,7 +197,7 @@ RATES = Figure(
 
 
 WIDTHS = {"sentence": 380, "must": 95, "test": 150}
-"""Pixels: sentence, expectation and two runs fit into 1024 without scrolling; the test comes last."""
+"""Column widths: sentence, expectation and two runs fit into 1024 pixels; the test comes last."""
 RUN = 90
 TO = " → "
 
@@ -226,29 +231,19 @@ def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> Failing
 def build_failures_table(found: FailingCases) -> pd.DataFrame:
     """Return a row for each failing test case: its texts, test, expectation, and each run's prediction.
 
-    A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
-    with their probabilities. `text` is the one to look into: the last.
+    Each run's column has the probability of the expected answer, or, for tests that compare texts, all answers with
+    their probabilities. `text` is the last text, which a page can open.
     """
     rows = []
     for test, case in found.cases:
-        row: dict[str, str | float] = {
-            "sentence": TO.join(case.texts),
-            "test": test.name,
-            "must": _write_expectation(test, case),
-        }
+        must = " ".join(filter(None, (test.words.removeprefix("must "), " or ".join(case.expected))))
+        row: dict[str, str | float] = {"sentence": TO.join(case.texts), "test": test.name, "must": must}
         for run in found.behaved.runs:
             answers = [found.behaved.judged[run].answers[text] for text in case.texts]
-            row[run] = (
-                _sum_expected(answers[0], case)
-                if found.single
-                else TO.join(_write_answer(each, case) for each in answers)
-            )
+            written = TO.join(_write_answer(each, case) for each in answers)
+            row[run] = _sum_expected(answers[0], case) if found.single else written
         rows.append({**row, "text": case.texts[-1]})
     return pd.DataFrame(rows, columns=["sentence", "test", "must", *found.behaved.runs, "text"])
-
-
-def _write_expectation(test: SuiteTest, case: SuiteCase) -> str:
-    return " ".join(filter(None, (test.words.removeprefix("must "), " or ".join(case.expected))))
 
 
 def _sum_expected(answer: SuitePrediction, case: SuiteCase) -> float:
@@ -267,8 +262,8 @@ def _draw_failures(found: FailingCases, look: Look) -> DataTable:
     several = len({test.name for test, _ in found.cases}) > 1
     shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
     columns = {name: TableColumn(name.capitalize(), width=width) for name, width in WIDTHS.items()}
-    own = TableColumn(decimals=2, width=RUN) if found.single else TableColumn()
-    columns |= dict.fromkeys(found.behaved.runs, own)
+    own: dict[str, Any] = {"decimals": 2, "width": RUN} if found.single else {}
+    columns |= {run: TableColumn(found.behaved.label_run(run), **own) for run in found.behaved.runs}
     return DataTable(build_failures_table(found)[shown], columns)
 
 
@@ -278,7 +273,9 @@ FAILING = Figure(
     lambda found: f"Failed tests: {found.name}",
     None,
     _draw_failures,
-    note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
+    note=lambda found: (
+        f"{count(len(found.cases))} of {count(found.asked)} fail for {found.behaved.label_run(found.run)}"
+    ),
     reading="Per run: probability of the expected answer, or its answers if compared.",
     tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
 )

@@ -69,31 +69,22 @@ def build_bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
 
 def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
     """Draw a calibration plot: a bar for the observed share in each probability bin; the diagonal would be perfect."""
-    t = look.tokens
+    t, shares = look.tokens, [each.true for each in bins]
+    colors = [blend_colors(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins]
     figure = Panels(look, [[""]], height=400)
     figure.add_bar(
         x=[(each.low + each.high) / 2 for each in bins],
-        y=[each.true for each in bins],
+        y=shares,
         width=[0.92 * (each.high - each.low) for each in bins],
-        marker={
-            "color": [blend_colors(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins],
-            "cornerradius": 3,
-        },
-        error_y=make_whiskers(
-            [each.true for each in bins], [each.interval for each in bins], look.scale_size(1.4), t.ink
-        ),
+        marker={"color": colors, "cornerradius": 3},
+        error_y=make_whiskers(shares, [each.interval for each in bins], look.scale_size(1.4), t.ink),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
         hovertemplate="predicted %{customdata[0]}<br>observed %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
     draw_dotted_line(figure, (0, 1), look)
     for each in bins:
-        figure.add_annotation(
-            x=(each.low + each.high) / 2,
-            y=1.03,
-            yanchor="bottom",
-            text=count(each.n),
-            font={"size": look.scale_size(14)},
-        )
+        font = {"size": look.scale_size(14)}
+        figure.add_annotation(x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font=font)
     draw_threshold_line(figure, threshold, look)
     figure.update_xaxes(title=f"{escape_text(score)}, n above", range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="observed share", range=[0, 1.13], tickvals=TICKS)
@@ -106,8 +97,7 @@ class Reliability:
 
     decision: Decision
     bins: Sequence[Bin]
-    temperature: str
-    """What was done to the probabilities, in words; empty: nothing."""
+    temperature: str  # describes how the probabilities were calibrated; empty: not at all
     about: tuple[str, ...] = ()
 
 
@@ -177,15 +167,11 @@ class CostCurves:
     """Cost of errors on one class at all decision thresholds, and at the chosen threshold."""
 
     name: str
-    ratio: float
-    """How many false positives a false negative is as bad as."""
+    ratio: float  # cost of a false negative, in false positives
     threshold: float
-    chosen: bool
-    """The threshold has the lowest cost on validation; else a user moved it."""
-    here: dict[str, Any]
-    """`core.evaluation.costs.evaluate_threshold` at the threshold."""
-    curves: dict[str, Floats]
-    """Split → (101,) the cost per sentence at `THRESHOLDS`; that of the page last."""
+    chosen: bool  # whether the threshold has the lowest cost on validation; else the user set it
+    here: dict[str, Any]  # `core.evaluation.costs.evaluate_threshold` at the threshold
+    curves: dict[str, Floats]  # split → (101,) cost per sentence at `THRESHOLDS`; the page's split comes last
 
     @property
     def split(self) -> str:

@@ -31,7 +31,7 @@ class Spectrum:
 
     title: str
     overall: float
-    classes: tuple[tuple[str, Floats], ...]  # name, and its samples in rising order
+    classes: tuple[tuple[str, Floats], ...]  # class name, and its silhouettes in ascending order
 
 
 def group_silhouettes(
@@ -44,14 +44,10 @@ def group_silhouettes(
         f"original space, {width} dimensions": made.quality.space,
         f"projection: {name_map(config)}": made.quality.plane,
     }
-    found = [
-        Spectrum(
-            title,
-            float(samples.mean()),
-            tuple((classes[i], np.sort(samples[labels == classes[i]])) for i in there),
-        )
-        for title, samples in both.items()
-    ]
+    found = []
+    for title, samples in both.items():
+        own = tuple((classes[i], np.sort(samples[labels == classes[i]])) for i in there)
+        found.append(Spectrum(title, float(samples.mean()), own))
     return found, there
 
 
@@ -71,7 +67,7 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colors: Sequence[str], look: Lo
     for column, space in enumerate(spaces, start=1):
         left: dict[str, Any] = {"xanchor": "left", "font": {"color": t.ink}, "row": 1, "col": column}
         base, names, middles = 0, [], []
-        # From the bottom upwards, so that the first class stands on top.
+        # Drawn from the bottom up, so that the first class is on top.
         for (name, samples), color in reversed(list(zip(space.classes, colors, strict=True))):
             heights = base + np.arange(len(samples))
             mean, ends = float(samples.mean()), [heights[0], heights[-1]]

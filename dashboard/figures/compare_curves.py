@@ -55,7 +55,7 @@ def _iterate_decisions(source: Source) -> Iterator[tuple[str, Decision]]:
 
 def label_model(source: Source, side: ModelPredictions) -> str:
     """Return the letter (A, B …) that a comparison gives a model, and the model's name."""
-    return f"{get_letter(source, side)} {side.name}"
+    return f"{get_letter(source, side)} {source.reader.label_run(side.name)}"
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,7 @@ class Rankings:
 
 
 def _read_rankings(source: Source) -> Rankings:
-    found = [
-        replace(curve, name=name) for name, decision in _iterate_decisions(source) for curve in compute_roc(decision)
-    ]
+    found = [replace(each, name=name) for name, made in _iterate_decisions(source) for each in compute_roc(made)]
     if not found:
         raise NotAvailable("it needs sentences of the class and others in this split")
     return Rankings(found, str(source.get_choice(CLASS)), found[0].positives + found[0].others)
@@ -146,7 +144,7 @@ CALIBRATION = Figure(
 
 
 Lambdas = Sequence[tuple[int, str, Sequence[Sequence[float]]]]
-"""Place among the models, name, and λ by layer, at the epoch that was kept: the further components."""
+"""For each model: its place in the comparison, its name, and λ by layer and map (without the first) when saved."""
 
 
 def _read_lambdas(source: Source) -> Lambdas:
@@ -222,10 +220,10 @@ COSTS = {
     "memory": "MB for 64 texts",
 }
 SCALE = {"memory": 1e-6}
-FEWEST = 2  # models with a known cost that make a panel
+FEWEST = 2  # models with a known cost that a panel needs
 SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
 MOST_TICKS = 5
-BEYOND = 1.1  # by which factor an axis goes on beyond its points
+BEYOND = 1.1  # factor by which an axis extends beyond its points
 
 
 @dataclass(frozen=True)
@@ -237,8 +235,7 @@ class Point:
     low: float | None
     high: float | None
     costs: dict[str, float]
-    place: int | None
-    """Among the compared; None: another run."""
+    place: int | None  # among the compared models; None: another run
 
 
 @dataclass(frozen=True)
@@ -275,14 +272,15 @@ def _read_costs(source: Source) -> CostComparison:
         costs = [_get_costs(source.reader.read_efficiency(record)) for record in side.model.records]
         common = [name for name in COSTS if all(name in one for one in costs)]
         means = {name: sum(one[name] for one in costs) / len(costs) for name in common}
-        low, high = known["interval"] or (None, None)  # all resamples may agree
+        low, high = known["interval"] or (None, None)  # no interval if all resamples agree
         points.append(Point(label_model(source, side), known["mean"], low, high, means, place))
         shown |= {record.run for record in side.model.records}
     for record in source.reader.list_runs():
         value = read_metric(record, shape.metric, source.split)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
-            points.append(Point(record.run, value, None, None, _get_costs(source.reader.read_efficiency(record)), None))
+            known_costs = _get_costs(source.reader.read_efficiency(record))
+            points.append(Point(source.reader.label_run(record.run), value, None, None, known_costs, None))
     return CostComparison(points, shape.metric)
 
 
@@ -341,10 +339,8 @@ def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], na
     t = look.tokens
     compared = bool(points) and points[0].place is not None
     colors = [t.right if point.place is None else get_model_color(look, point.place) for point in points]
-    values, ends = (
-        [each.value for each in points],
-        [(each.low or each.value, each.high or each.value) for each in points],
-    )
+    values = [each.value for each in points]
+    ends = [(each.low or each.value, each.high or each.value) for each in points]
     figure.add_scatter(
         **at,
         x=[point.costs[name] for point in points],
@@ -355,9 +351,7 @@ def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], na
         textfont={"color": t.ink, "size": look.scale_size(15)},
         marker={"color": colors, "size": look.scale_size(11 if compared else 9)},
         error_y=make_whiskers(values, ends, look.scale_size(1.2), t.muted) if compared else None,
-        customdata=[
-            [escape_text(point.name), _format_amount(point.costs[name]), number(point.value)] for point in points
-        ],
+        customdata=[[escape_text(each.name), _format_amount(each.costs[name]), number(each.value)] for each in points],
         hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
     )
 

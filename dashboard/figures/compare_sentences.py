@@ -42,11 +42,9 @@ class ModelMap:
     name: str
     answer: str
     tokens: tuple[str, ...]
-    weights: NDArray[np.floating]
-    """(L, L), the last layer, mean over its heads, components added up."""
+    weights: NDArray[np.floating]  # (L, L) combined map of the last layer, mean over heads
     layers: int
-    top: float
-    """The weight of full colour, one for all models."""
+    top: float  # the weight in the strongest colour, the same for all models
 
 
 def _read_map(source: Source) -> ModelMap:
@@ -94,18 +92,13 @@ class AgreementMatrix:
 
     names: tuple[str, str]
     letters: tuple[str, str]
-    colors: tuple[int, int]
-    """Places of the two among the models."""
-    kinds: tuple[str, ...]
-    """Of rows and columns: right and wrong, or the classes."""
-    first: NDArray[np.int64]
-    """(n,) which kind."""
+    colors: tuple[int, int]  # positions of the two models in the comparison
+    kinds: tuple[str, ...]  # rows and columns: right and wrong, or the classes
+    first: NDArray[np.int64]  # (n,) index of each sentence's kind in `kinds`
     second: NDArray[np.int64]
-    right: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-    """(n,) each."""
+    right: tuple[NDArray[np.bool_], NDArray[np.bool_]]  # (n,) each: whether the model is right
     answers: tuple[Answers, Answers]
-    seed: str
-    """Which runs, where the models have several; else empty."""
+    seed: str  # names the compared runs if a model has several; else empty
 
     @property
     def about_right(self) -> bool:
@@ -162,17 +155,9 @@ def read_matrix(source: Source) -> AgreementMatrix:
     places = [np.where(each, 0, 1) if by_right else score.answers for each, score in zip(right, scores, strict=True)]
     several = any(len(side.answers) > 1 for side in sides)
     numbers = [source.sides.sides.index(side) for side in sides]
-    return AgreementMatrix(
-        (sides[0].name, sides[1].name),
-        (get_letter(source, sides[0]), get_letter(source, sides[1])),
-        (numbers[0], numbers[1]),
-        kinds,
-        places[0],
-        places[1],
-        right,
-        answers,
-        f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else "",
-    )
+    names, letters = (sides[0].name, sides[1].name), (get_letter(source, sides[0]), get_letter(source, sides[1]))
+    seed = f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else ""
+    return AgreementMatrix(names, letters, (numbers[0], numbers[1]), kinds, places[0], places[1], right, answers, seed)
 
 
 def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
@@ -230,6 +215,19 @@ def build_counts_table(shape: AgreementMatrix) -> pd.DataFrame:
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
 
 
+def describe_disagreement(shape: AgreementMatrix) -> str:
+    """Describe in a sentence how many sentences each of two models alone predicts correctly."""
+    alone = [int((shape.right[place] & ~shape.right[1 - place]).sum()) for place in (0, 1)]
+    first = 0 if alone[0] >= alone[1] else 1
+    names = shape.names
+    if not any(alone):
+        return f"{names[0]} and {names[1]} are right on the same sentences."
+    return (
+        f"Only {names[first]} is right on {count(alone[first])} sentences, only {names[1 - first]} on "
+        f"{count(alone[1 - first])}."
+    )
+
+
 MATRIX = Figure(
     "compare-matrix",
     "compare",
@@ -242,6 +240,7 @@ MATRIX = Figure(
         if shape.about_right
         else "Rows: answers of the first model. Columns: answers of the second."
     ),
+    finding=describe_disagreement,
     options=(METRIC, PAIR, CELLS),
     spread=(CELLS,),
     tables=lambda shape: {

@@ -110,6 +110,19 @@ def read_matrix(source: Source) -> ConfusionMatrix:
     return ConfusionMatrix(source.read_once(thresholding.read_decision), source.get_choice(CELLS) == "shares")
 
 
+def describe_errors(matrix: ConfusionMatrix) -> str:
+    """Describe the errors of a confusion matrix in a sentence: how many, and the most frequent confusions."""
+    decision = matrix.decision
+    counts, names, n = decision.counts, decision.classes, len(decision.rows)
+    wrong = n - int(np.trace(counts))
+    if not wrong:
+        return f"All {count(n)} sentences are right."
+    cells = [(int(counts[i, j]), i, j) for i in range(len(names)) for j in range(len(names)) if i != j and counts[i, j]]
+    most = sorted(cells, key=lambda cell: -cell[0])[:2]
+    named = ", ".join(f"{count(n)} {names[i]} predicted {names[j]}" for n, i, j in most)
+    return f"{count(wrong)} of {count(n)} wrong: {named}{', and others' if len(cells) > len(most) else ''}."
+
+
 CONFUSION = Figure(
     "confusion",
     "performance",
@@ -118,6 +131,7 @@ CONFUSION = Figure(
     lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalized=shape.shares),
     note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
+    finding=describe_errors,
     how="Counts, and their share of the row, which does not depend on class frequency; the colour follows the large "
     "number. Predictions depend on the threshold.",
     options=(*thresholding.OPTIONS, CELLS),
@@ -138,8 +152,5 @@ CONFIDENCE = Figure(
     ),
     how="Each bar covers a twentieth of the probabilities; the line is the threshold.",
     options=thresholding.OPTIONS,
-    sizes=lambda decision: {
-        "right answers": int(decision.correct.sum()),
-        "wrong answers": int((~decision.correct).sum()),
-    },
+    sizes=lambda each: {"right answers": int(each.correct.sum()), "wrong answers": int((~each.correct).sum())},
 )

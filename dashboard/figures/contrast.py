@@ -44,14 +44,10 @@ def describe_difference(now: Source, other: Source, name: str = "") -> str:
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."
     p, before = mine.probabilities[about], theirs.probabilities[about]
-    odds = [
-        float(
-            compute_log_odds(
-                np.array([*view.probabilities.values()]), [*view.probabilities].index(about), source.record.task
-            )
-        )
-        for view, source in ((mine, now), (theirs, other))
-    ]
+    odds = []
+    for view, source in ((mine, now), (theirs, other)):
+        chances = np.array([*view.probabilities.values()])
+        odds.append(float(compute_log_odds(chances, [*view.probabilities].index(about), source.record.task)))
     said = (
         f"P({about}) {number(p)} against {number(before)}{f' {name}' if name else ''}: {signed(p - before, 3)}; "
         f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
@@ -65,8 +61,7 @@ class Contrast:
 
     now: WordView
     other: WordView
-    pairs: Sequence[Pair]
-    """Places of the words; None where there is no counterpart."""
+    pairs: Sequence[Pair]  # positions of the words; None: no counterpart
 
 
 def align_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
@@ -86,10 +81,8 @@ def match_class(now: Source, other: Source) -> Source:
     if not (read_sentence(now).tokens and read_sentence(other).tokens):
         raise NotAvailable("there is no word in one of the texts")
     same = other.copy_with_choices(**{TOWARDS.name: about}) if TOWARDS.has_choices(other) else other
-    if get_target_class(same) != about:
-        raise NotAvailable(
-            f"the effect is counted towards {about} in one run and towards {get_target_class(same)} in the other"
-        )
+    if (its := get_target_class(same)) != about:
+        raise NotAvailable(f"the effect is counted towards {about} in one run and towards {its} in the other")
     return same
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
 from time import monotonic
@@ -29,7 +29,7 @@ class SearchSession:
 
     def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
         self.asked = asked
-        """Run, weights, text, target and edits: what it was begun for."""
+        """Run, weights, text, target and edits of the search."""
         self.found: Search = next(states)
         self.running, self.stopped = True, False
         self._states = states
@@ -144,6 +144,8 @@ class ClassList:
     said: Mapping[str, Sequence[ExamplePrediction]]
     run: str
     total: int
+    names: Mapping[str, str] = field(default_factory=dict)
+    """How each run is called where people read it; a run without an entry by its id."""
 
     @property
     def breaking(self) -> tuple[int, int]:
@@ -164,7 +166,7 @@ def build_examples_table(shown: ClassList) -> pd.DataFrame:
 def get_page_link(link: str) -> str:
     """Return the link typed with a counter-example if it leads to a page of the dashboard, else an empty text.
 
-    It is given relative to the pages, whatever machine it was kept on.
+    The returned link is relative, so it works on any machine.
     """
     try:
         parts = urlsplit(link.strip())
@@ -189,15 +191,16 @@ def _draw_examples(shown: ClassList, look: Look) -> DataTable:
         | {"note": each.note, "author": each.author, "time": each.time[:DAY]}
         for at, each in enumerate(shown.rows)
     ]
-    return DataTable(pd.DataFrame(rows), COLUMNS | dict.fromkeys(shown.said, TableColumn(width=SAYS)))
+    says = {run: TableColumn(shown.names.get(run, run), width=SAYS) for run in shown.said}
+    return DataTable(pd.DataFrame(rows), COLUMNS | says)
 
 
 def _write_note(shown: ClassList) -> str:
     wrong, known = shown.breaking
-    kept = f"{count(shown.total)} saved" + (
-        f", the last {count(len(shown.rows))} shown" * (len(shown.rows) < shown.total)
-    )
-    return f"{kept} · {shown.run} gets {count(wrong)} of {count(known)} wrong today" if known else kept
+    kept = f"{count(shown.total)} saved"
+    kept += f", the last {count(len(shown.rows))} shown" * (len(shown.rows) < shown.total)
+    name = shown.names.get(shown.run, shown.run)
+    return f"{kept} · {name} gets {count(wrong)} of {count(known)} wrong today" if known else kept
 
 
 COUNTER_EXAMPLES: Figure[ClassList] = Figure(

@@ -23,7 +23,7 @@ from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
-LABELS_SHOWN = 200  # rows of the table; its CSV has all
+LABELS_SHOWN = 200  # most rows of the table; the CSV has all
 COLUMNS = {
     "text": TableColumn("Sentence", width=520),
     "true": TableColumn("Label", width=95),
@@ -38,9 +38,8 @@ COLUMNS = {
 
 def read_label_errors(source: Source) -> Mapping[str, Any]:
     """Read a split's likely label errors (`core.error_analysis.label_errors`); NotAvailable: they were not computed."""
-    return read_analysis(
-        source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
-    )
+    command = f"errors {source.record.run} --label-errors"
+    return read_analysis(source, LabelErrors, "looked for doubtful labels", command)
 
 
 def _count_likely(found: Mapping[str, Any]) -> str:
@@ -82,14 +81,14 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
 )
 
 
-WORDS_SHOWN = 12  # words of either side; the CSV has all that are listed
+WORDS_SHOWN = 12  # most words of each side; the CSV has all
 
 
 @dataclass(frozen=True)
 class SplitShift:
     """Distribution shift between the training data and a split."""
 
-    found: Mapping[str, Any]  # as `core.error_analysis.dataset_shift.compare_with_training` gives it
+    found: Mapping[str, Any]  # result of `core.error_analysis.dataset_shift.compare_with_training`
     split: str
     picked: str = ""  # the words that are selected
 
@@ -101,9 +100,7 @@ class SplitShift:
         auc, split = self.found["auc"], self.split
         low, high = auc["interval"]
         said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is chance"
-        if low > 0.5:
-            return f"A word classifier can separate {split} from training: {said}."
-        return f"A word classifier cannot separate {split} from training: {said}."
+        return f"A word classifier {'can' if low > 0.5 else 'cannot'} separate {split} from training: {said}."
 
 
 def read_analysis(
@@ -138,7 +135,7 @@ def build_shift_table(shown: SplitShift) -> pd.DataFrame:
 def _draw_numbers(shown: SplitShift, look: Look) -> DataTable:
     names, rows = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"], []
     for each in build_shift_table(shown).to_dict("records"):
-        one = math.isnan(each["training"])  # AUC is of both at once
+        one = math.isnan(each["training"])  # the AUC has no value for each side
         value = number if one else signed
         ends = f"{value(each['low'], 3)} to {value(each['high'], 3)}"
         means = ["" if one else number(each[name]) for name in ("training", "split")]

@@ -77,9 +77,8 @@ def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
         """Format a value of the split table as a percentage or a count; empty if it is missing."""
         if pd.isna(cell):
             return ""
-        return (
-            format_percent(float(cell)) if name in ("unknown", "cut", "inside a training text") else count(round(cell))
-        )
+        shares = ("unknown", "cut", "inside a training text")
+        return format_percent(float(cell)) if name in shares else count(round(cell))
 
     columns = {name: [write_cell(name, cell) for cell in table[name]] for name in map(str, table) if name != "split"}
     return table[["split"]].assign(**columns)
@@ -172,7 +171,7 @@ def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.
             if part.get("unseen words") is not None:
                 row["Unseen words"] = number(part["unseen words"])
         found.append(row)
-    table = pd.DataFrame(found).fillna("")  # an empty cell would read "None"
+    table = pd.DataFrame(found).fillna("")  # a missing cell would be shown as "None"
     first = [name for name in ("Model", "Seeds", "Epochs", "Test", "Test, seeds", "Unseen words") if name in table]
     return table[[*first, *(name for name in table if name not in first)]]
 
@@ -206,18 +205,16 @@ SPLIT_COLUMNS = {
 }
 
 
-def _describe_vocabulary(card: Mapping[str, Any]) -> str:
-    known = card["vocabulary"]
-    return f"vocabulary of {count(known['size'])} {'words' if known['tokenizer'] == 'word' else 'pieces'}"
-
-
 SPLITS = Figure[Mapping[str, Any]](
     "splits",
     "data",
     "Splits",
     None,
     lambda card, look: DataTable(format_split_table(build_split_table(card)), SPLIT_COLUMNS),
-    note=_describe_vocabulary,
+    note=lambda card: (
+        f"vocabulary of {count(card['vocabulary']['size'])} "
+        + ("words" if card["vocabulary"]["tokenizer"] == "word" else "pieces")
+    ),
     reading=lambda card: (
         f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Cut: share of texts."
     ),
@@ -249,7 +246,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
     """Draw the class balance of a data set: a panel for each split, a bar for each class."""
     t, splits = look.tokens, balance.shares
     classes = list(next(iter(splits.values())))
-    names = [escape_text(clip_text(name, 22)) for name in classes]  # as an axis can hold it
+    names = [escape_text(clip_text(name, 22)) for name in classes]  # what fits next to an axis
     few = len(classes) <= NAMED
     colors = color_classes(t, classes, ordered=balance.ordered) if few else [t.accent] * len(classes)
     titles, height = [[escape_text(name) for name in splits]], max(200, 60 + 30 * len(classes))
@@ -302,7 +299,7 @@ class LengthHistogram:
     """Histogram of the text lengths in a split."""
 
     split: str
-    about: Mapping[str, Any]  # what the card of the data set says of it
+    about: Mapping[str, Any]  # the split's part of the data card
     longest: int  # tokens that a model reads; 0: all
 
 
@@ -331,7 +328,7 @@ def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
         line = {"color": t.ink, "width": look.scale_size(1.6), "dash": "dot"}
         figure.add_shape(type="line", x0=end, x1=end, y0=0, y1=top * 1.12, line=line)
         text = f"cut at {end}: {format_percent(tokens['cut_texts_share'])} of the texts"
-        late = end > right / 2  # written where there is room for it
+        late = end > right / 2  # the label is on the side with more room
         side: dict[str, Any] = {"xanchor": "right", "xshift": 2} if late else {"xanchor": "left", "xshift": -2}
         figure.add_annotation(x=end, y=top * 1.12, yanchor="bottom", text=text, font={"color": t.ink}, **side)
     figure.update_xaxes(title="tokens in a text", range=[0, right * 1.01])
@@ -357,7 +354,7 @@ LENGTHS = Figure[LengthHistogram](
 class RecordedScores:
     """Recorded scores of several models on exactly the same data, with their date and number of texts."""
 
-    table: pd.DataFrame  # that of `build_phenomena_scores`: the first model is the yardstick
+    table: pd.DataFrame  # as `build_phenomena_scores` returns it: the baseline first
     date: str
     n: int
 
@@ -367,12 +364,8 @@ def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
     t, table = look.tokens, shown.table
     names = [escape_text(name) for name in table["phenomenon"]]
     figure = Panels(look, [[""]], height=90 + 30 * len(names))
-    ring = {
-        "symbol": "circle-open",
-        "size": look.scale_size(12),
-        "color": t.muted,
-        "line": {"width": look.scale_size(2)},
-    }
+    ring = {"symbol": "circle-open", "size": look.scale_size(12), "color": t.muted}
+    ring |= {"line": {"width": look.scale_size(2)}}
     dots = [
         {"symbol": symbol, "size": look.scale_size(10), "color": color}
         for symbol, color in zip(SYMBOLS, t.categories, strict=False)

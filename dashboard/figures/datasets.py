@@ -24,7 +24,7 @@ BUILT_IN = "built-in"
 CLASSES_OF = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
 """The built-in corpus seen with two, three or five classes."""
 PAGE_ROWS = 50
-SHOWN_CHARACTERS = 220  # of a text in the table; the whole text opens below it
+SHOWN_CHARACTERS = 220  # most characters of a text in the table; the full text opens below
 SHOWN_TOKENS = 400
 
 
@@ -32,10 +32,9 @@ SHOWN_TOKENS = 400
 class DatasetOption:
     """One entry of the list of data sets to choose from."""
 
-    id: str  # what the list shows and a link carries
-    settings: dict[str, Any]
-    """Dotted settings of a training run on it, `data.name` included."""
-    lacking: str = ""  # why it cannot be opened here and what to do; empty: it can
+    id: str  # shown in the list and used in links
+    settings: dict[str, Any]  # settings of a training run on this data set, such as `data.name`
+    lacking: str = ""  # why it cannot be opened here, and what to do; empty: it can be opened
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,9 @@ class Filters:
 
 def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
     """Return the data sets to choose from: first those readable on this machine, then all others."""
-    scales = [
-        DatasetOption(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()
-    ]
+    scales = [DatasetOption(name, {"data.name": BUILT_IN, "data.classes": many}) for name, many in CLASSES_OF.items()]
     own = []
-    for choice in uploads.list_choices(folder):  # without settings that are left to inspection
+    for choice in uploads.list_choices(folder):  # empty settings are detected from the file
         chosen = {f"data.{name}": getattr(choice.config, name) for name in uploads.CHOSEN}
         own.append(DatasetOption(choice.id, {name: value for name, value in chosen.items() if value}))
     named = [
@@ -108,7 +105,7 @@ def build_catalog_table(hub: bool) -> pd.DataFrame:
 def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     """Return the rows of a data set that match a filter, with their split and class name.
 
-    The words are looked for as they are, in upper or lower case, never as a pattern.
+    The search is literal and ignores case.
     """
     parts = [rows.assign(split=name) for name, rows in dataset.splits.items() if filters.split in ("", name)]
     frame = pd.concat(parts, ignore_index=True)
@@ -141,7 +138,7 @@ def list_phenomena(dataset: Dataset) -> list[str]:
 def trace_preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
     """Return each preparation step of a text as (name, text after it), and all its tokens, even truncated ones."""
     whole = copy.copy(tokenizer)
-    whole.max_length = 0  # reads to the end
+    whole.max_length = 0  # no truncation
     encoding = whole.encode(text)
     read = set(tokenizer.truncate_values(encoding.ids, range(len(encoding.ids))))
     pieces = [

@@ -33,13 +33,11 @@ class SplitPredictions:
 
     classes: tuple[str, ...]
     examples: pd.DataFrame
-    """text, label and predicted (class names), probability (of the predicted class); phenomenon where it is known."""
-    labels: Integers
-    """(n,) positions in `classes`; with several labels per text (n, C) zeros and ones."""
-    probabilities: Floats
-    """(n, C)"""
+    """text, label and predicted (class names), probability (of the predicted class); phenomenon if it is known."""
+    labels: Integers  # (n,) positions in `classes`; with several labels per text (n, C) zeros and ones
+    probabilities: Floats  # (n, C)
     kept: dict[tuple[str, float], Bands | None] = field(default_factory=dict, compare=False, repr=False)
-    """The bands of its curves by class and by the threshold below which rows have no prediction: drawn once."""
+    """Cached confidence bands of the curves, by class and by the threshold below which rows have no prediction."""
 
 
 def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPredictions:
@@ -77,8 +75,7 @@ def _get_true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
 
 
 PHENOMENON, PREDICTED = "phenomenon", "predicted:"
-COLUMN = "column:"
-"""Before the name of one of the data's own columns."""
+COLUMN = "column:"  # prefix of the data's own columns
 
 
 def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
@@ -105,19 +102,15 @@ ANSWER = "top answer"
 class Decision:
     """Predictions of a split at a decision threshold, without texts whose probability is too low for a prediction."""
 
-    classes: tuple[str, ...]
-    """The answers: those of the model, or "not X" and X if one class is compared with the rest."""
-    rows: Integers
-    """(n,) places in the split of the rows that get an answer."""
+    classes: tuple[str, ...]  # the classes of the model, or "not X" and X if one class is compared with the rest
+    rows: Integers  # (n,) row numbers in the split, of the rows with a prediction
     labels: Integers
-    predicted: Integers
-    """(n,) positions in `classes`, the truth and the answer."""
+    predicted: Integers  # (n,) indices into `classes`, as `labels`
     probabilities: Floats
     threshold: float
-    total: int
-    """Rows of the split."""
+    total: int  # rows of the split
     positive: int | None
-    """Position in `classes` of the class that the threshold is about; None: it is about the top probability."""
+    """Index in `classes` of the class that the threshold applies to; None: it applies to the top probability."""
 
     @property
     def correct(self) -> NDArray[np.bool_]:
@@ -155,9 +148,9 @@ def apply_threshold(
         labels: (n,).
         probabilities: (n, C).
         classes: C names.
-        rule: Two classes: without meaning, the threshold is on the second. More: `ANSWER`, a row whose top
-            probability is not above the threshold gets no answer; or a class, which is then compared with the rest.
-        threshold: A class is predicted where its probability is above this.
+        rule: Ignored for two classes, where the threshold applies to the second. For more: `ANSWER`, which gives no
+            prediction to a row whose top probability is not above the threshold, or a class to compare with the rest.
+        threshold: A class is predicted if its probability is above this.
     """
     every = np.arange(len(labels))
     if len(classes) > 2 and rule not in classes:
@@ -206,7 +199,7 @@ PARTS = ("Precision", "Recall", "F1")
 
 def build_class_metrics(decision: Decision) -> pd.DataFrame:
     """Return precision, recall and F1 of each class with 95 % intervals, and the number of rows of the class."""
-    import pandas as pd  # the head of the first page does without it
+    import pandas as pd  # the first page shows its heading before pandas is loaded
 
     rows, every = [], range(len(decision.classes))
     ranges = compute_class_intervals(decision.labels[:, None] == every, decision.predicted[:, None] == every)
@@ -233,8 +226,7 @@ def name_small_samples(sizes: Mapping[str, int]) -> str:
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
 
 
-FEW = 30
-"""Below this a figure is uncertain."""
+FEW = 30  # fewer texts than this make a figure uncertain
 BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 

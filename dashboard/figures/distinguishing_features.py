@@ -140,15 +140,14 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
         said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
         return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
 
+    axis = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
     return IntervalTable(
         "Columns and tags that distinguish the selection",
         (
             columns.name("name", "Column or tag", write_name, "12rem", name="name"),
             columns.make_csv_columns("kind", "v", "p", "p_holm", "value"),
             columns.count("n", "here", "selected", "3.6rem", csv="selected"),
-            columns.interval(
-                "share", "share", mark_share, lambda marks: Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
-            ),
+            columns.interval("share", "share", mark_share, lambda marks: axis),
             columns.text("v", "V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "3.4rem"),
             columns.make_csv_columns("share", "rest", "rest_share"),
         ),
@@ -189,7 +188,7 @@ OUTCOMES = {
     "false positive": (False, True),
     "true negative": (False, False),
 }
-"""By name: whether it is of the class, and whether it is predicted to be."""
+"""Outcome → whether the sentence is of the class, and whether it is predicted to be."""
 
 
 OF_CLASS = Option(
@@ -247,9 +246,7 @@ def find_outcomes(of: RowSelection, name: str) -> Outcomes:
 def scale_words(found: Mapping[str, Sequence[Keyword]]) -> dict[str, list[float]]:
     """Return the font size of each word in a word cloud (rem), linear in its log-odds, on one scale for all clouds."""
     top = max((each.log_odds for some in found.values() for each in some), default=1.0)
-    return {
-        name: [SMALLEST + (LARGEST - SMALLEST) * each.log_odds / top for each in some] for name, some in found.items()
-    }
+    return {key: [SMALLEST + (LARGEST - SMALLEST) * one.log_odds / top for one in some] for key, some in found.items()}
 
 
 def arrange_words(places: Sequence[int]) -> list[int]:
@@ -280,7 +277,7 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
         ]
         title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
         clouds.append({"title": title, "words": words, "colour": t.ink if true == said else t.wrong})
-    colors = {name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent")}
+    colors = t.select_colors("paper", "panel", "ink", "muted", "grid", "accent")
     return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colors}, look)
 
 

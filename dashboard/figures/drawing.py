@@ -1,6 +1,6 @@
 """Kinds of drawings: a Plotly chart, a table, or one of the dashboard's own browser components.
 
-Each shows itself in a notebook, and can be written into a document that opens without a network.
+Each can display itself in a notebook and be written to an HTML file that works offline.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Node = str | list[Any]
-EMPTY = frozenset({"col", "br"})  # tags that have no end
+EMPTY = frozenset({"col", "br"})  # tags without an end tag
 
 
 def make_node(tag: str, *children: Node | None, **attributes: str) -> Node:
@@ -42,8 +42,8 @@ def write_node(node: Node) -> str:
 
 
 ASSETS = Path(__file__).parent.parent / "assets"
-NOTHING = "–"  # in a cell that has no value
-TITLE = 60  # pixels that a title takes above a chart, which on a page has its heading there
+NOTHING = "–"  # shown in a cell without a value
+TITLE = 60  # pixels of a title above an exported chart; on a page the heading replaces it
 _TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 
 
@@ -75,12 +75,11 @@ class SerializedChart(go.Figure):
 class TableColumn:
     """Heading and format of a column in a plain table."""
 
-    label: str = ""  # empty: its name in the table
+    label: str = ""  # empty: the column's name
     help: str = ""
-    decimals: int | None = None  # of its numbers; None: whole numbers, or words
-    alignment: Literal["left", "right"] | None = None
-    """None: words at the left, numbers at the right."""
-    width: int | None = None  # pixels on a page; None: as wide as it needs
+    decimals: int | None = None  # None: whole numbers, or text
+    alignment: Literal["left", "right"] | None = None  # None: text is left-aligned, numbers are right-aligned
+    width: int | None = None  # pixels on a page; None: automatic
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,8 @@ class DataTable:
 
     rows: pd.DataFrame
     columns: Mapping[str, TableColumn] = field(default_factory=dict)
-    narrow: bool = False  # on a page it is as wide as what it holds, not as the page
-    title: str = ""  # above it where it stands alone
+    narrow: bool = False  # on a page it is as wide as its content, not as the page
+    title: str = ""  # heading outside of pages
 
     def get_column(self, name: str) -> TableColumn:
         """Return the heading and format of a table column by its name."""
@@ -100,31 +99,25 @@ class DataTable:
         """Write a table as HTML without a style of its own; texts are escaped."""
         names = [str(name) for name in self.rows]
         columns = [(self.get_column(name), self._get_alignment(name)) for name in names]
-        head = "".join(
-            f'<th scope="col" style="text-align:{side}"{_write_hint(column.help)}>{escape(column.label or name)}</th>'
-            for name, (column, side) in zip(names, columns, strict=True)
-        )
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="text-align:{side}">{escape(_format_cell(value, column.decimals))}</td>'
-                for value, (column, side) in zip(row, columns, strict=True)
+        head, body = [], []
+        for name, (column, side) in zip(names, columns, strict=True):
+            more = {"style": f"text-align:{side}"} | ({"title": column.help} if column.help else {})
+            head.append(make_node("th", column.label or name, scope="col", **more))
+        for row in self.rows.itertuples(index=False, name=None):
+            texts = [_format_cell(value, column.decimals) for value, (column, _) in zip(row, columns, strict=True)]
+            cells = zip(texts, columns, strict=True)
+            body.append(
+                make_node("tr", *(make_node("td", text, style=f"text-align:{side}") for text, (_, side) in cells))
             )
-            + "</tr>"
-            for row in self.rows.itertuples(index=False, name=None)
-        )
-        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        caption = make_node("caption", self.title) if self.title else None
+        parts = make_node("thead", make_node("tr", *head)), make_node("tbody", *body)
+        return write_node(make_node("table", caption, *parts))
 
     def _get_alignment(self, name: str) -> str:
         return self.get_column(name).alignment or ("right" if self.rows[name].dtype.kind in "iuf" else "left")
 
     def _repr_html_(self) -> str:
         return self.to_html()
-
-
-def _write_hint(words: str) -> str:
-    return f' title="{escape(words)}"' if words else ""
 
 
 def _format_cell(value: Any, decimals: int | None) -> str:
@@ -139,16 +132,16 @@ def _format_cell(value: Any, decimals: int | None) -> str:
 class Component:
     """Drawing by a browser component of the dashboard, whose script and style sheet lie in `assets/`.
 
-    The script is a module whose default export takes `data` and `parentElement`, which holds an element of the class
-    `name`. It sets what a person wrote as text only. Exported files and notebooks run the same script.
+    The script is a module whose default export takes `data` and `parentElement`, which contains an element of the class
+    `name`. It inserts user text only as text, never as HTML. Exported files and notebooks run the same script.
     """
 
     name: str
     data: Mapping[str, Any]  # plain values for JSON
     look: Look
-    title: str = ""  # above it where it stands alone
+    title: str = ""  # heading outside of pages
     still: Callable[[], str] | None = None
-    """Gives markup that shows the same without a script, for exported files; None: there the script draws too."""
+    """Returns HTML that shows the same without a script, for exported files; None: the script draws there, too."""
     frame: str = ""
     """A component whose script calls this one's and draws around it, in an element of the class `frame`."""
 
@@ -172,7 +165,7 @@ class Component:
         t = self.look.tokens
         theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
         colors = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
-        told = json.dumps(self.data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the script
+        told = json.dumps(self.data, ensure_ascii=False).replace("<", "\\u003c")  # no text can close the script tag
         call = f'draw({{data: {told}, parentElement: document.getElementById("{place}"), {_DEAF}}});'
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
         if self.still is not None:
@@ -187,7 +180,7 @@ class Component:
 
 
 _DEAF = "setStateValue: () => {}, setTriggerValue: () => {}, send: () => {}"
-"""Outside of a page, picks have no receiver."""
+"""Outside of pages, selections have no receiver."""
 
 Drawing: TypeAlias = go.Figure | DataTable | Component
 
@@ -206,7 +199,7 @@ def write_fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
     Args:
         drawing: What is drawn.
         name: The id of its element.
-        plotly: A chart brings its 5 MB of plotly.js along, as the document does not have it.
+        plotly: Whether a chart includes plotly.js (5 MB), because the document does not.
     """
     if isinstance(drawing, go.Figure):
         return drawing.to_html(full_html=False, include_plotlyjs=plotly, config=make_config(name), div_id=name)

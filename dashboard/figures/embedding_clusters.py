@@ -26,7 +26,7 @@ class EmbeddingClusters:
 
     table: PredictionTable
     found: FoundGroups
-    picked: str = ""  # the name of the one that is selected
+    picked: str = ""  # name of the selected cluster
 
     def get_places(self, name: str) -> np.ndarray:
         """Return the row numbers of the sentences in a named embedding cluster; empty if no cluster has this name."""

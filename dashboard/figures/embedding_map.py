@@ -25,14 +25,10 @@ from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, 
 
 Floats = NDArray[np.floating]
 COLORS = ("label", "prediction", "correctness", "confidence")
-GROUP = "found group"
-"""The way of colouring by the groups that were found in embedding space."""
-OF = "label "
-"""Before a label, the way of colouring by it, where sentences may have several."""
-KINDS = 6
-"""Kinds with a colour of their own: more categories than six are hard to tell apart."""
-MOSTLY = 0.5
-"""Share of the sentences whose kind has a colour: a column with less, such as one of names, is no way of colouring."""
+GROUP = "found group"  # name of the colouring by embedding clusters
+OF = "label "  # prefix of the colouring by one label, if sentences may have several
+KINDS = 6  # most categories with their own colour: more than six are hard to distinguish
+MOSTLY = 0.5  # least share of coloured sentences that makes a column useful for colouring; a column of names is not
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class PointGroup:
     points: NDArray[np.integer]  # positions on the map
     color: str
     symbol: str = "circle"
-    front: bool = False  # drawn above the others, a little larger
+    front: bool = False  # drawn larger and in front of the others
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
 def _parse_column(column: pd.Series) -> pd.Series:
     """Parse a text column of a data file: as numbers, or as dates grouped into quartiles; otherwise leave it unchanged.
 
-    Whole numbers of which no two are alike are names of rows.
+    Whole numbers that are all different are row ids and stay unchanged.
     """
     if is_numeric_dtype(column) or is_bool_dtype(column):
         return column
@@ -152,7 +148,7 @@ def _parse_column(column: pd.Series) -> pd.Series:
         return column if column.is_unique and not (numbers % 1).any() else numbers
     try:
         times = parse_dates(column)
-    except InputError:  # day and month cannot be told apart
+    except InputError:  # day and month are ambiguous
         return column
     if times is None or times.nunique() <= KINDS:
         return column
@@ -168,11 +164,9 @@ def _group_kinds(column: pd.Series, tokens: Tokens) -> list[PointGroup]:
     return [PointGroup("others", rest, tokens.right), *groups] if len(rest) else groups
 
 
-SHADE = 0.2
-"""Ink in the densest of the field behind the points: quiet enough for every colour upon it."""
-LEGEND = 28  # characters of a name in the legend
-HELD = (0.1, 0.9, 0.2)
-"""Shares of the points that the lines of the field enclose: from, to, step."""
+SHADE = 0.2  # share of ink where the density is highest; all point colours stay visible on it
+LEGEND = 28  # most characters of a name in the legend
+HELD = (0.1, 0.9, 0.2)  # shares of the points that the density contours enclose: from, to, step
 
 
 @dataclass(frozen=True)
@@ -187,16 +181,16 @@ class PlacedSentence:
 class MapOverlays:
     """Markers and density contours drawn on an embedding map in addition to its points."""
 
-    marked: Sequence[int] = ()  # selected; all others fade
-    found: Sequence[int] = ()  # that contain what was searched: a ring each, above all
-    wanted: str = ""  # what was searched
+    marked: Sequence[int] = ()  # selected points; all others fade
+    found: Sequence[int] = ()  # matches of the search, each with a ring in front
+    wanted: str = ""  # the search text
     near: Sequence[int] = ()
-    """The nearest to one sentence, or to the marked ones, the nearest first; a square each."""
-    center: int | None = None  # the row whose neighbours these are, where it is one
-    placed: PlacedSentence | None = None  # a further sentence with a mark of its own
+    """Nearest neighbours of one sentence or of the marked ones, nearest first; each has a square."""
+    center: int | None = None  # the row whose neighbours these are, if it is one row
+    placed: PlacedSentence | None = None  # a typed sentence with its own marker
     names: Sequence[tuple[str, NDArray[np.integer]]] = ()
-    """Groups by name, each at the middle of its positions on the map."""
-    density: Density | None = None  # behind a map of two dimensions
+    """Group names with their points; each name is written at the median of its points."""
+    density: Density | None = None  # only on a 2-D map
 
 
 PLAIN = MapOverlays()
@@ -216,11 +210,11 @@ def draw_map(
     Args:
         places: (m, k).
         rows: (m,) rows of the split.
-        words: m texts to show when pointed at, unescaped; empty for none.
-        coloring: Groups that together are all points, or a value for each.
-        axes: k titles; empty where a direction means nothing.
+        words: m unescaped texts for the hover label; empty for none.
+        coloring: Groups that cover all points, or a value for each point.
+        axes: k titles; empty if the direction has no meaning.
         look: Theme and size.
-        upon: What is drawn besides.
+        upon: Markers and density contours.
     """
     figure, flat, t = go.Figure(layout={"template": build_template(look)}), places.shape[1] == 2, look.tokens
     if upon.density is not None and flat:
@@ -229,10 +223,10 @@ def draw_map(
     groups = [PointGroup("", np.arange(len(places)), "")] if isinstance(coloring, Shades) else coloring
     for group in sorted(groups, key=lambda group: group.front):
         _draw_points(figure, places, rows, shown, group, coloring if isinstance(coloring, Shades) else None, look)
-    if upon.marked and flat:  # as if they had been drawn around
+    if upon.marked and flat:  # as after a lasso selection
         for trace in figure.select_traces("scattergl"):
             trace.selectedpoints = np.flatnonzero(np.isin(trace.customdata, upon.marked)).tolist()
-    elif upon.marked:  # in space, where nothing can be selected, a ring each
+    elif upon.marked:  # a 3-D map has no selection: rings instead
         marker = {"size": look.scale_size(7), "symbol": "circle-open", "color": t.ink, "line": {"width": 3}}
         _add_markers(figure, places[np.isin(rows, upon.marked)], marker=marker, name="selected", hoverinfo="skip")
     _draw_markers(figure, places, rows, shown, upon, look)
@@ -246,7 +240,7 @@ def draw_map(
         x, y = np.median(places[at], axis=0)
         font = {"color": t.ink, "size": look.scale_size(13.5)}
         box = {"bgcolor": t.paper, "bordercolor": t.grid, "borderpad": 2, "opacity": 0.92}
-        above = look.scale_size(18)  # so that a small group is not covered
+        above = look.scale_size(18)  # a small group stays visible
         figure.add_annotation(x=float(x), y=float(y), text=escape_text(name), yshift=above, font=font, **box)
     many = not isinstance(coloring, Shades)
     figure.update_layout(
@@ -256,7 +250,7 @@ def draw_map(
         showlegend=many,
         legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
         uirevision="map",
-        modebar={"orientation": "v"},  # at the side: the legend is above the points
+        modebar={"orientation": "v"},  # at the side, since the legend is above the points
     )
     return figure
 
@@ -337,7 +331,7 @@ def _draw_points(
 ) -> None:
     at, deep = group.points, places.shape[1] == 3
     size = look.scale_size((7 if group.front else 6) if len(places) <= 1500 else 5 if group.front else 4)
-    size *= 0.6 if deep else 1  # in space a cross is drawn thick
+    size *= 0.6 if deep else 1  # a 3-D map draws crosses thick
     marker = {"size": size, "symbol": group.symbol, "opacity": 0.9 if group.front else 0.7, "color": group.color}
     if shades is not None:
         bar = {"title": {"text": shades.title}, "thickness": 12, "outlinewidth": 0, "tickformat": ".1f"}

@@ -20,7 +20,7 @@ from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.source import FREE, LONGEST, Option, Source
 from dashboard.figures.theme import Look
 
-LEAST = 2  # sentences whose neighbours are counted together
+LEAST = 2  # fewest sentences whose common neighbours are counted
 AT = Option(
     "at",
     "Sentence",
@@ -34,12 +34,12 @@ AT = Option(
 class NearestSentences:
     """Sentences that are nearest to one sentence, or to several, in embedding space."""
 
-    of: str  # what it says, or which they are
-    row: int | None  # its row of the split; None: it is typed, or they are several
-    found: pd.DataFrame  # as `core.error_analysis.neighbors` gives them
+    of: str  # the text, or a description of the sentences
+    row: int | None  # its row in the split; None: a typed text, or several sentences
+    found: pd.DataFrame  # result of `core.error_analysis.neighbors`
     space: str
     total: int  # sentences that were compared
-    n: int = 1  # so many were asked for
+    n: int = 1  # number of sentences whose neighbours these are
 
 
 def find_nearest(source: Source) -> NearestSentences:
@@ -128,7 +128,7 @@ class TrainingNeighbors:
     """Training sentences that are near to the selected sentences in embedding space."""
 
     common: SharedNeighbors
-    said: str  # what is selected
+    said: str  # describes the selection
 
 
 def find_training_neighbors(source: Source) -> TrainingNeighbors:

@@ -20,7 +20,7 @@ from core.evaluation.projection import (
     estimate_density,
 )
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, number
+from core.formatting import count, number, whole_percent
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles
 from core.text.graphemes import clip_text, wrap_bidi
@@ -33,17 +33,15 @@ from dashboard.figures.embedding_map import (
     color_groups,
     color_points,
     draw_map,
-    list_colorings,
 )
 from dashboard.figures.figure import Figure
 from dashboard.figures.results import Stat
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
-HOVERED = 5_000
-"""Above so many points their texts would weigh more than the figure; they are read by selecting."""
+HOVERED = 5_000  # most points with hover texts; the texts of more points would be larger than the figure
 TOOLS = ("lasso2d", "select2d", "zoom2d", "pan2d", "resetScale2d")
-WORDS = 70  # characters of a sentence that are shown when it is pointed at
+WORDS = 70  # most characters of a sentence in its hover text
 
 
 def write_hover_texts(points: pd.DataFrame) -> list[str]:
@@ -60,7 +58,7 @@ def name_axes(made: Projection, config: ProjectionConfig) -> list[str]:
     """Return the axis titles of an embedding map: PCA components with variance, else empty titles."""
     if not made.explained:
         return [""] * config.dimensions
-    of = "of the variance" if config.dimensions == 2 else ""  # in space there is no room for it
+    of = "of the variance" if config.dimensions == 2 else ""  # a 3-D map has no room for it
     return [f"component {i}, {100 * share:.0f} % {of}".rstrip() for i, share in enumerate(made.explained, start=1)]
 
 
@@ -137,10 +135,10 @@ SENTENCES = Option(
 COLOR = Option(
     "colour",
     "Colour",
-    lambda source: list_colorings(source.reader.read_points(source.record, source.split)),
+    lambda source: source.reader.list_colorings(source.record, source.split),
     words=lambda source, color: "",
 )
-"""Called `METHOD`, … after what the link calls them; a map's note has its colour and its n."""
+"""The note of a map has its colouring and n, so `words` is empty."""
 SPACE = Option(
     "space",
     "Vectors",
@@ -177,17 +175,14 @@ class SentenceMap:
     color: str
     classes: tuple[str, ...]
     width: int  # dimensions of the original space
-    ordered: bool = False  # whether the classes stand in an order, the worst first
-    find: str = ""  # what was searched in the texts; empty: nothing
-    density: bool = False  # whether the field behind the points is drawn
-    groups: FoundGroups | None = None  # those of the split, where they are its colours
-    typed: PlacedSentence | None = None  # a text that somebody put on it
-    marked: tuple[int, ...] = ()
-    """Rows of the split that are selected,"""
-    near: tuple[int, ...] = ()
-    """that are the nearest to one sentence,"""
-    center: int | None = None
-    """and its own, where it is a row."""
+    ordered: bool = False  # whether the classes are ordered, the worst first
+    find: str = ""  # search text; empty: none
+    density: bool = False  # whether density contours are drawn
+    groups: FoundGroups | None = None  # clusters of the split, if the map is coloured by them
+    typed: PlacedSentence | None = None  # a typed sentence on the map
+    marked: tuple[int, ...] = ()  # selected rows of the split
+    near: tuple[int, ...] = ()  # rows nearest to one sentence
+    center: int | None = None  # the row of that sentence, if it is in the split
 
     @property
     def found_rows(self) -> tuple[int, ...]:
@@ -284,6 +279,14 @@ def _explain_method(shown: SentenceMap) -> str:
     return HOW[shown.config.method].format(of)
 
 
+def describe_quality(shown: SentenceMap) -> str:
+    """Describe in a sentence how many of each sentence's nearest neighbours an embedding map keeps."""
+    kept, n = shown.made.quality.preserved, count(len(shown.made.rows))
+    if kept is None:
+        return f"A map of {n} sentences by {NAMES[shown.config.method]}."
+    return f"This map of {n} sentences keeps {whole_percent(kept)} of their {NEIGHBORS} nearest neighbours."
+
+
 MAP = Figure(
     "map",
     "embeddings",
@@ -292,6 +295,7 @@ MAP = Figure(
     _draw_map,
     note=_write_note,
     reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
+    finding=describe_quality,
     how=_explain_method,
     options=(METHOD, DIMENSIONS, SPACE, COLOR, SENTENCES, DENSITY, FIND),
     spread=(METHOD, DIMENSIONS),

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
-SENT = 300  # rows that are sent at a time
+SENT = 300  # most rows that are sent to the browser at once
 STEP = 100
-"""Rows by which the sent window moves: the open row has at least this many before and after it, if they exist."""
-LIKELIEST = 3  # classes that the bar names
-NEAREST = 2  # training texts that are shown, by words and by the model each
+"""Rows by which the sent window moves; at least as many are sent before and after the open row, if they exist."""
+LIKELIEST = 3  # classes named in a probability bar
+NEAREST = 2  # training texts shown, by words and by the model alike
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Detail:
     near: Sequence[TrainingNeighbor] = ()
     same: Mapping[str, int] = field(default_factory=dict)
     lone: str = ""  # why there are no neighbours
-    among: str = ""  # of how many training texts, where not of all
+    among: str = ""  # size of the sample, if not all training texts are searched
     later: bool = False  # the training texts are still being read
 
 
@@ -60,10 +60,8 @@ class Coding:
 
     coded: Annotations
     author: str
-    handled: int = 0
-    """The last of the reader's reports that was written down: of what came later it knows better."""
-    changed: int = 0
-    """How often codes were changed below the reader: what it knows of rows that are not sent is out of date then."""
+    handled: int = 0  # number of the last report of the reader that was saved; the reader has newer changes after it
+    changed: int = 0  # number of code changes outside the reader; each makes its copy of unsent rows out of date
     secret: str = ""
     session: str = ""
     unnamed: bool = False
@@ -77,16 +75,12 @@ class SentenceList:
     analysis: RowSelection
     at: str = ""
     details: Mapping[str, Detail] = field(default_factory=dict)
-    """By key, of rows near the open one."""
+    """Row key → details, for the rows around the open one."""
     without: str = ""
-    coding: Coding | None = None
-    """Annotations of the rows; None: coding is off, as in a file."""
-    again: int = 0
-    """How often in a row saving the codes failed; the reader tries again."""
-    undone: int = 0
-    """Number of the report that last moved the reader to a row by taking a change of it back; 0: none."""
-    around: int | None = None
-    """Place among the selected around which rows are sent; None: around the one that is read."""
+    coding: Coding | None = None  # annotations of the rows; None: coding is off, as in an exported file
+    again: int = 0  # number of failed attempts to save the codes; the reader tries again
+    undone: int = 0  # number of the last undo report that moved the reader to the changed row; 0: none
+    around: int | None = None  # position in the selection around which rows are sent; None: around the open row
 
     @property
     def start(self) -> int:
@@ -108,7 +102,7 @@ class SentenceList:
 def choose_target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
     """Return the class that a row's word attributions explain: the positive of two classes, else the predicted one.
 
-    Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
+    With several labels: the first missed label, else the first invented one; empty: the likeliest.
     """
     if record.task == "multi":
         return next((name for name in record.classes for wrong in (missed, invented) if name in wrong.split(", ")), "")
@@ -154,6 +148,8 @@ def _draw_reader(reading: SentenceList, look: Look) -> Component:
     places, many = reading.shown, len(reading.analysis.places)
     colors = dict(zip(table.classes, color_classes(t, table.classes, ordered=table.record.ordered), strict=True))
     shades, rest = {name: _color_name(color, t) for name, color in colors.items()}, (t.muted, t.paper)
+    fills = {name: (each, choose_text_color(t, each)) if shades[name] else rest for name, each in colors.items()}
+    keys = table.frame["key"].to_numpy()[places].tolist()
     data = {
         "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
         "at": reading.at,
@@ -168,19 +164,12 @@ def _draw_reader(reading: SentenceList, look: Look) -> Component:
         "several": table.task == "multi",
         "whole": shown.known.whole,
         "shades": shades,
-        "fills": {
-            name: (color, choose_text_color(t, color)) if shades[name] else rest for name, color in colors.items()
-        }
-        | {"": rest},
+        "fills": fills | {"": rest},
         "without": reading.without,
-        "coding": _build_coding(reading.coding, table.frame["key"].to_numpy()[places].tolist())
-        if reading.coding
-        else None,
+        "coding": _build_coding(reading.coding, keys) if reading.coding else None,
         "again": reading.again,
         "empty": describe_empty_list(shown),
-        "colours": {
-            name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right")
-        },
+        "colours": t.select_colors("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right"),
     }
     return Component("reader", data, look)
 
@@ -198,19 +187,12 @@ def _build_coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
             for who in sorted({*given, *notes} - {author})
         ]:
             others[key] = further
-    book = [
-        {
-            "name": code.name,
-            "key": code.place,
-            "about": "\n".join(filter(None, (code.definition, code.example and f"Such as: {code.example}"))),
-        }
-        for code in coded.book
-    ]
+    book = []
+    for code in coded.book:
+        about = "\n".join(filter(None, (code.definition, code.example and f"Such as: {code.example}")))
+        book.append({"name": code.name, "key": code.place, "about": about})
     return {
-        "book": book,
-        "digits": digits,
-        "own": own,
-        "others": others,
+        **{"book": book, "digits": digits, "own": own, "others": others},
         "author": author if has_name(author) else "",
         **{name: getattr(coding, name) for name in ("secret", "session", "unnamed", "handled", "changed", "done")},
     }
@@ -321,10 +303,8 @@ def build_sentences_table(reading: SentenceList, coded: Annotations | None = Non
     if not (coded.given or coded.notes):
         return table.assign(**tags)
     keys = table["key"].tolist()
-    said = {
-        "codes": [f"{SEPARATOR} ".join(coded.get_codes(key)) for key in keys],
-        "note": [_join_notes(coded.notes.get(key, {})) for key in keys],
-    }
+    said = {"codes": [f"{SEPARATOR} ".join(coded.get_codes(key)) for key in keys]}
+    said["note"] = [_join_notes(coded.notes.get(key, {})) for key in keys]
     return table.rename(columns={name: f"data:{name}" for name in said if name in table}).assign(**said, **tags)
 
 
@@ -347,7 +327,7 @@ ERRORS = Figure(
     options=(SELECT, ORDER),
     tables=lambda reading: {"Sentences": build_sentences_table(reading)},
 )
-"""On its page with words, neighbours and keys; alone it is the list, and the sentence as it was written."""
+"""Its page adds word effects, neighbours and shortcuts; an exported file has only the list and the plain text."""
 
 
 ABOUT_CODES = (
@@ -363,8 +343,7 @@ class CodesShape:
     """Frequency of annotation codes (`core.error_analysis.code_prevalence`), and agreement of two annotators."""
 
     found: dict[str, Any]
-    pair: dict[str, Any] | None
-    """None: other authors are hidden."""
+    pair: dict[str, Any] | None  # None: other authors are hidden
     definitions: dict[str, str]
 
 
@@ -372,21 +351,17 @@ def count_codes(
     coded: Annotations, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> CodesShape:
     """Count the annotation codes of rows, and measure agreement with another annotator."""
-    authors = coded.authors
-    counted = coded.select_author(author) if author in authors else coded
+    counted = coded.select_author(author) if author in coded.authors else coded
+    rates = compute_rates(counted, keys, known, by_codes=by_codes)
     about = {code.name: code.definition for code in coded.book}
-    return CodesShape(
-        compute_rates(counted, keys, known, by_codes=by_codes), _find_peer_author(coded, author, authors, keys), about
-    )
+    return CodesShape(rates, _find_peer_author(coded, author, keys), about)
 
 
-def _find_peer_author(
-    coded: Annotations, author: str, authors: Sequence[str], keys: Sequence[str]
-) -> dict[str, Any] | None:
+def _find_peer_author(coded: Annotations, author: str, keys: Sequence[str]) -> dict[str, Any] | None:
     """Return an annotator's agreement with the one who coded most of the same rows; None: no common rows."""
-    if author not in authors:
+    if author not in coded.authors:
         return None
-    found = [compare_authors(coded, author, other, keys) for other in authors if other != author]
+    found = [compare_authors(coded, author, other, keys) for other in coded.authors if other != author]
     return max((each for each in found if each["n"]), key=lambda each: each["n"], default=None)
 
 
@@ -409,7 +384,7 @@ def build_codes_table(shape: CodesShape) -> IntervalTable:
 
     def write_count(row: Mapping[str, Any]) -> str:
         """Write how many rows have an annotation code."""
-        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
+        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is based on
 
     def write_share(row: Mapping[str, Any]) -> str:
         """Write the share of rows with an annotation code; empty if it is unknown."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.error_analysis.facets import TAG
+from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
 from core.error_analysis.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
@@ -30,9 +31,8 @@ class ErrorRates:
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
-    """As `core.error_analysis.risk_ratio.build_risk_table` gives them; `tag` is the rule that selects the rows."""
-    picked: str = ""
-    """The rule that is a word of the selection; empty: none is."""
+    """Rows of `core.error_analysis.risk_ratio.build_risk_table`; `tag` is the filter rule that selects a group."""
+    picked: str = ""  # the rule of a row that is part of the filter; empty: none
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
@@ -71,18 +71,17 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
     """Mark a risk ratio with its interval on a log axis; empty without an interval."""
     if row["ratio_interval"] is None:
         return Mark()
-    most = math.log2(FARTHEST)
     low, high = row["ratio_interval"]
     value = "no errors elsewhere" if row["ratio"] is None else number(row["ratio"], 2)
     to = "and more" if high is None else f"to {number(high, 2)}"
     p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
     said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
-    return Mark(
-        _clip_log(row["ratio"], most), _clip_log(low, most), _clip_log(high, most), not row["differs"], said=said
-    )
+    ratio, start, end = map(_clip_log, (row["ratio"], low, high))
+    return Mark(ratio, start, end, not row["differs"], said=said)
 
 
-def _clip_log(ratio: float | None, most: float) -> float:
+def _clip_log(ratio: float | None) -> float:
+    most = math.log2(FARTHEST)
     if ratio is None:
         return most
     return max(-most, min(most, math.log2(ratio))) if ratio > 0 else -most
@@ -107,11 +106,9 @@ def write_tag(tag: str, small: str = "") -> TextCell:
 
 def _name_tag(row: Mapping[str, Any]) -> TextCell:
     name, _, value = row["tag"].partition("=")
-    return (
-        write_tag(value, "no cause" * _is_consequence(row))
-        if name == TAG
-        else TextCell(format_value(value), small=name)
-    )
+    if name == TAG:
+        return write_tag(value, "no cause" * _is_consequence(row))
+    return TextCell(format_value(value), small=name)
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
@@ -155,6 +152,16 @@ def _write_note(found: ErrorRates) -> str:
     return f"{some} tags and column values, most excess errors first"
 
 
+def describe_clusters(found: ErrorRates) -> str:
+    """Describe in a sentence the linguistic tag with most excess errors, after the correction for several tests."""
+    for row in found.shown:
+        name = row["tag"].removeprefix("tag=")
+        if name in (*SIGNS, *NAMED) and row["differs"] and (row["excess"] or 0.0) > 0:
+            rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
+            return f"Tag “{name_rule(row['tag'])}”: {_compare_shares(row['rate'], row['n'], rest)}."
+    return "No tag has clearly more errors than the other sentences."
+
+
 GATHERED: Figure[ErrorRates] = make_interval_figure(
     "error-tags",
     "errors",
@@ -168,6 +175,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
         if found.has_only_counts
         else "Bar: interval of the risk ratio. Ring: not significant after correction."
     ),
+    finding=describe_clusters,
     how="*Excess*: errors beyond those expected at the error rate of all other sentences. *Risk ratio*: the error rate "
     "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "
@@ -238,8 +246,7 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
 
 
 MOST = 4
-WORTH = 1.0
-"""Excess errors below which nothing is advised."""
+WORTH = 1.0  # fewest excess errors that lead to a suggested step
 
 
 class NextStep(NamedTuple):

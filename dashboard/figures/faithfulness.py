@@ -53,9 +53,7 @@ class FaithfulnessResults:
     def verdicts(self) -> dict[str, Verdict]:
         """Return the faithfulness verdict on each attribution method, as method → verdict."""
         answers = self.found.answers
-        return {
-            each.method: judge_method(each.method, {**each.tests, "answers": answers}) for each in self.found.methods
-        }
+        return {one.method: judge_method(one.method, {**one.tests, "answers": answers}) for one in self.found.methods}
 
 
 def read_faithfulness(source: Source) -> FaithfulnessResults:
@@ -127,14 +125,12 @@ def _write_reading(shown: FaithfulnessResults) -> str:
     by: dict[str, list[str]] = {}
     for method, said in shown.verdicts.items():
         by.setdefault(said.verdict, []).append(method)
-    words = "; ".join(
-        f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by
-    )
+    text = "; ".join(f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by)
     answers = shown.found.answers
     outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
     return (
-        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, no mark: not tested; ± half of the 95 % "
+        f"{text[:1].upper()}{text[1:]}. ✓ passed, ~ between, ✗ failed, no mark: not tested; ± half of the 95 % "
         "interval. Insertion and deletion: share of random orders that are slower (chance: 0.5). The others are rank "
         "agreements; with shuffled weights they should be low. "
         f"Accuracy above chance: κ = {_format_interval(answers)}{knows}. {MEANING}"

@@ -24,39 +24,34 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
-OF_SPLIT = ("performance", "errors", "embeddings", "tokens")
-"""Pages whose figures are about a split."""
-OF_TAGGED = ("tokens", "train", "models")
-"""Pages whose figures are also of runs that give each word a tag."""
-OF_TEXT = ("sentence", "steps")  # pages whose figures are about a text
+OF_SPLIT = ("performance", "errors", "embeddings", "tokens")  # pages whose figures show a split
+OF_TAGGED = ("tokens", "train", "models")  # pages whose figures also exist for runs that tag words
+OF_TEXT = ("sentence", "steps")  # pages whose figures show one text
 
 
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
     """Figure that is declared once under a name: how to read its data, how to draw it and how to describe it."""
 
-    name: str  # of the exported file, of the download and for `--only`
-    page: str
-    """The file of `screens` that shows it; a figure that its page does not place comes last."""
+    name: str  # in exported files, downloads and `--only`
+    page: str  # the module of `screens` that shows it; figures that the page does not place come last
     title: Words[Shape]
     read: Callable[[Source], Shape] | None
-    """Reads the data to draw from a run; raises `NotAvailable` with the reason if the run has none. None: it belongs
-    to a data set or a sweep, whose page has its shape."""
+    """Reads the data to draw from a run; raises `NotAvailable` with the reason if the run has none. None: the figure
+    belongs to a data set or a sweep, and its page passes the data."""
     draw: Callable[[Shape, Look], Drawing]  # as a chart, a table, or one of our components
-    note: Words[Shape] = ""  # n, or the setting: it stands beside the heading
-    reading: Words[Shape] = ""
-    """How to read it, in a sentence; also part of the alternative text."""
-    how: Words[Shape] = ""  # how it is computed, in at most three sentences of markdown
-    needs: str = ""  # what a model must provide (`core.models.capabilities`); empty: nothing
-    options: tuple[Option, ...] = ()  # what changes it
-    spread: tuple[Option, ...] = ()
-    """Its options for which `sentiscope figures` writes a file for every value."""
-    tables: Callable[[Shape], Mapping[str, pd.DataFrame]] | None = None
-    """Its numbers, by the name of their file."""
+    note: Words[Shape] = ""  # n, or the setting; shown next to the heading
+    reading: Words[Shape] = ""  # how to read it, in a sentence; also part of the alternative text
+    finding: Callable[[Shape], str] | None = None
+    """What it shows, as a sentence with a number: the headline of the presenter, which shows no other figure."""
+    how: Words[Shape] = ""  # how it is computed: at most three sentences of Markdown
+    needs: str = ""  # required capability of the model (`core.models.capabilities`)
+    options: tuple[Option, ...] = ()  # settings that the user can change
+    spread: tuple[Option, ...] = ()  # options for which `sentiscope figures` writes one file for each value
+    tables: Callable[[Shape], Mapping[str, pd.DataFrame]] | None = None  # its numbers: file name → table
     sizes: Callable[[Shape], Mapping[str, int]] | None = None
-    """Number of texts behind each of its parts; below `decisions.FEW` a page says so."""
-    analysis: type[SplitAnalysis[Any]] | None = None
-    """Analysis that Errors offers to compute if it is missing."""
+    """Number of texts behind each part; a page warns if it is below `decisions.FEW`."""
+    analysis: type[SplitAnalysis[Any]] | None = None  # analysis that Errors offers to compute if it is missing
 
     def read_data(self, source: Source) -> Shape:
         """Read the data that a figure draws; NotAvailable: the run has no such data, InputError: wrong option."""

@@ -19,8 +19,7 @@ from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
-WRONG = "wrong"
-"""The default selection."""
+WRONG = "wrong"  # the default selection
 SELECT = Option(
     "select",
     "Selection",
@@ -48,14 +47,13 @@ def select_rows(source: Source) -> RowSelection:
     return found.reorder_rows(str(source.get_choice(ORDER))) if ORDER.name in source.choices else found
 
 
-COLUMNS = 3  # own columns with a word of their own; the options of all others stand behind one word
+COLUMNS = 3  # data columns with their own menu; all other columns share one menu
 OTHERS = "others"
 TEXT = "text"
 SPLIT = "split"
-FURTHER = "further"  # a clause that no word says, and that can only be taken out
-ASKED = "asked"  # own columns of ids and names, of which a person types one
-NOT_YET = "noted;uncoded"
-"""The two rules for rows that have a note and no code yet; an option of the codes."""
+FURTHER = "further"  # a rule without a menu, which can only be removed
+ASKED = "asked"  # data columns of ids and names, of which the user types one
+NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
 _LEADS = {
     "single": {OUTCOME: "Show", "true": "sentences that are", "predicted": "predicted to be"},
     "multi": {
@@ -98,7 +96,7 @@ def update_clauses(
 ) -> list[str]:
     """Return the filter rules after the user has chosen an option in one menu of the filter sentence.
 
-    Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
+    In `FURTHER`, a rule is removed if it is present, else added. An empty value means any. `asked`: the id columns.
     """
     ours = dict(group_facets(facets)).get(word, [])
     kept = [
@@ -111,7 +109,7 @@ def update_clauses(
     else:
         found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
     order = [str(option.clause) for _, each in group_facets(facets) for facet in each for option in facet.options]
-    # Of no rule errors are shown: whoever takes the last one out wants to see all.
+    # Without rules the page shows errors, so removing the last rule selects all rows.
     return sorted(dict.fromkeys(found), key=lambda text: order.index(text) if text in order else len(order)) or ["all"]
 
 
@@ -120,17 +118,15 @@ def apply_search(
 ) -> list[str]:
     """Return the filter rules after a text search; a new search text or row id replaces the earlier one.
 
-    The clause is as `core.error_analysis.facets.parse_search` gives it; None: none any more.
+    The clause comes from `core.error_analysis.facets.parse_search`; None: the search is removed.
     """
     if clause is None or clause in clauses:
         return update_clauses(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
-    word = (
-        TEXT
-        if _is_word_clause(clause, TEXT, ())
-        else ASKED
-        if _is_id_clause(clause, asked)
-        else find_word(facets, str(clause))
-    )
+    word = find_word(facets, str(clause))
+    if _is_word_clause(clause, TEXT, ()):
+        word = TEXT
+    elif _is_id_clause(clause, asked):
+        word = ASKED
     return update_clauses(clauses, facets, word, str(clause), asked)
 
 
@@ -158,15 +154,8 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
         ]
         held = next((each for each in clauses if _is_word_clause(each, name, ours)), None)
         spoken |= {held} if held is not None else set()
-        said.append(
-            _build_word(
-                table,
-                name,
-                options,
-                held,
-                _count_rows(table, clauses, masks, partial(_is_word_clause, word=name, facets=ours)),
-            )
-        )
+        left = _count_rows(table, clauses, masks, partial(_is_word_clause, word=name, facets=ours))
+        said.append(_build_word(table, name, options, held, left))
         if name == CODES:
             spoken |= _add_uncoded_option(said[-1], ours[0], clauses, masks)
     if asked:
@@ -174,22 +163,18 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
         spoken |= {held} if held is not None else set()
         said.insert(-1, _build_id_word(table, asked, held, clauses, masks))
     containing = next((each for each in clauses if _is_word_clause(each, TEXT, ())), None)
-    rest = [each for each in clauses if each not in spoken and each is not containing]
+    rest, group = [each for each in clauses if each not in spoken and each is not containing], analysis.selected.group
     if len(splits) > 1:
         options = [{"value": each, "label": each, "n": 1, "said": ""} for each in splits]
         given = {"name": SPLIT, "lead": "", "about": "split", "value": table.split, "options": options}
         said.insert(1, given | {"shown": table.split, "set": False})
     data = {
         "words": said,
-        "further": [
-            {"value": str(each), "shown": describe_selection([each], analysis.selected.group)} for each in rest
-        ],
+        "further": [{"value": str(each), "shown": describe_selection([each], group)} for each in rest],
         "contains": containing.value if containing else "",
         "hint": f"any words, or {asked[0]}=…" if asked else "any words",
         "ways": "Part of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
-        "colours": {
-            name: getattr(look.tokens, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "right")
-        },
+        "colours": look.tokens.select_colors("paper", "panel", "ink", "muted", "grid", "accent", "right"),
     }
     return Component("filter", data, look)
 
@@ -222,11 +207,8 @@ def _build_id_word(
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
     options = [_make_option("", empty, _count_rows(table, clauses, masks, lambda clause: clause == held))]
     if held is not None:
-        options.append(
-            _make_option(
-                held.value, describe_selection([held]), _count_rows(table, clauses, masks, lambda clause: False)
-            )
-        )
+        n = _count_rows(table, clauses, masks, lambda clause: False)
+        options.append(_make_option(held.value, describe_selection([held]), n))
     return {
         "name": ASKED,
         "lead": "and",
@@ -252,11 +234,7 @@ def _count_rows(
 
 
 def _build_word(
-    table: PredictionTable,
-    name: str,
-    options: list[dict[str, Any]],
-    held: Clause | None,
-    left: int,
+    table: PredictionTable, name: str, options: list[dict[str, Any]], held: Clause | None, left: int
 ) -> dict[str, Any]:
     if name in (TAG, *table.own):
         options = sorted(options, key=lambda option: -option["n"])

@@ -20,10 +20,10 @@ from dashboard.figures.theme import Look, blend_colors, choose_text_color
 if TYPE_CHECKING:
     from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix
 
-DRAWN = 16  # tokens of a long text that are drawn, the first; all are computed
-DIMENSIONS = 8  # numbers of a vector that are drawn, the first
+DRAWN = 16  # most tokens that are drawn (the first); all are computed
+DIMENSIONS = 8  # most dimensions of a vector that are drawn (the first)
 INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
-"""Shades of a cell, page to ink; the middle is left out, where no number is readable."""
+"""Cell shades from background to ink, without middle shades, on which numbers are hard to read."""
 FIRST = "scores"
 
 
@@ -31,27 +31,22 @@ def _has_attention(source: Source) -> bool:
     return "maps" in list_capabilities(source.record.config.model)
 
 
-def _list_heads(source: Source) -> list[str]:
-    many = source.record.config.model.attention.heads if _has_attention(source) else 0
-    return [str(head) for head in range(1, many + 1)]
-
-
-def _list_components(source: Source) -> list[str]:
-    many = source.record.config.model.attention.components if _has_attention(source) else 0
-    return [str(component) for component in range(many)]
+def _list_numbers(source: Source, name: str, first: int) -> list[str]:
+    many = getattr(source.record.config.model.attention, name) if _has_attention(source) else 0
+    return [str(number) for number in range(first, first + many)]
 
 
 HEAD = Option(
     "head",
     "Head",
-    _list_heads,
+    lambda source: _list_numbers(source, "heads", 1),
     "The head whose queries, keys, maps and values are shown.",
     words=lambda source, head: "",
 )
 COMPONENT = Option(
     "component",
     "Map",
-    _list_components,
+    lambda source: _list_numbers(source, "components", 0),
     "The map whose queries, keys and scores are shown; 0 is the first.",
     words=lambda source, component: "",
 )
@@ -63,7 +58,7 @@ def read_stages(source: Source) -> ForwardStages:
 
 
 def _read_stages(source: Source) -> ForwardStages:
-    source.view  # says why there is no text  # noqa: B018
+    source.view  # raises if there is no text  # noqa: B018
     places = (int(source.get_choice(each)) if each.has_choices(source) else None for each in (LAYER, HEAD, COMPONENT))
     layer, head, component = places if _has_attention(source) else (None, None, None)
     return source.reader.trace_steps(source.record.run, source.text, layer, head, component, source.edits)
@@ -113,7 +108,7 @@ def _draw_stages(shown: StageView, look: Look) -> Component:
         "place": shown.place,
         "left_out": shown.left_out,
         "shades": shades,
-        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "panel", "accent")},
+        "colours": t.select_colors("ink", "muted", "grid", "paper", "panel", "accent"),
     }
     return Component("steps", data, look)
 
@@ -151,9 +146,9 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
         "dimensions": dimensions,
         "count": matrix.kind == "count",
         "score": score,
-        # Four digits are more than a cell shows.
+        # A cell shows fewer than four digits.
         "cells": [[float(f"{value:.4g}") if np.isfinite(value) else None for value in row] for row in values],
-        # What has no ink and what has most: zero and the largest magnitude; of scores the lowest and the highest.
+        # Values without ink and with most ink: zero and the largest magnitude; for scores, minimum and maximum.
         "low": float(seen.min()) if score else 0.0,
         "top": float(seen.max()) if score else float(np.abs(seen).max(initial=0.0)) or 1.0,
         "fills": [[matrix.format_cell(i, j) for j in range(columns)] for i in range(rows)],
@@ -169,17 +164,9 @@ def build_step_table(steps: ForwardStages) -> pd.DataFrame:
 
 def _list_cells(stage: ForwardStage, matrix: StageMatrix) -> pd.DataFrame:
     row, column = (index.ravel() for index in np.indices(matrix.values.shape))
-    return pd.DataFrame(
-        {
-            "stage": stage.title,
-            "matrix": matrix.name,
-            "row_place": row + 1,
-            "row": np.array(matrix.rows)[row],
-            "column_place": column + 1,
-            "column": np.array(matrix.columns)[column],
-            "value": matrix.values.ravel(),
-        }
-    )
+    cells = {"stage": stage.title, "matrix": matrix.name, "row_place": row + 1, "row": np.array(matrix.rows)[row]}
+    cells |= {"column_place": column + 1, "column": np.array(matrix.columns)[column], "value": matrix.values.ravel()}
+    return pd.DataFrame(cells)
 
 
 STEPS = Figure(

@@ -17,13 +17,11 @@ from dashboard.figures.theme import Look, Tokens, choose_text_color, shade_ink
 if TYPE_CHECKING:
     from core.interpret.attribution import Explanation
 
-STEPS = 5
-"""Steps of a colour, not counting the page."""
-FAINTEST = 0.5
-"""Log-odds that get full colour if no effect is larger: tiny effects stay pale."""
+STEPS = 5  # number of colour steps, without the background
+FAINTEST = 0.5  # log-odds in the strongest colour if no effect is larger, so that tiny effects stay pale
 Cell = dict[str, Any]
 Ramps = tuple[Sequence[str], Sequence[str]]
-"""Steps of colour, page first, towards a class and away from it."""
+"""Colour steps of effects towards a class and away from it, background first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +29,7 @@ class AttributedWords:
     """Effect of each word of a text on the prediction, and the tokens that each word consists of."""
 
     found: Explanation
-    belongs: NDArray[np.float64]
-    """(words, tokens of the view): which part of each token is of each word."""
+    belongs: NDArray[np.float64]  # (words, tokens) share of each token that belongs to each word
     read: Explanation | None = None
     """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
 
@@ -61,7 +58,7 @@ def write_push(push: float) -> str:
 
 def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
     """Draw a table of coloured numbers with row and column names; each cell has a tooltip."""
-    colors = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
+    colors = look.tokens.select_colors("ink", "muted", "grid", "paper")
     return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colors}, look)
 
 

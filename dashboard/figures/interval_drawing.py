@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from core.formatting import number
 from dashboard.figures.drawing import Component, Node, make_node, read_asset, write_node
-from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, Picture, TextCell
+from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look
 
 
@@ -17,8 +17,7 @@ class TieSegment:
     """Piece of a vertical line in one table row; the whole line joins a group of rows."""
 
     lane: int
-    part: str
-    """start · on · end · past: a row between them that does not belong to the group."""
+    part: str  # start, on or end; past: the row lies between them but is not in the group
 
 
 @dataclass(frozen=True)
@@ -50,18 +49,17 @@ def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes
     return TieLanes(found.rows, found.below, len(ends))
 
 
-TAIL = 7  # letters at the end of a name that stay when it is too long: names of runs differ there
+TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
 LANE, MARGIN = 9, 12
 COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
-"""Tokens that the style sheet names; on a page they are there anyway."""
+"""Colours that the style sheet uses; a page already defines them."""
 
 
 def render_html(table: Marks, look: Look) -> str:
     """Write a table with intervals as HTML for an exported file or notebook; it needs no script or other file."""
     colors = "".join(f"{name}:{value};" for name, value in _map_colors(look).items())
-    return f"<style>{read_asset('marks.css')}</style>" + write_node(
-        make_node("div", draw_node(table, look), class_="marks", style=colors)
-    )
+    node = make_node("div", draw_node(table, look), class_="marks", style=colors)
+    return f"<style>{read_asset('marks.css')}</style>{write_node(node)}"
 
 
 def _map_colors(look: Look) -> dict[str, str]:
@@ -74,12 +72,12 @@ def build_component(
     """Draw a table with intervals as a browser component that can be used with the keyboard.
 
     Args:
-        table: What is shown.
+        table: The table to draw.
         look: Theme and size.
-        picked: The row that is picked; empty: none.
-        picks: Whether rows can be picked; the component's state `picked` is the row's id.
-        tick: What a row is ticked for; empty: rows have no box. The state `ticked` has their ids.
-        ticked: The rows that are ticked.
+        picked: The selected row; empty: none.
+        picks: Whether rows can be selected; the component's state `picked` is the row's id.
+        tick: Label of the check boxes; empty: none. The state `ticked` has the ids of ticked rows.
+        ticked: The ticked rows.
     """
     node = draw_node(table, look, tick=tick, live=True)
     told = {"table": node, "colours": _map_colors(look), "picked": picked, "picks": picks, "ticked": list(ticked)}
@@ -114,10 +112,8 @@ class _Drawing:
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
         style = f"--row:{self.table.height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
-        heads = [
-            *([_draw_head(IntervalColumn(self.tick, ""))] if self.tick else []),
-            *map(_draw_head, self.table.columns),
-        ]
+        box = [IntervalColumn(self.tick, "")] if self.tick else []
+        heads = map(_draw_head, [*box, *self.table.columns])
         return make_node(
             "table",
             make_node("colgroup", *self._draw_widths()),
@@ -141,9 +137,8 @@ class _Drawing:
         if self.folds:
             state |= {"aria_level": "1"} | ({"aria_expanded": "false"} if row.children else {})
         apart = {"class_": "apart"} if row.apart else {}
-        yield make_node(
-            "tr", *self._draw_cells(row, self.ties.rows[row.id], foldable=bool(row.children)), **state, **apart
-        )
+        cells = self._draw_cells(row, self.ties.rows[row.id], foldable=bool(row.children))
+        yield make_node("tr", *cells, **state, **apart)
         for child in row.children if self.folds else ():
             state |= {"data_id": child.id, "data_of": row.id, "aria_level": "2", "hidden": "", "class_": "child"}
             state.pop("aria_expanded", None)
@@ -158,18 +153,15 @@ class _Drawing:
             label = f"{self.tick} {name.text}"
             box = make_node("input", type="checkbox", tabindex="-1", aria_label=label)
             yield make_node("td", box if row.ticks and not child else None, class_="box")
-        fold = (
-            make_node("span", "\u25b8" if foldable else "", class_="fold", aria_hidden="true") if self.folds else None
-        )
+        sign = "\u25b8" if foldable else ""
+        fold = make_node("span", sign, class_="fold", aria_hidden="true") if self.folds else None
         parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
         yield make_node("th", parts, scope="row", title=name.title or name.text)
         for column in others:
             cell = row.cells.get(column.key, "")
             if column.ties:
-                places = [(f"tie {line.part}", MARGIN + LANE * line.lane) for line in lines]
-                yield make_node(
-                    "td", *(make_node("span", class_=k, style=f"left:{x}px") for k, x in places), class_="ties"
-                )
+                places = [(f"tie {line.part}", f"left:{MARGIN + LANE * line.lane}px") for line in lines]
+                yield make_node("td", *(make_node("span", class_=k, style=s) for k, s in places), class_="ties")
             elif column.axis is not None:
                 mark = _draw_mark(cell if isinstance(cell, Mark) else Mark(), column.axis)
                 grid = {"style": f"--g:var(--g{self.table.columns.index(column)})"}
@@ -186,17 +178,15 @@ def _set_class(column: IntervalColumn) -> dict[str, str]:
 
 def _draw_head(column: IntervalColumn) -> Node:
     title: Node = column.title or make_node("span", column.key, class_="sr")
-    if column.axis is None:
-        return make_node("th", title, scope="col", **_set_class(column))
-    axis = make_node("span", *_draw_labels(column.axis), class_="ax", aria_hidden="true")
-    return make_node("th", title, axis, scope="col", **_set_class(column))
+    labels = make_node("span", *_draw_labels(column.axis), class_="ax", aria_hidden="true") if column.axis else None
+    return make_node("th", title, labels, scope="col", **_set_class(column))
 
 
 def _draw_labels(axis: Axis) -> Iterator[Node]:
     """Yield the labels of an axis; in a narrow column every second label may be hidden, but never zero."""
     first, last = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0, len(axis.ticks) - 1
     stay = {*range(first % 2, last + 1, 2)}
-    if len(stay) == 1:  # one number is no scale
+    if len(stay) == 1:  # an axis needs two labels
         stay.add(0 if first == last else last)
     for place, (tick, label) in enumerate(zip(axis.ticks, axis.labels, strict=True)):
         lesser = {} if place in stay else {"class_": "lesser"}
@@ -204,9 +194,6 @@ def _draw_labels(axis: Axis) -> Iterator[Node]:
 
 
 def _draw_text(column: IntervalColumn, cell: Cell) -> Node:
-    if isinstance(cell, Picture):
-        spoken = make_node("span", cell.said, class_="sr")
-        return make_node("td", cell.drawing, spoken, title=cell.said, **_set_class(column))
     words = _to_text_cell(cell)
     title = {"title": words.title or words.text} if words.text else {}
     return make_node("td", *_draw_words(words), **title, **_set_class(column))
@@ -221,24 +208,21 @@ def _draw_words(words: TextCell, *, cut_in_the_middle: bool = False) -> Iterator
         yield make_node("span", class_="dot", style=f"--c:{words.dot}")
     cut = cut_in_the_middle and len(words.text) > 2 * TAIL
     parts = (words.text[:-TAIL], words.text[-TAIL:]) if cut else (words.text,)
-    yield make_node(
-        "span", *(make_node("span", part) for part in parts), class_="text strong" if words.strong else "text"
-    )
+    kind = "text strong" if words.strong else "text"
+    yield make_node("span", *(make_node("span", part) for part in parts), class_=kind)
     if words.small:
         yield make_node("small", words.small)
 
 
 def _draw_grid(axis: Axis) -> str:
-    lines = [
-        f"linear-gradient(var(--right) 0 0) {axis.to_percent(tick):.2f}% 0/1.5px 100% no-repeat"
-        if tick == axis.zero
-        else f"linear-gradient(var(--rule) 0 0) {axis.to_percent(tick):.2f}% 0/1px 100% no-repeat"
-        for tick in axis.ticks
-    ]
+    lines = []
+    for tick in axis.ticks:
+        color, width = ("right", "1.5px") if tick == axis.zero else ("rule", "1px")
+        lines.append(f"linear-gradient(var(--{color}) 0 0) {axis.to_percent(tick):.2f}% 0/{width} 100% no-repeat")
     if axis.band is not None:
-        start, width = axis.to_percent(axis.band[0]), axis.to_percent(axis.band[1]) - axis.to_percent(axis.band[0])
-        place = 100 * start / (100 - width) if width < 100 else 0  # CSS counts from what the picture leaves free
-        lines.append(f"linear-gradient(var(--panel) 0 0) {place:.2f}% 0/{width:.2f}% 100% no-repeat")
+        start, end = map(axis.to_percent, axis.band)
+        place = 100 * start / (100 - end + start) if end - start < 100 else 0  # in CSS a share of the free space
+        lines.append(f"linear-gradient(var(--panel) 0 0) {place:.2f}% 0/{end - start:.2f}% 100% no-repeat")
     return ",".join(lines) or "none"
 
 

@@ -1,7 +1,7 @@
 """Tables with intervals: a name in each row, its interval on one shared axis, the number, and a verdict in words.
 
-For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data, drawn by
-`interval_drawing`; on a page `assets/marks.js` adds keyboard and picking.
+Used for runs, differences, phenomena, failure rates and papers. The tables are plain data, drawn by `interval_drawing`;
+on a page `assets/marks.js` adds keyboard control and selection.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.formatting import count as count_words
-from dashboard.figures.drawing import Node
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TICKS = 5  # gridlines of an axis at most, or one more
-AIR = 0.04  # of the axis, left free at either end
+TICKS = 5  # approximate number of gridlines of an axis
+AIR = 0.04  # share of the axis that is free at each end
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,8 @@ class Axis:
     high: float
     ticks: tuple[float, ...]
     labels: tuple[str, ...]
-    zero: float | None = None
-    """One of the ticks whose line says something: no difference."""
-    band: tuple[float, float] | None = None
-    """Differences too small to matter, shaded."""
+    zero: float | None = None  # the tick that means no difference; its line is darker
+    band: tuple[float, float] | None = None  # range of differences too small to matter, shaded
 
     def to_percent(self, value: float) -> float:
         """Convert a value to its position on an axis in percent; a value beyond the axis is put at its end."""
@@ -47,16 +44,12 @@ class Mark:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    """The ends of its interval; of a difference at the level of its Holm step, so that picture and verdict agree."""
-    tie: bool = False
-    """No clear difference from the reference: a grey bar with a ring instead of colour and a tick."""
+    """Ends of the interval; for a difference at the level of its Holm step, as in the verdict."""
+    tie: bool = False  # no clear difference from the reference: a grey bar with a ring
     color: str = ""
-    reference: float | None = None
-    """A ring at the value of the baseline."""
-    dots: tuple[float, ...] = ()
-    """The single runs behind the value."""
-    said: str = ""
-    """Text for screen readers and the tooltip; empty: the value and its interval."""
+    reference: float | None = None  # value of the baseline, drawn as a ring
+    dots: tuple[float, ...] = ()  # values of the single runs
+    said: str = ""  # text for screen readers and the tooltip; empty: the value and its interval
 
 
 @dataclass(frozen=True)
@@ -66,21 +59,11 @@ class TextCell:
     text: str
     small: str = ""
     strong: bool = False
-    dot: str = ""
-    """#RRGGBB of a dot before it: the colour that this has in other figures."""
-    title: str = ""
-    """Shown at the pointer; empty: the text itself, which a narrow column may cut."""
+    dot: str = ""  # #RRGGBB of a dot before the text: its colour in other figures
+    title: str = ""  # tooltip; empty: the text itself, which a narrow column may cut
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Table cell with a small drawing."""
-
-    drawing: Node
-    said: str
-
-
-Cell = str | TextCell | Mark | Picture
+Cell = str | TextCell | Mark
 
 
 @dataclass(frozen=True)
@@ -88,19 +71,14 @@ class IntervalColumn:
     """Column of an interval table: its heading, width and style."""
 
     key: str
-    title: str
-    """Empty: it is read out as `key`."""
-    width: str = ""
-    """As CSS, such as `8rem`; empty: what the others leave."""
+    title: str  # empty: screen readers read `key`
+    width: str = ""  # CSS width such as `8rem`; empty: the remaining space
     axis: Axis | None = None
-    number: bool = False
-    """On the right."""
-    soft: bool = False
-    """Muted."""
-    opt: bool = False
-    """The first to go where the page is narrow."""
+    number: bool = False  # right-aligned
+    soft: bool = False  # in muted colour
+    opt: bool = False  # hidden on narrow pages
     ties: bool = False
-    """Holds the upright lines that join rows without a clear difference (`Marks.groups`); it has no cells."""
+    """Has no cells, but the vertical lines that join rows without a clear difference (`Marks.groups`)."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +86,9 @@ class IntervalRow:
     """Row of an interval table, named by its first column."""
 
     id: str
-    cells: Mapping[str, Cell]
-    """By column key; a missing key is an empty cell."""
+    cells: Mapping[str, Cell]  # column key → cell; a missing key is an empty cell
     children: tuple[IntervalRow, ...] = ()
-    apart: bool = False
-    """A line above it: something else begins."""
+    apart: bool = False  # a line above the row separates it
     picks: bool = True
     ticks: bool = True
 
@@ -125,7 +101,7 @@ class Marks:
     columns: tuple[IntervalColumn, ...]
     rows: tuple[IntervalRow, ...]
     groups: tuple[tuple[str, ...], ...] = ()
-    """Ids of rows without a clear difference; an upright line joins each group."""
+    """Ids of rows without a clear difference; a vertical line joins each group."""
     height: float = 1.95
 
     @cached_property
@@ -145,11 +121,11 @@ def make_axis(
     """Compute the range, ticks and labels of the axis on which a table column draws its intervals.
 
     Args:
-        marks: All of them, those without a value too.
-        zero: A value that must be on the axis, with a line of its own.
-        ends: Values beyond which nothing can lie, such as 0 and 1.
-        leaves_out: The side on which a minority that lies far off is not on the axis: where less than half of the marks
-            lie beyond a gap that is wider than all the rest together, each of those has its number at the edge.
+        marks: All marks of the column, also without a value.
+        zero: A value that must be on the axis, with a darker line.
+        ends: Least and largest possible value, such as 0 and 1.
+        leaves_out: The side on which outliers are left out: if less than half of the marks lie beyond a gap wider than
+            the range of all others, the axis ends before the gap, and their numbers are shown at the edge.
         signed: Whether labels have a plus sign.
     """
     spans = sorted((_get_span(mark) for mark in marks if mark.value is not None), key=sum)
@@ -201,7 +177,7 @@ def _format_tick(tick: float, step: float, signed: bool) -> str:
 
 
 Value = str | Callable[[Any], Any]
-"""How a value is read from an entry: a function, or a path of keys, places and attributes, such as `interval.0`."""
+"""How to read a value from an entry: a function, or a path of keys, indices and attributes such as `interval.0`."""
 
 
 def _get_value(entry: Any, value: Value) -> Any:
@@ -268,8 +244,7 @@ class IntervalTable:
     """A table of numbers with confidence intervals; one list of columns defines both the drawing and the CSV file."""
 
     label: str
-    columns: Sequence[ColumnSpec]
-    """In the order of the CSV and of the drawing."""
+    columns: Sequence[ColumnSpec]  # columns in the order of the drawing and the CSV
     rows: Sequence[Any]
     id: Value
     shown: Sequence[Any] | None = None
@@ -296,7 +271,7 @@ class IntervalTable:
     @property
     def frame(self) -> pd.DataFrame:
         """Return all rows of a table with intervals as a data frame of numbers, as written to the CSV file."""
-        import pandas as pd  # the head of the first page does without it
+        import pandas as pd  # the first page shows its heading before pandas is loaded
 
         csv = {name: value for each in self.columns for name, value in each.csv.items()}
         rows = [{name: _get_value(entry, value) for name, value in csv.items()} for entry in self.rows]

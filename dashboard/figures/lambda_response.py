@@ -31,7 +31,7 @@ class LambdaBench:
     """Response curves of a text's prediction to each λ (attention map weight), with the user's edits of the model."""
 
     found: LambdaCurves
-    half: bool  # of two classes the answer is another above P = 0.5
+    half: bool  # whether the answer changes at P = 0.5 (two classes)
     edits: Edits
 
 
@@ -117,18 +117,14 @@ def _explain_curves(shown: LambdaBench) -> str:
 
 def build_curve_table(shown: LambdaBench) -> pd.DataFrame:
     """Return the prediction at each tested value of λ as a table; without a layer, the value is a factor on all λ."""
-    rows = [
-        (curve.layer, curve.component, value, _join_names(curve, value), shown.found.target, chance, odds)
-        for curve in shown.found.curves
-        for value, chance, odds in zip(curve.values, curve.probabilities, curve.log_odds, strict=True)
-    ]
+    rows = []
+    for curve in shown.found.curves:
+        for value, *measured in zip(curve.values, curve.probabilities, curve.log_odds, strict=True):
+            marks = ", ".join(name for name, at in _name_values(curve).items() if at == value)
+            rows.append((curve.layer, curve.component, value, marks, shown.found.target, *measured))
     names = ["layer", "component", "value", "mark", "towards", "probability", "log_odds"]
     table = pd.DataFrame(rows, columns=names).astype({"layer": "Int64", "component": "Int64"})
     return table.assign(layer=table["layer"] + 1)
-
-
-def _join_names(curve: LambdaCurve, value: float) -> str:
-    return ", ".join(name for name, at in _name_values(curve).items() if at == value)
 
 
 def _write_note(shown: LambdaBench) -> str:

@@ -37,9 +37,15 @@ class Track:
     run: str
     seed: int
     curves: Curves
-    sibling: bool = False  # its settings are those of the run in focus, but for the seed
+    sibling: bool = False  # differs from the main run only in the seed
     heads: Mapping[Place, tuple[Line, ...]] = field(default_factory=dict)
-    """A line for each head where heads have a lambda of their own; the curves then hold their mean."""
+    """A line for each head if each head has its own λ; `curves` then has their mean."""
+    label: str = ""  # the displayed name of the run; empty: its id
+
+    @property
+    def name(self) -> str:
+        """Return the name of a drawn run."""
+        return self.label or self.run
 
 
 def has_lambda(record: RunRecord) -> bool:
@@ -102,8 +108,7 @@ def build_final_table(
     return pd.DataFrame(rows)
 
 
-HARDLY = 0.01
-"""A change of lambda below this is called hardly any: a hundredth of what the first map weighs, which is 1."""
+HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight, which is 1
 
 
 def describe_change(track: Track) -> str:
@@ -152,7 +157,7 @@ def build_loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run", "seed", "epoch", "validation_loss"])
 
 
-ROOM = 1.3  # the axis is this much longer than the training, for the last values
+ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
 FAINT = 0.18  # opacity of a range over seeds
 
 
@@ -165,7 +170,7 @@ def scale_line(line: Sequence[float], scale: Scale) -> Line:
 def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
     """Return the epochs, and min, mean and max (3, T) of one λ over seeds; None if only one run has this λ.
 
-    The others are read at the epochs of the focus, as far as all of them have come.
+    Other runs are interpolated at the epochs of the main run, up to the last epoch that all runs have reached.
     """
     lines = [
         (track.curves.lambda_step, scale_line(track.curves.lambdas[place], scale))
@@ -252,7 +257,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
 
     for track in tracks[1:]:
         if line := track.curves.lambdas.get(place):
-            draw_line(track.curves.lambda_step, scale_line(line, scale), track.run, t.right, size(1.2))
+            draw_line(track.curves.lambda_step, scale_line(line, scale), track.name, t.right, size(1.2))
     x = focus.curves.lambda_step
     for head, line in enumerate(focus.heads.get(place, ()), start=1):
         draw_line(x, scale_line(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
@@ -263,10 +268,9 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
         figure.add_scatter(name="range over seeds", **band)
         draw_line(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
     values = scale_line(focus.curves.lambdas[place], scale)
-    draw_line(x, values, focus.run, t.accent, size(3))
-    _name_line(
-        figure, x[-1], values[-1], signed(values[-1], 4) if scale == "change" else number(values[-1], 4), look, at
-    )
+    draw_line(x, values, focus.name, t.accent, size(3))
+    last = signed(values[-1], 4) if scale == "change" else number(values[-1], 4)
+    _name_line(figure, x[-1], values[-1], last, look, at)
 
 
 def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
@@ -285,8 +289,8 @@ def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: A
 
 def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
     t, focus = look.tokens, tracks[0].curves
-    for track in reversed(tracks):  # the focus last, in front
-        first, name = track is tracks[0], escape_text(track.run)
+    for track in reversed(tracks):  # the main run last, in front
+        first, name = track is tracks[0], escape_text(track.name)
         figure.add_scatter(
             x=track.curves.epoch,
             y=track.curves.validation_loss,
@@ -311,11 +315,11 @@ def _make_transparent(color: str) -> str:
 class Course:
     """Course of λ (attention map weights) in several training runs, with the values that a paper reports."""
 
-    tracks: tuple[Track, ...]  # the run in focus first
+    tracks: tuple[Track, ...]  # the main run first
     scale: Scale
-    reported: Mapping[Place, float]  # where the paper's ended
-    records: Mapping[str, RunRecord]  # of the tracks, by name
-    skipped: Mapping[str, int]  # damaged lines of each history that has some
+    reported: Mapping[Place, float]  # final λ in the paper
+    records: Mapping[str, RunRecord]  # by run name
+    skipped: Mapping[str, int]  # run → number of damaged lines in its history, if any
 
     @property
     def final(self) -> pd.DataFrame:
@@ -357,7 +361,8 @@ def read_course(source: Source) -> Course:
     for one in (record, *others):
         curves, lost = reader.read_curves(one)
         heads = reader.read_head_lambdas(one) if one is record else {}
-        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads))
+        label = reader.label_run(one.run)
+        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads, label))
         if lost:
             skipped[one.run] = lost
     reported = map_reported(find_counterpart(record.preset, record.config))
@@ -373,6 +378,7 @@ COURSE = Figure(
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
     note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
     reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
+    finding=lambda course: describe_change(course.tracks[0]).partition(". ")[0].removesuffix(".") + ".",
     how="λ is logged with the training loss. All panels span the same amount, so movements can be compared. Band: "
     "smallest to largest value over runs that differ only in their seed; dashed: their mean. The validation loss below "
     "has the same axis.",
@@ -396,10 +402,8 @@ def _explain_final(course: Course) -> str:
     if paper is None or not course.reported:
         reason = explain_unmatched(record.preset, record.config)
         return f"{reason or 'The paper gives no λ for this model.'} The curves may continue after the best epoch."
-    reported = (
-        f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}, one run without deviations."
-    )
-    return f"{describe_start(record)} {reported} {paper.note}".strip()
+    source = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}, one run without deviations."
+    return f"{describe_start(record)} {source} {paper.note}".strip()
 
 
 FINAL = Figure(

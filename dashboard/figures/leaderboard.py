@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.data.config import DataConfig
 from core.data.dataset import TEST, Task
 from core.formatting import NARROW, format_duration, format_plus_minus, number, shorten_text, signed
 from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_metrics
+from core.models.model_description import describe_addition
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
+from core.runs.run_names import RunName
 from core.runs.seed_groups import Model, get_seed_fold, group_runs
+from core.runs.store import STARTER
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.drawing import Node
 from dashboard.figures.interval_table import (
     Axis,
     Cell,
@@ -24,15 +25,15 @@ from dashboard.figures.interval_table import (
     IntervalRow,
     Mark,
     Marks,
-    Picture,
     TextCell,
     make_axis,
 )
 from dashboard.figures.results import CORPUS, get_nested
-from dashboard.figures.theme import Tokens, color_layer
-from dashboard.figures.training_log import Curves
 
 YARDSTICK = "tfidf-logreg"
+EMPTY: Mapping[str, RunName] = {}
+SHORTENED = 3
+"""Rows of the built-in corpus beside an own data set."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,10 @@ class BoardEntry:
     """Model on a leaderboard, with its scores over seeds and folds."""
 
     model: Model
-    values: tuple[float, ...] = ()
-    """Of its finished runs that were measured, by seed and fold."""
+    values: tuple[float, ...] = ()  # score of each finished and measured run, by seed and fold
     low: float | None = None
     high: float | None = None
-    """The 95 % interval of their mean: over draws of the test texts, and over seeds where there are several."""
+    """The 95 % interval of their mean, over resampled test texts and, if there are several, over seeds."""
     yardstick: float | None = None
 
     @property
@@ -70,13 +70,18 @@ class Board:
     name: str
     task: Task
     metric: str
-    entries: tuple[BoardEntry, ...]
-    """Those that were measured, best first; then the others, newest first."""
+    entries: tuple[BoardEntry, ...]  # measured models, best first; then the others, newest first
+    whole: bool = True  # whether it has all models of its data set (`shorten_board`)
 
     @property
     def measured(self) -> tuple[BoardEntry, ...]:
         """Return the leaderboard models that have a score."""
         return tuple(entry for entry in self.entries if entry.value is not None)
+
+    @property
+    def built_in(self) -> bool:
+        """Tell whether a leaderboard is of the built-in corpus."""
+        return self.entries[0].record.config.data.name == CORPUS
 
     @property
     def title(self) -> str:
@@ -91,35 +96,42 @@ class Board:
     @property
     def yardstick(self) -> float | None:
         """Return the TF-IDF baseline's score if it is the same for all models of a leaderboard; else None."""
-        found = {round(entry.yardstick, 9) for entry in self.measured if entry.yardstick is not None}
+        known = self.measured if self.whole else ()
+        found = {round(entry.yardstick, 9) for entry in known if entry.yardstick is not None}
         return found.pop() if len(found) == 1 else None
 
 
 def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
-    """Build a leaderboard for each data set, the one with most models first."""
+    """Build a leaderboard for each data set: own data first, then the one with most models."""
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":
             groups.setdefault(_get_test_settings(record.config.data), []).append(record)
-    found = [
-        _build_board(name, metric, group) for name, group in zip(_name_boards([*groups]), groups.values(), strict=True)
-    ]
-    return sorted(found, key=lambda board: -len(board.measured))
+    names = _name_boards([*groups])
+    found = [_build_board(name, metric, group) for name, group in zip(names, groups.values(), strict=True)]
+    return sorted(found, key=lambda board: (board.built_in, -len(board.measured)))
+
+
+def shorten_board(board: Board) -> Board:
+    """Return a leaderboard with its best starters and all own runs, which nobody else has."""
+    own = {entry.id for entry in board.entries if not entry.record.run.startswith(STARTER)}
+    best = {entry.id for entry in board.measured[:SHORTENED]}
+    return replace(board, entries=tuple(each for each in board.entries if each.id in own | best), whole=False)
 
 
 def _get_test_settings(data: DataConfig) -> DataConfig:
     """Return the data settings that determine the test split; runs with equal settings share a leaderboard."""
-    known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
+    known = replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
         return known
-    # The corpus comes in splits: without `split` or `folds` no rule cuts it.
+    # The corpus has its own splits: the split rule matters only with `split` or `folds`.
     rule, renamed = data.split_rule if data.split or data.folds else 1, ""
-    if data.rename:  # perhaps of sets that were added alone
+    if data.rename:  # may concern only added data sets
         from core.data.sources.builtin import get_class_names
 
         own = get_class_names(data.classes)
         renamed = ",".join(f"{old}={new}" for old, new in data.parse_renames().items() if old in own)
-    return dataclasses.replace(known, rename=renamed, split_rule=rule)
+    return replace(known, rename=renamed, split_rule=rule)
 
 
 def _name_boards(several: Sequence[DataConfig]) -> list[str]:
@@ -138,7 +150,9 @@ def _name_boards(several: Sequence[DataConfig]) -> list[str]:
 
 
 def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
-    task: Task = next((record.task for record in records if record.classes), "single")  # who waits does not know yet
+    task: Task = next(
+        (record.task for record in records if record.classes), "single"
+    )  # a waiting run does not know its task yet
     chosen = _choose_metric(metric, task)
     entries = [_build_entry(model, chosen) for model in group_runs(records)]
     sign = -1 if get_metric(chosen).better == "higher" else 1
@@ -154,14 +168,16 @@ def _choose_metric(metric: str, task: Task) -> str:
 
 
 def _build_entry(model: Model, metric: str) -> BoardEntry:
-    done = {run: record for run, record in model.runs.items() if record.status == "done"}  # others cannot be compared
+    done = {
+        run: record for run, record in model.runs.items() if record.status == "done"
+    }  # others have no comparable scores
     known = {run: read_metric(record, metric) for run, record in done.items()}
     found = {run: value for run, value in known.items() if value is not None}
     ranges = {run: tuple(ends) for run in found if (ends := _find_metric(done[run].results, metric, "intervals"))}
     yardstick = _as_number(_find_metric(get_nested(model.records[0].results, "yardstick"), metric, "splits"))
     if not found or len(ranges) < len(found):
         return BoardEntry(model, tuple(found.values()), yardstick=yardstick)
-    from core.evaluation.intervals import pool_intervals  # NumPy: the page shows its head before that
+    from core.evaluation.intervals import pool_intervals  # loads NumPy; the page shows its heading before that
 
     return BoardEntry(model, tuple(found.values()), *pool_intervals(found, ranges, get_metric(metric).range), yardstick)
 
@@ -186,30 +202,38 @@ def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}
-    tuned = {
-        f"{TUNED}{name}" for record in records for name in get_nested(record.results, "tuned", "metrics", TEST) or {}
-    }
+    tuned = {f"{TUNED}{name}" for each in records for name in get_nested(each.results, "tuned", "metrics", TEST) or {}}
     titles = {format_title(name): name for name in list_metrics() if name in found | tuned}
     return {first: ""} | {each: name for each, name in titles.items() if each != first}
 
 
-def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
+def describe_order(
+    board: Board, groups: Sequence[Sequence[str]] | None, names: Mapping[str, RunName] = EMPTY, kind: str = "models"
+) -> str:
     """Return a sentence on a leaderboard's order; `groups`: models without a clear difference (None: not tested)."""
     measured = board.measured
     if not measured:
         return ""
-    best = measured[0].model.name
+
+    def name(entry: BoardEntry) -> str:
+        """Return how a model is called where people read it."""
+        known = names.get(entry.model.name)
+        return entry.model.name if known is None else known.text
+
+    best = name(measured[0])
     if len(measured) == 1:
         return f"{best} is the only tested model."
     if groups is None:
-        return f"{best} ranks first of {len(measured)} models."
-    tied = next((len(group) for group in groups if measured[0].id in group), 1)
-    if tied == len(measured) == 2:
-        return f"{best} and {measured[1].model.name} show no clear difference."
-    if tied == len(measured):
-        return f"No two of the {tied} models show a clear difference."
-    rest = f", but the first {tied} show no clear difference" if tied > 1 else ""
-    return f"{best} is best of {len(measured)} models{rest}."
+        return f"{best} ranks first of {len(measured)} {kind}."
+    group = next((group for group in groups if measured[0].id in group), (measured[0].id,))
+    if any(each.record.preset == YARDSTICK and each.id in group for each in measured):
+        return "No model is clearly better than TF-IDF."
+    if len(group) == len(measured) == 2:
+        return f"{best} and {name(measured[1])} show no clear difference."
+    if len(group) == len(measured):
+        return f"No two of the {len(group)} {kind} show a clear difference."
+    rest = f", but the first {len(group)} show no clear difference" if len(group) > 1 else ""
+    return f"{best} is best of {len(measured)} {kind}{rest}."
 
 
 def compare_baseline(board: Board) -> str:
@@ -231,102 +255,63 @@ def compare_baseline(board: Board) -> str:
     return f"{how_many} {side}; the best by {best}."
 
 
-WIDTH, SPARK, PAD = 68, 28, 4
-
-
-def find_largest_change(series: Sequence[Sequence[float]]) -> float:
-    """Return the largest distance of any curve from its first value; 0 if all curves are constant."""
-    return max((abs(value - line[0]) for line in series for value in line), default=0.0)
-
-
-def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
-    """Draw a small chart of λ curves as an SVG node, each relative to its first value; None if all are constant."""
-    if not find_largest_change(series):
-        return None
-    count = max(layers) + 1
-    rest = {"x": str(PAD), "y": "13.5", "width": str(WIDTH - 2 * PAD), "height": "1", "fill": tokens.grid}
-    parts: list[Node] = [["rect", rest]]
-    for line, layer in zip(series, layers, strict=True):
-        step = (WIDTH - 2 * PAD) / max(len(line) - 1, 1)
-        points = " ".join(
-            f"{PAD + i * step:.1f},{SPARK / 2 - 11 * (value - line[0]) / top:.1f}" for i, value in enumerate(line)
-        )
-        color = color_layer(tokens, layer, count)
-        parts.append(["polyline", {"points": points, "fill": "none", "stroke": color, "stroke-width": "2.2"}])
-    return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
-
-
-STATUS = {"done": "not tested"}  # in place of a number; else the status itself
+STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
 ROW_HEIGHT = 2.1
 LOPSIDED = " to "  # between the ends of an asymmetric interval
 
 
-def build_models_table(
-    board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens
-) -> Marks:
+def build_models_table(board: Board, groups: Sequence[Sequence[str]], names: Mapping[str, RunName] = EMPTY) -> Marks:
     """Build a leaderboard's table with intervals: best model first, models without a result last.
 
     TF-IDF has the rank that it would have as a model; if its score differs between models, each row has a ring.
+    `names`: how each run is called where people read it, by its id.
     """
     yardstick = None if any(entry.record.preset == YARDSTICK for entry in board.measured) else board.yardstick
     marks = {}
     for entry in board.measured:
         dots = entry.values if len(entry.values) > 1 else ()
-        ring = entry.yardstick if board.yardstick is None else None
+        ring = entry.yardstick if board.whole and board.yardstick is None else None
         marks[entry.id] = Mark(entry.value, entry.low, entry.high, dots=dots, reference=ring)
     spans = [*marks.values(), Mark(yardstick)]
     shared = make_axis(spans, leaves_out="low" if board.best_high else "high")
-    lambdas = {entry.id: curves[entry.record.run].lambdas for entry in board.entries if entry.record.run in curves}
-    top = max((find_largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
-    about = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
-    lines = {
-        id: draw_sparkline([*each.values()], [layer for layer, _ in each], tokens, top) for id, each in lambdas.items()
-    }
-    courses = {id: Picture(line, about) for id, line in lines.items() if line is not None}
-    rows = [_build_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
+    rows = [_build_row(board, entry, marks.get(entry.id), names) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
         told, name = number(yardstick), TextCell("TF-IDF", small="baseline")
         drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
         cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
         rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
-    columns = _list_columns(board, shared, ties=bool(groups), courses=bool(courses))
+    columns = _list_columns(board, shared, ties=bool(groups))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)
 
 
-def _list_columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[IntervalColumn, ...]:
-    several = any(len(entry.values) > 1 for entry in board.measured)
+def _list_columns(board: Board, shared: Axis, *, ties: bool) -> tuple[IntervalColumn, ...]:
     both_ends = any(LOPSIDED in str(_format_value(entry)) for entry in board.measured)
     wanted = (
-        IntervalColumn("model", "Model", "13.5rem" if board.measured else ""),
+        IntervalColumn("model", "Model"),
         IntervalColumn("no clear difference", "", ties=True) if ties else None,
-        IntervalColumn("value", f"{board.title}, test", "12rem" if both_ends else "8.4rem", number=True),
-        IntervalColumn("mark", f"95 % interval{', dots: runs' if several else ''}", axis=shared)
-        if board.measured
-        else None,
-        IntervalColumn("course", "λ", "4.8rem", opt=True) if courses else None,
-        IntervalColumn("seeds", "Seeds", "3.6rem", number=True) if several else None,
+        IntervalColumn("value", board.title, "12rem" if both_ends else "8.4rem", number=True),
+        IntervalColumn("95 % interval", "", "25%", axis=shared) if board.measured else None,
         IntervalColumn("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),
         IntervalColumn("training", "Training", "6.2rem", number=True, soft=True, opt=True),
     )
     return tuple(column for column in wanted if column is not None)
 
 
-def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, course: Picture | None) -> IntervalRow:
+def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, names: Mapping[str, RunName]) -> IntervalRow:
     record, runs = entry.record, list(entry.model.runs.values())
-    preset = "" if record.preset in entry.model.name else record.preset
-    small = ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
-    small = "baseline" if record.preset == YARDSTICK else small
-    best = mark is not None and entry is board.entries[0]
+    known = names.get(entry.model.name)
+    several = f"{len(runs)} {'folds' if entry.model.folds else 'seeds'}" if len(runs) > 1 else ""
+    kind = "TF-IDF baseline" if record.preset == YARDSTICK else describe_addition(record.config.model)
+    told = (several, known.note if known else "", entry.model.mixture, kind)
+    name = known.name if known else entry.model.name
     cells: dict[str, Cell] = {
-        "model": TextCell(entry.model.name, small=small, strong=best),
+        "model": TextCell(name, small=" · ".join(filter(None, told)), strong=entry is board.entries[0]),
         "value": _format_value(entry),
     }
     cells |= _format_costs(record)
     if mark is not None:
-        cells |= {"mark": mark, "seeds": str(len(entry.values))}
-    if course is not None:
-        cells["course"] = course
+        cells["95 % interval"] = mark
     children = tuple(_build_child(board, run) for run in runs) if len(runs) > 1 else ()
     without = next((each for each in board.entries if each.value is None), None)
     apart = entry is without and entry is not board.entries[0]
@@ -337,9 +322,9 @@ def _build_child(board: Board, record: RunRecord) -> IntervalRow:
     value = read_metric(record, board.metric)
     seed, fold = get_seed_fold(record)
     name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
-    cells: dict[str, Cell] = {"model": TextCell(name, small=record.run), **_format_costs(record)}
+    cells: dict[str, Cell] = {"model": TextCell(name), **_format_costs(record)}
     if value is not None:
-        cells |= {"value": number(value), "mark": Mark(dots=(value,), said=number(value))}
+        cells |= {"value": number(value), "95 % interval": Mark(dots=(value,), said=number(value))}
     return IntervalRow(record.run, cells)
 
 
@@ -359,9 +344,8 @@ def describe_cost(found: Efficiency) -> str:
 
 def _format_value(entry: BoardEntry) -> Cell:
     if entry.value is None:
-        return TextCell(
-            STATUS.get(entry.record.status, entry.record.status), title=shorten_text(entry.record.reason, SHOWN)
-        )
+        status = entry.record.status
+        return TextCell(STATUS.get(status, status), title=shorten_text(entry.record.reason, SHOWN))
     return format_plus_minus(entry.value, entry.low, entry.high)
 
 

@@ -23,11 +23,8 @@ NEUTRAL_TOKENS = "neutral tokens"
 
 def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
     """Return a table of a model's learned single numbers: symbol, meaning, and value (one per layer if several)."""
-    rows = [
-        (*NUMBERS[name], ", ".join(number(value, 3) for value in values))
-        for name, values in scalars.items()
-        if name in NUMBERS
-    ]
+    known = {name: ", ".join(number(value, 3) for value in scalars[name]) for name in scalars if name in NUMBERS}
+    rows = [(*NUMBERS[name], values) for name, values in known.items()]
     if gates:
         said = ", ".join(f"{number(mean, 2)} ± {number(deviation, 2)}" for mean, deviation in gates)
         rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))

@@ -1,6 +1,6 @@
 """Formulas for browsers: conversion from LaTeX to MathML, which browsers draw and read aloud without a script.
 
-Pages, exported files and notebooks use the same code. It supports the commands of our formulas and refuses others.
+Pages, exported files and notebooks use the same code. It supports only the commands that our formulas use.
 """
 
 from __future__ import annotations

@@ -32,8 +32,7 @@ class MetricTable:
 
     table: pd.DataFrame
     n: int
-    absent: str = ""
-    """Which classes macro averages cover, if some have no sentence."""
+    absent: str = ""  # which classes macro averages cover, if some have no sentence
 
 
 def _read_metrics(source: Source) -> MetricTable:
@@ -106,10 +105,7 @@ CLASSES = Figure(
     "each-class",
     "performance",
     "Per class",
-    lambda source: Classes(
-        build_class_metrics(source.read_once(thresholding.read_decision)),
-        source.read_once(thresholding.read_decision).threshold,
-    ),
+    lambda source: Classes(build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold),
     _draw_classes,
     note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",
@@ -137,16 +133,15 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
+    ring, ends = (
+        {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted},
+        table[["low", "high"]].to_numpy(),
+    )
     figure.add_scatter(
         x=table["tfidf"],
         y=names,
         mode="markers",
-        marker={
-            "symbol": "circle-open",
-            "size": look.scale_size(11),
-            "color": t.muted,
-            "line": {"width": look.scale_size(2)},
-        },
+        marker=ring | {"line": {"width": look.scale_size(2)}},
         hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
     )
     figure.add_scatter(
@@ -154,9 +149,7 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
         y=names,
         mode="markers",
         marker={"size": look.scale_size(10), "color": [t.right if n < FEW else t.accent for n in table["n"]]},
-        error_x=make_whiskers(
-            table["accuracy"], zip(table["low"], table["high"], strict=True), look.scale_size(2), t.accent
-        ),
+        error_x=make_whiskers(table["accuracy"], ends, look.scale_size(2), t.accent),
         customdata=table["n"],
         hovertemplate="%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}<extra></extra>",
     )
@@ -180,10 +173,8 @@ def _read_phenomena(source: Source) -> Kinds:
     examples = source.report.examples
     if PHENOMENON not in examples:
         raise NotAvailable("these data name no phenomena")
-    decision, yardstick = (
-        source.read_once(thresholding.read_decision),
-        results.read_tfidf_phenomena(source.record, source.split),
-    )
+    decision = source.read_once(thresholding.read_decision)
+    yardstick = results.read_tfidf_phenomena(source.record, source.split)
     return Kinds(score_phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
 
 
@@ -203,8 +194,7 @@ PHENOMENA = Figure(
 )
 
 
-Evaluated = Mapping[str, Any]
-"""The result of `core.api.evaluate` on data that a run was not made with."""
+Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
 YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
 
 
@@ -234,9 +224,8 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
         row = {"metric": name, "title": DEFINED[name].choose_title(measured["task"])}
         row |= dict(zip(("value", "low", "high"), results.find_metric(at, name), strict=True))
         row |= {"unseen": unseen["metrics"].get(name)} if unseen else {}
-        rows.append(
-            row | {model: (each.get(tuned) or each)["metrics"].get(name) for model, each in others.items() if each}
-        )
+        there = {model: (each.get(tuned) or each)["metrics"] for model, each in others.items() if each}
+        rows.append(row | {model: found.get(name) for model, found in there.items()})
     return pd.DataFrame(rows)
 
 
@@ -248,23 +237,15 @@ def build_value_table(measured: Evaluated) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
 
-_NUMBERS = {
-    "value": TableColumn("Value", decimals=3),
-    "low": TableColumn("From", decimals=3),
-    "high": TableColumn("To", decimals=3),
-}
+_NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
 
 
 def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:
     beside = {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
-    beside |= {
-        model: TableColumn(title, "Fitted on the training data of the run", 3) for model, title in YARDSTICKS.items()
-    }
-    return DataTable(
-        build_metric_table(measured).drop(columns="metric"),
-        {"title": TableColumn("Metric"), **_NUMBERS, **beside},
-        narrow=True,
-    )
+    about = "Fitted on the training data of the run"
+    beside |= {model: TableColumn(title, about, 3) for model, title in YARDSTICKS.items()}
+    columns = {"title": TableColumn("Metric"), **_NUMBERS, **beside}
+    return DataTable(build_metric_table(measured).drop(columns="metric"), columns, narrow=True)
 
 
 def _describe_size(measured: Evaluated) -> str:
@@ -301,10 +282,8 @@ ELSEWHERE_VALUES = Figure[Evaluated](
     None,
     lambda measured, look: DataTable(
         build_value_table(measured),
-        {
-            **_NUMBERS,
-            "value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3),
-        },
+        _NUMBERS
+        | {"value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3)},
         narrow=True,
     ),
     note=_describe_size,

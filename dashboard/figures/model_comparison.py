@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.data.findings import plural
 from core.evaluation import intervals
 from core.evaluation.comparison import (
     METHOD,
@@ -33,10 +34,8 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     from core.runs.comparison_data import ModelPredictions
 
-Test = Mapping[str, Any]
-"""A difference of two models, as `core.runs.comparison` gives it."""
-MOST = 6
-"""Most models in one comparison, one colour each."""
+Test = Mapping[str, Any]  # test of the difference between two models, as returned by `core.runs.comparison`
+MOST = 6  # most models in one comparison, one colour each
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +44,9 @@ class Comparison:
 
     found: Mapping[str, Any]
     metric: str
-    letters: Mapping[str, str]
-    """Of the models, by name."""
-    picked: str = ""
-    """The pair in the figures below, as `PAIR` names it."""
+    letters: Mapping[str, str]  # model name → its letter in the comparison
+    names: Mapping[str, str]  # model name → its displayed name
+    picked: str = ""  # the pair shown in the figures below, a value of `PAIR`
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:
@@ -63,7 +61,7 @@ class Comparison:
     @property
     def summary(self) -> str:
         """Return a sentence that sums up which of several compared models are better than others."""
-        return summarize_pairs(self.pairs)
+        return summarize_pairs([self._rename_pair(pair) for pair in self.pairs])
 
     @property
     def closest(self) -> str:
@@ -71,10 +69,13 @@ class Comparison:
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
-        pair = found[0]
+        pair = self._rename_pair(found[0])
         difference = f"{pair['first']} and {pair['second']}: {signed(pair['difference'], 3)}"
         rows = f"Detecting it would take about {round_rows(pair['rows_needed'])} sentences."
         return f"{difference} on the same {count(self.found['n'])} sentences. {rows}"
+
+    def _rename_pair(self, pair: Test) -> Test:
+        return {**pair, "first": self.names[pair["first"]], "second": self.names[pair["second"]]}
 
 
 def list_metrics(source: Source) -> list[str]:
@@ -114,11 +115,12 @@ def compare_models(source: Source) -> Comparison:
     """Compare every pair of models by a metric; NotAvailable: only one run, InputError: runs have different rows."""
     letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
     runs = [record.run for record in (source.record, *source.others)]
-    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
+    names = {name: source.reader.label_run(name) for name in letters}
+    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters, names)
 
 
 def _read_comparison(source: Source) -> Comparison:
-    if len(source.sides.sides) > MOST:  # asked first: without others there is nothing to compare
+    if len(source.sides.sides) > MOST:  # checked first: `sides` raises if there is nothing to compare
         raise NotAvailable(f"at most {MOST} models can be compared at once")
     return compare_models(source)
 
@@ -137,9 +139,11 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
 
     def write_model(row: Mapping[str, Any]) -> TextCell:
         """Write the table cell with the letter and the name of a compared model."""
-        return TextCell(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
+        return TextCell(
+            f"{shape.letters[row['name']]} {shape.names[row['name']]}", small=row["mixture"], dot=row["colour"]
+        )
 
-    def write_value(row: Mapping[str, Any]) -> str:
+    def write_mean(row: Mapping[str, Any]) -> str:
         """Write a compared model's mean metric with its interval."""
         return format_plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
@@ -161,9 +165,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
             columns.name("model", "Model", write_model, "42%", model="name"),
             columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
             columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
-            columns.text(
-                "value", format_title(shape.metric), write_value, "7.6rem", mean="mean", deviation="deviation"
-            ),
+            columns.text("value", format_title(shape.metric), write_mean, "7.6rem", mean="mean", deviation="deviation"),
             columns.interval(
                 "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
             ),
@@ -211,7 +213,9 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
 
     def write_pair(pair: Test) -> TextCell:
         """Write the table cell that names a model pair by its letters, such as `A − B`."""
-        return TextCell(join_letters(pair, " − "), title=f"{pair['first']} − {pair['second']}")
+        return TextCell(
+            join_letters(pair, " − "), title=f"{shape.names[pair['first']]} − {shape.names[pair['second']]}"
+        )
 
     return IntervalTable(
         "Differences",
@@ -251,9 +255,7 @@ PAIRS = Figure(
     lambda shape, look: build_component(
         build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
     ),
-    note=lambda shape: (
-        f"{count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired tests, p after Holm"
-    ),
+    note=lambda shape: f"{plural(len(shape.pairs), 'pair')}, paired tests, p after Holm",
     reading=lambda shape: (
         "Interval without 0: the two differ. Ring on grey: no clear difference."
         + ("" if get_metric(shape.metric).better == "higher" else " Lower is better: left of 0, the first is better.")
@@ -293,8 +295,7 @@ def _pick_column(source: Source) -> str:
     return "label" if "label" in names else next(iter(names), "")
 
 
-ENOUGH = 30
-"""Fewest rows of a value for a useful comparison."""
+ENOUGH = 30  # fewest rows of a value for a useful comparison
 BY = Option(
     "by",
     "By",
@@ -312,8 +313,7 @@ class ColumnComparison:
     column: str
     metric: str
     letters: tuple[str, str]
-    tests: Sequence[Test]
-    """As `core.runs.comparison.compare_by_column` gives them, the largest difference first."""
+    tests: Sequence[Test]  # as returned by `core.runs.comparison.compare_by_column`, largest difference first
     left_out: Sequence[str] = ()
 
 
@@ -374,9 +374,7 @@ WHERE = Figure(
     "Disagreements",
     _compare_by_column,
     lambda shape, look: build_component(build_column_table(shape).marks, look),
-    note=lambda shape: (
-        f"{shape.letters[0]} − {shape.letters[1]} by {shape.column}, {format_title(shape.metric).lower()}"
-    ),
+    note=lambda shape: f"{' − '.join(shape.letters)} by {shape.column}, {format_title(shape.metric).lower()}",
     reading=_write_reading,
     how="The same test as for the pair, on the sentences of each value alone. Holm's correction covers all values, and "
     "each interval has the level of its step.",

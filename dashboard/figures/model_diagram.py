@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -18,10 +18,10 @@ from dashboard.figures.source import Source
 from dashboard.figures.theme import SANS, Look
 
 WIDTH = 540
-LEFT, RIGHT = 46, 526  # edges of a box; left of them run the residual connections
+LEFT, RIGHT = 46, 526  # edges of a box; residual connections are left of them
 CENTER = (LEFT + RIGHT) / 2
 GAP, PAD, TITLE, LINE = 20, 11, 20, 19
-CHARACTERS = 70  # of a line of detail: at 14 pixels it then stays inside its box
+CHARACTERS = 70  # most characters in a line that fits into a box at 14 pixels
 
 
 @dataclass
@@ -74,15 +74,13 @@ def draw_diagram(parts: Sequence[ModelPart], look: Look) -> str:
 
 def describe_parts(parts: Sequence[ModelPart]) -> str:
     """Describe the diagram of a model in words, from text to prediction."""
-    return "From text to answer: " + "; ".join(_write_sentences(parts)) + "."
-
-
-def _write_sentences(parts: Sequence[ModelPart]) -> Iterator[str]:
+    said = []
     for part in parts:
         copies = f"in each of {part.times} layers " if part.layer and part.times > 1 else ""
         terms = f" with {', '.join(f'{term.name} ({term.detail})' for term in part.terms)}" if part.terms else ""
         size = _write_size(part, ", {} parameters")
-        yield f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{size}"
+        said.append(f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{size}")
+    return f"From text to answer: {'; '.join(said)}."
 
 
 def _write_size(part: ModelPart, form: str) -> str:
@@ -104,7 +102,7 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
     left = canvas.y
     for part in layer:
         core = part.key != "norm"
-        if pre != core:  # a branch begins at its norm, or at its core where the norm follows the sum
+        if pre != core:  # a residual branch starts before the norm, or before the sublayer if the norm follows the sum
             left = canvas.y + 5
         canvas.draw_arrow(canvas.y + GAP)
         _draw_part(canvas, part)
@@ -177,9 +175,8 @@ def _read_parts(source: Source) -> ModelDiagram:
     record = source.record
     if not record.vocabulary or len(record.classes) < 2:
         raise NotAvailable("how large its parts are is known when training begins")
-    return ModelDiagram(
-        list_parts(record.config.model, vocabulary=record.vocabulary, classes=len(record.classes)), record.run
-    )
+    parts = list_parts(record.config.model, vocabulary=record.vocabulary, classes=len(record.classes))
+    return ModelDiagram(parts, record.run)
 
 
 def _draw_component(made: ModelDiagram, look: Look) -> Component:

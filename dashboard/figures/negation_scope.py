@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from core.interpret.negation_templates import TemplatePredictions
 
 
-def _list_classes(source: Source) -> Sequence[str]:
-    return () if _is_binary(source) else source.record.classes  # of two, one says it all
-
-
 def _is_binary(source: Source) -> bool:
     return source.record.task == "single" and len(source.record.classes) == 2
 
@@ -36,7 +31,7 @@ def _is_binary(source: Source) -> bool:
 OF = Option(
     "of",
     "Class",
-    _list_classes,
+    lambda source: () if _is_binary(source) else source.record.classes,
     "The class whose probability is shown",
     usual=lambda source: choose_plotted_class(source.record.classes),
     words=lambda source, name: "",
@@ -50,8 +45,8 @@ class Distance:
     template: str
     target: str
     steps: tuple[FilledTemplate, ...]
-    reaches: tuple[tuple[str, TemplatePredictions], ...]  # by run, in order
-    half: bool  # whether 0.5 is where the answer changes
+    reaches: tuple[tuple[str, TemplatePredictions], ...]  # (run, its predictions), in order
+    half: bool  # whether the answer changes at 0.5
 
     @property
     def notes(self) -> list[str]:
@@ -81,8 +76,8 @@ def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
 def measure_distance(source: Source, insert: str = FILLER) -> Distance:
     """Predict a negation template with each run; NotAvailable: no placeholder or class, InputError: not fillable."""
     runs, filled, target = prepare_query(source, insert)
-    reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
-    # Of several classes or labels another one may win below or above 0.5.
+    reaches = tuple((source.reader.label_run(each.run), source.reader.reach(each.run, filled, target)) for each in runs)
+    # With several classes or labels, the answer may change at other probabilities.
     return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source))
 
 

@@ -33,7 +33,7 @@ def describe_baseline(family: Family, lacks: str) -> str:
 
 
 ALL = "All"
-LINKED = 6  # runs of a preset that are named; the others are on Runs
+LINKED = 6  # most runs named for a preset; the page Runs lists the others
 
 
 class Sizes(NamedTuple):
@@ -42,7 +42,7 @@ class Sizes(NamedTuple):
     vocabulary: int
     classes: int
     words: str
-    preset: str = ""  # of the run; empty: they are of no run
+    preset: str = ""  # of the run; empty: no run
     model: ModelConfig | None = None  # of the run, with its own layers, heads and widths
 
     def get_model(self, name: str) -> ModelConfig:
@@ -55,12 +55,14 @@ USUAL = Sizes(
 )
 
 
-def read_sizes(record: RunRecord | None) -> Sizes | None:
-    """Return the vocabulary size and number of classes of a run; None before they are known."""
+def read_sizes(record: RunRecord | None, label: str = "") -> Sizes | None:
+    """Return the vocabulary size and classes of a run, called `label` or by its id; None before they are known."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data = get_data_name(record.config.data.name)
-    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
+    words = (
+        f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {label or record.run}"
+    )
     if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
         words += f"; {record.preset} with the layers, heads and widths of that run"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
@@ -73,25 +75,16 @@ def list_presets(paper: str) -> list[str]:
 
 def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
     """Return a row for each model preset of a paper or of all papers: paper, model, parameters, parts, runs, source."""
-    listed = preset_catalog.list_presets(
-        "" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes
-    )
+    of = "" if paper == ALL else paper
+    listed = preset_catalog.list_presets(of, vocabulary=sizes.vocabulary, classes=sizes.classes)
     made, rows = Counter(record.preset for record in records), []
     for row in listed:
         name, model = row["name"], sizes.get_model(row["name"])
-        rows.append(
-            {
-                "paper": PAPERS[row["paper"]],
-                "model": name,
-                "parameters": count_parameters(
-                    model, vocabulary=sizes.vocabulary, classes=preset_catalog.limit_classes(name, sizes.classes)
-                ),
-                "parts": ", ".join(list_features(model)) or "plain encoder",
-                "runs": made[name],
-                "line": row["line"],
-                "source": row["source"],
-            }
-        )
+        classes = preset_catalog.limit_classes(name, sizes.classes)
+        parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
+        parts = ", ".join(list_features(model)) or "plain encoder"
+        found = {"paper": PAPERS[row["paper"]], "model": name, "parameters": parameters, "parts": parts}
+        rows.append(found | {"runs": made[name], "line": row["line"], "source": row["source"]})
     return pd.DataFrame(rows)
 
 
@@ -116,7 +109,7 @@ def list_questions(name: str) -> pd.DataFrame:
 def list_backbones(paper: str) -> pd.DataFrame:
     """Return a row for each pretrained backbone of a paper: recipe, name, state on disk, download command, settings.
 
-    It has no paths: other people may see the page.
+    The table has no paths, since other people may see the page.
     """
     own, rows = get_own_folder(), []
     for each in list_backbone_recipes():

@@ -45,7 +45,7 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
-    *(training_curves.LEARNING, training_curves.LAMBDAS, lambdas.COURSE, lambdas.FINAL),
+    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS, lambdas.COURSE, lambdas.FINAL),
     *(metrics.METRICS, confusion.CONFUSION, confusion.CONFIDENCE, metrics.CLASSES, multilabel.LABELS),
     *(roc_pr.ROC, roc_pr.PR, calibration.CALIBRATION, calibration.COSTS, metrics.PHENOMENA, saved_slices.SAVED),
     *(error_list.ERRORS, error_rates.GATHERED, distinguishing_features.OVERUSED, distinguishing_features.MARKED),
@@ -57,43 +57,21 @@ ALL: tuple[Figure[Any], ...] = (
     *(compare_sentences.MAPS, compare_curves.COST),
     *(embeddings.MAP, embedding_neighbors.MAP_NEIGHBORS, embedding_clusters.MAP_GROUPS),
     *(class_separation.MAP_LAYERS, class_separation.SILHOUETTES),
-    *(
-        word_attributions.WORDS,
-        attention_heads.HEADS,
-        attention_heads.COEFFICIENTS,
-        attention_heads.COMBINED,
-        attention_heads.HEAD_VIEW,
-    ),
-    *(
-        ablation_levers.LEVERS,
-        lambda_response.LAMBDA_BENCH,
-        attribution_methods.METHODS,
-        attribution_methods.READ_NEEDED,
-    ),
+    *(word_attributions.WORDS, attention_heads.HEADS, attention_heads.COEFFICIENTS, attention_heads.COMBINED),
+    *(attention_heads.HEAD_VIEW, ablation_levers.LEVERS, lambda_response.LAMBDA_BENCH),
+    *(attribution_methods.METHODS, attribution_methods.READ_NEEDED),
     *(faithfulness.BELIEF, faithfulness.ALONG, activation_patching.PATCHING),
-    *(
-        token_values.GATES,
-        token_values.TOKEN_LAMBDA,
-        token_values.POLARITY,
-        token_values.BRANCHES,
-        token_values.LEXICON,
-        token_values.SUPPORT,
-    ),
+    *(token_values.GATES, token_values.TOKEN_LAMBDA, token_values.POLARITY, token_values.BRANCHES),
+    *(token_values.LEXICON, token_values.SUPPORT),
     *(learned_scalars.NUMBERS_OF, negation_scope.DISTANCE, contrast.DIFFERENCE),
-    *(
-        forward_pass.STEPS,
-        token_tags.TAG_SENTENCES,
-        token_tags.TAG_TYPES,
-        token_tags.TAG_ERRORS,
-        token_tags.TAG_TYPED,
-        token_tags.TAG_CHANCES,
-    ),
+    *(forward_pass.STEPS, token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
+    *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
     *(model_diagram.DIAGRAM, behavioral_tests.RATES),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
     name: (figure, choices) for figure in ALL for name, choices in figure.iterate_variants()
 }
-"""By the name of the file: the figure, and the values that its options have there."""
+"""File name → the figure, and the option values of this file."""
 
 
 def list_unplaced(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:

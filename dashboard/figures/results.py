@@ -27,7 +27,7 @@ TEST = "test"
 class Headline:
     """Main test score of a run, and that of its baseline: accuracy, macro F1 (multi-label) or span F1 (tagging).
 
-    Of several labels each has its own thresholds then, chosen on validation.
+    Macro F1 is measured at the thresholds chosen on validation, if there are any.
     """
 
     value: float
@@ -69,9 +69,8 @@ def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
     for record in records:
         found, accuracy = read_headline(record), ""
         if found is not None:
-            accuracy = format_plus_minus(found.value, found.low, found.high) + (
-                "" if record.task == "single" else " F1"
-            )
+            accuracy = format_plus_minus(found.value, found.low, found.high)
+            accuracy += "" if record.task == "single" else " F1"
         row = {"run": record.run, "status": record.status}
         row |= {"data": "" if record.status == "damaged" else get_data_name(record.config.data.name)}
         row |= {"model": record.described, "accuracy": accuracy}
@@ -89,8 +88,7 @@ class Stat:
     n: int
     low: float | None = None
     high: float | None = None
-    unit: str = ""
-    """What `n` counts, where a page shows several kinds of things."""
+    unit: str = ""  # what `n` counts, if a page shows several kinds
 
 
 Measurement = tuple[float | None, float | None, float | None]
@@ -137,8 +135,7 @@ def read_tfidf_phenomena(record: RunRecord, split: str) -> dict[str, float]:
 CORPUS = "built-in"
 SENTENCE = "The plot was not good, but the ending was never dull."
 PAIR = join_pair("The film was not bad at all.", "It was a good film.")
-EVERYDAY = "everyday"
-"""The split that is most like what a newcomer types."""
+EVERYDAY = "everyday"  # the split most similar to what new users type
 
 
 def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -44,14 +44,11 @@ class ClassCurve:
     positives: int
     others: int
     at: tuple[float, float] | None = None
-    band: Band | None = None
-    """Its 95 % confidence band."""
+    band: Band | None = None  # its 95 % confidence band
 
 
-DRAWN = 400
-"""Most points of a drawn curve; more would look the same."""
-BANDED = 4
-"""More bands than this hide each other; a single class can be chosen."""
+DRAWN = 400  # most points of a drawn curve; more would look the same
+BANDED = 4  # most drawn bands; more would hide each other, so a single class can be chosen
 
 
 def compute_roc(decision: Decision) -> list[ClassCurve]:
@@ -68,7 +65,7 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
     """Compute ROC or precision-recall curves, without classes that have no positive rows (for ROC, or no negative)."""
     curves, roc = [], axes == ("fpr", "tpr")
     for place in list_drawn_classes(decision):
-        # (n,) 1 for a class and 0 for all others, and (n, 2): two columns to sort, not one per class
+        # own: (n,) 1 for the class, 0 for others; pair: (n, 2), since only two columns need sorting
         own, chance = (decision.labels == place).astype(np.int64), decision.probabilities[:, place]
         pair = np.stack([1 - chance, chance], 1)
         points = (compute_roc_curve if roc else compute_pr_curve)(own, pair, 1)
@@ -81,7 +78,7 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
         known = decision.positive is not None and (roc or not np.isnan(precision))
         at = ((false, recall) if roc else (recall, precision)) if known else None
         own_n = int(own.sum())
-        thin = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))  # with both ends
+        thin = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))  # includes both ends
         drawn_x, drawn_y = (tuple(values[point] for point in thin) for values in (x, y))
         curves.append(ClassCurve(decision.classes[place], drawn_x, drawn_y, area, own_n, len(own) - own_n, at))
     return curves
@@ -108,12 +105,7 @@ def draw_pr(curves: Sequence[ClassCurve], look: Look) -> go.Figure:
 
 
 def _draw_curves(
-    figure: Panels,
-    curves: Sequence[ClassCurve],
-    look: Look,
-    axes: tuple[str, str],
-    *,
-    names_at: Literal["left", "right"],
+    figure: Panels, curves: Sequence[ClassCurve], look: Look, axes: tuple[str, str], *, names_at: str
 ) -> None:
     """Draw ROC or precision-recall curves with their labels in a free corner and a ring at the chosen threshold."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
@@ -121,15 +113,9 @@ def _draw_curves(
         color = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
         name = escape_text(curve.name)
         if curve.band is not None:
-            figure.add_scatter(
-                x=[*curve.band.x, *curve.band.x[::-1]],
-                y=[*curve.band.high, *curve.band.low[::-1]],
-                mode="none",
-                fill="toself",
-                fillcolor=color,
-                opacity=0.16,
-                hoverinfo="skip",
-            )
+            area: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16}
+            x, y = [*curve.band.x, *curve.band.x[::-1]], [*curve.band.high, *curve.band.low[::-1]]
+            figure.add_scatter(x=x, y=y, **area, hoverinfo="skip")
         figure.add_scatter(
             x=curve.x,
             y=curve.y,

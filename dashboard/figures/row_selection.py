@@ -25,7 +25,6 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
 Found = TypeVar("Found")
-_OF_ROWS = ("groups",)
 
 
 class SplitFacts:
@@ -34,9 +33,9 @@ class SplitFacts:
     def __init__(self, table: PredictionTable, tagged: TableTags, nearest: NearestTraining) -> None:
         self.table, self.tagged, self.nearest = table, tagged, nearest
         self.whole = False
-        """Whether all tags have been found, so that asking for them takes no time."""
+        """Whether all tags are computed."""
         self.finding: BackgroundThread[None] = BackgroundThread()
-        """The background thread that finds them."""
+        """The background thread that computes the tags."""
         self._once: dict[str, Any] = {}
         self._beside: dict[str, SplitFacts] = {}
 
@@ -45,13 +44,9 @@ class SplitFacts:
         if not run or not self.whole:
             return self
         if run not in self._beside:
-            _ = self.groups
             other = SplitFacts(self.table, self.tagged.compare_with_run(run), self.nearest)
-            other.base_facets, other.keys, other._once = (
-                self.base_facets,
-                self.keys,
-                {name: self._once[name] for name in _OF_ROWS},
-            )
+            other.base_facets, other.keys = self.base_facets, self.keys
+            other._once = {"groups": self.groups}
             other.find_tags()
             self._beside[run] = other
         return self._beside[run]

@@ -60,20 +60,15 @@ def draw_slice_table(shown: SavedSlices) -> Marks:
     rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
     drawn = [each.cells for row in rows for each in (row, *row.children)]
     marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
+    right, f1 = (make_axis(marks[key], ends=(0.0, 1.0)) for key in ("right", "f1"))
     of_class = "; class: recall" if unfolds else ""
     columns = (
         IntervalColumn("name", "Slice", "17rem"),
         IntervalColumn("n", "n", "3.6rem", number=True),
-        IntervalColumn(
-            "right", f"{format_title(shown.first)}{of_class}", axis=make_axis(marks["right"], ends=(0.0, 1.0))
-        ),
+        IntervalColumn("right", f"{format_title(shown.first)}{of_class}", axis=right),
         IntervalColumn("rate", "", "3.4rem", number=True),
         IntervalColumn("others", "vs. others", "5rem", number=True),
-        IntervalColumn(
-            "f1",
-            f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}",
-            axis=make_axis(marks["f1"], ends=(0.0, 1.0)),
-        ),
+        IntervalColumn("f1", f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}", axis=f1),
         IntervalColumn("value", "", "3.4rem", number=True),
     )
     return Marks("Saved slices with the metrics of the run", columns, tuple(rows))

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 CLASS_TOKEN = "[CLS]"
-"""As in core.interpret.sentence_inspection, which needs torch, so it is not imported; a test compares the two."""
+"""As in core.interpret.sentence_inspection, which is not imported since it loads torch; a test compares them."""
 MASKED = "A single sentence needs no padding; in a batch, padding has a weight of exactly 0."
 READ = "This model reads padding as text; this text needs no padding."
-WINDOW = 40  # tokens of a head view: more lines could not be followed
+WINDOW = 40  # most tokens in a head view; more lines would be unreadable
 
 
 def has_subtraction(record: RunRecord) -> bool:
@@ -34,7 +34,7 @@ def has_subtraction(record: RunRecord) -> bool:
 def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
     """Return the attention maps of one layer (from 0), each times its coefficient, and their sum if there are several.
 
-    What is off or at its mean reads no single word: its maps are 0 and its heads are named in `off`.
+    A part that is switched off or outputs its mean attends to no token: its maps are 0, and `off` names its heads.
     """
     found = view.layers[layer]
     heads = range(len(found.combined))
@@ -44,10 +44,11 @@ def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = U
     rows = build_component_rows(found.components, found.coefficients, found.combined, minus)
     loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
     places = view.places if view.filled else None
-    off = [
-        frozenset(head for head in heads if head in silent or i in away or (head, i) in alone) for i in range(len(rows))
-    ]
-    return [MapRow(row.name, row.weights * loud, each, places) for row, each in zip(rows, off, strict=True)]
+    made = []
+    for i, row in enumerate(rows):
+        off = frozenset(head for head in heads if head in silent or i in away or (head, i) in alone)
+        made.append(MapRow(row.name, row.weights * loud, off, places))
+    return made
 
 
 def build_combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
@@ -72,9 +73,8 @@ def describe_special(view: SentenceView, layer: int) -> str:
     if view.filled:
         weight = number(float(view.average_padding_weight(layer).mean()), 2)
         places = f"{count(view.filled)} padding tokens, weight {weight} (mean over tokens and heads)"
-        return (
-            f"{view.tokens[-1]}: {places}, which this model reads as text. Its column is their sum, its row their mean."
-        )
+        sums = "which this model reads as text. Its column is their sum, its row their mean."
+        return f"{view.tokens[-1]}: {places}, {sums}"
     padding = MASKED if view.filled is None else READ
     if CLASS_TOKEN not in view.tokens[:1]:
         return padding
@@ -101,10 +101,8 @@ def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
         + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
         for name, view in (("first", first), ("second", second))
     ]
-    return (
-        "The two models cut the text differently",
-        f"{said[0].capitalize()}, {said[1]}: their positions do not match.",
-    )
+    apart = f"{said[0].capitalize()}, {said[1]}: their positions do not match."
+    return "The two models cut the text differently", apart
 
 
 def _read_words(view: SentenceView) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dashboard.reader import Reader
 
 Found = TypeVar("Found")
-LONGEST = 80  # characters of a text next to a heading
+LONGEST = 80  # most characters of a text next to a heading
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,15 @@ class Option:
     name: str
     label: str
     values: Callable[[Source], Sequence[str] | ValueRange | FreeText]
-    """The possible values for this run, the default first; one or none: there is nothing to choose."""
+    """The possible values for this run, the default first; with one or none there is no choice."""
     about: str = ""  # help for the widget
-    usual: Callable[[Source], str | float] | None = None
-    """The default value; None: the first value."""
+    usual: Callable[[Source], str | float] | None = None  # the default value; None: the first value
     words: Callable[[Source, Any], str] | None = None
-    """A value in words for the heading of an exported figure; None: the value, if not the default."""
+    """Describes a value in the heading of an exported figure; None: the value itself, unless it is the default."""
     endings: Mapping[str, str] = field(default_factory=dict)
-    """Value → the end of the file's name, for figures that are exported once for each value."""
+    """Value → suffix of the file name, for figures that are exported once for each value."""
     version: Callable[[Source], str] | None = None
-    """Changes when what the values mean does, while no file of the run changes."""
+    """Part of the cache key; changes when values get another meaning although no file of the run changed."""
 
     def has_choices(self, source: Source) -> bool:
         """Tell whether an option of a figure has any values to choose from for a run."""
@@ -105,7 +104,7 @@ class Option:
         return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
 
 
-EDIT = "edit"  # the name of `Source.edits` in a link and for `--with`
+EDIT = "edit"  # name of `Source.edits` in links and in `--with`
 
 
 class Source:
@@ -126,20 +125,20 @@ class Source:
         """Set up the data source of one run's figures; InputError: the split was not evaluated.
 
         Args:
-            record: Of a run that is not damaged.
-            reader: Where its files are read.
-            others: Finished runs that it is compared with.
-            split: Empty: test, or the last that was evaluated.
-            text: A text to look into; empty: none.
-            edits: What is changed inside the model when it reads the text.
-            choices: Values of options by name; all others have their usual ones.
-            author: The person who looks and may see some of the codes; None: all.
+            record: The run's record, which must not be damaged.
+            reader: Reads the files of runs.
+            others: Finished runs to compare with.
+            split: Empty: test, or the last evaluated split.
+            text: A text to explain; empty: none.
+            edits: Changes inside the model for the forward pass of the text.
+            choices: Option name → value; other options have their defaults.
+            author: The annotator whose codes may be shown; None: all.
         """
         self.record, self.reader, self.text, self.author, self._edits = record, reader, text, author, edits
         self.others = tuple(others)
         self.choices = dict(choices or {})
         self.used: set[str] = set()
-        """Names of the choices that a figure has asked for."""
+        """Names of the options that figures have read."""
         self._once: dict[Callable[[Source], Any], Any] = {}
         self.splits = reader.list_splits(record.run)
         if split and split not in self.splits:

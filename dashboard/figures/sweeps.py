@@ -21,7 +21,7 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
-LONGEST = 44  # characters of a cell's name at its row
+LONGEST = 44  # most characters of a cell's name next to its row
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,6 @@ def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     first, *others = table["metrics"]
     rows = []
     for row in table["rows"]:
-        seconds = row["seconds"]
         line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
         line[first["title"]] = _format_summary(row["metrics"].get(first["name"]))
         if seeds := table["together"]:
@@ -86,7 +85,7 @@ def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
             line["to baseline"] = _format_difference(row["versus_baseline"].get(first["name"]))
         line |= {each["title"]: _format_summary(row["metrics"].get(each["name"])) for each in others}
         line["parameters"] = "" if row["parameters"] is None else count(row["parameters"])
-        line["time"] = "" if seconds is None else format_duration(seconds["mean"])
+        line["time"] = "" if row["seconds"] is None else format_duration(row["seconds"]["mean"])
         rows.append(line)
     return pd.DataFrame(rows)
 
@@ -200,14 +199,10 @@ MEMBERS = Figure[Members](
 
 def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     about = "Prediction from the mean probabilities of all seeds."
-    columns = {
-        name: TableColumn(
-            name[:1].upper() + name[1:],
-            help=about if TOGETHER in name else "",
-            alignment="left" if name == "cell" else "right",
-        )
-        for name in map(str, rows)
-    }
+    columns = {}
+    for name in map(str, rows):
+        title, help = name[:1].upper() + name[1:], about if TOGETHER in name else ""
+        columns[name] = TableColumn(title, help, alignment="left" if name == "cell" else "right")
     return DataTable(rows, columns)
 
 

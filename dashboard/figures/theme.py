@@ -11,7 +11,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
-"""Of series side by side: a shape for whom two colours look alike."""
+"""Marker shapes of several series, for readers who cannot distinguish their colours."""
 SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
 
 
@@ -19,22 +19,24 @@ SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly t
 class Tokens:
     """Colours of the light or dark theme as #RRGGBB, each named after its meaning."""
 
-    paper: str  # page, and zero in every colour scale
+    paper: str  # background, and zero in every colour scale
     panel: str  # sidebar, hover label, selection bar
-    ink: str  # text, and reference lines that matter
+    ink: str  # text and important reference lines
     muted: str  # captions, tick labels
     grid: str  # gridlines, rules
-    accent: str  # what can be clicked, and the one series that is looked at
-    plus: str
-    """Positive class and effects towards it; never attention, which is ink."""
+    accent: str  # links, buttons and the main series
+    plus: str  # positive class and effects towards it; never attention, which is ink
     minus: str  # negative class and effects towards it
     wrong: str  # an error
-    right: str  # a correct case: it recedes
+    right: str  # correct predictions, which should not stand out
     categories: tuple[str, ...]  # unordered series, in order of use; six at most
-    ordinal: tuple[str, str, str, str]
-    """Four ordered steps (layers, epochs) that all stay readable as lines."""
+    ordinal: tuple[str, str, str, str]  # four ordered steps (layers, epochs) that all stay readable as lines
     plus_scale: tuple[str, ...]  # zero to strongest
     minus_scale: tuple[str, ...]
+
+    def select_colors(self, *names: str) -> dict[str, str]:
+        """Return the named colours as plain data for a browser component."""
+        return {name: getattr(self, name) for name in names}
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
@@ -110,7 +112,7 @@ def compute_contrast(first: str, second: str) -> float:
     return high / low
 
 
-LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
+LEGIBLE = 4.5  # contrast of text that WCAG 2 (AA) requires
 
 
 def choose_text_color(tokens: Tokens, background: str) -> str:
@@ -214,7 +216,7 @@ def build_template(look: Look) -> go.layout.Template:
     return go.layout.Template(
         layout={
             "font": font,
-            "paper_bgcolor": t.paper,  # as on the page, so that an exported picture looks as seen
+            "paper_bgcolor": t.paper,  # an exported picture has the page's background
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": t.categories,
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8},

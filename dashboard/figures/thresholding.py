@@ -83,7 +83,7 @@ RULE = Option(
         f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
     ),
 )
-"""With several labels the one that is shown."""
+"""With several labels per text: the label that is shown."""
 COST = Option(
     "cost",
     "Cost of a false negative",

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from core.runs.word_tagging import TaggedText
 
 SHOWN, BRIEFLY = 12, 6
-"""Sentences shown on the page, and on a projector; the filter finds the others, and the table has all."""
+"""Most sentences shown on a page and on a projector; the filter finds the others, and the table has all."""
 WRONG = tuple(kind for kind in KINDS if kind != "right")
 ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
 ALL_TYPES = "all types"
-NAMED = 24  # most words that are written below the cells of their tags
-TINT = 0.32  # of a type's colour in the ground of its spans
+NAMED = 24  # most words that are labelled below the heat map
+TINT = 0.32  # share of its type's colour in the background of a span
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ def _build_component(sentences: list[dict[str, Any]], kinds: Sequence[str], look
     for kind, color in color_types(look.tokens, kinds).items():
         ground = blend_colors(t.paper, color, TINT)
         types[kind] = {"line": color, "ground": ground, "ink": choose_text_color(t, ground)}
-    colors = {name: getattr(t, name) for name in ("ink", "muted", "grid", "wrong", "paper")}
+    colors = t.select_colors("ink", "muted", "grid", "wrong", "paper")
     return Component("tagged", {"sentences": sentences, "more": more, "types": types, "colours": colors}, look)
 
 
@@ -208,13 +208,12 @@ def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
 def build_type_table(rows: TaggedRows) -> pd.DataFrame:
     """Return a row for each span type: precision, recall, F1, and the number of spans with each outcome."""
     parts = ("precision", "recall", "f1")
-    return pd.DataFrame(
-        [
-            {"type": kind, "spans": int(row["support"]), **{part: row[part] for part in parts}}
-            | {name: int(row[name]) for name in KINDS}
-            for kind, row in rows.scores.evaluate_types().items()
-        ]
-    )
+    found = [
+        {"type": kind, "spans": int(row["support"]), **{part: row[part] for part in parts}}
+        | {name: int(row[name]) for name in KINDS}
+        for kind, row in rows.scores.evaluate_types().items()
+    ]
+    return pd.DataFrame(found)
 
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
@@ -239,15 +238,12 @@ def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
             insidetextfont={"color": choose_text_color(t, colors[kind])},
             hovertemplate=f"{escape_text(kind)}, %{{y}}: %{{x}}<extra></extra>",
         )
-    figure.update_layout(
-        template=build_template(look), barmode="stack", height=look.scale_height(96 + 40 * len(kinds)), bargap=0.3
-    )
-    figure.update_layout(
-        margin={"t": look.scale_size(8)}, showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"}
-    )
+    size = {"height": look.scale_height(96 + 40 * len(kinds)), "margin": {"t": look.scale_size(8)}}
+    figure.update_layout(template=build_template(look), barmode="stack", bargap=0.3, **size)
+    figure.update_layout(showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"})
     most = max(sum(table[kind][name] for kind in rows.kinds) for name in kinds)
     figure.update_xaxes(title="spans", rangemode="tozero", tickformat=",d", showgrid=True)
-    figure.update_xaxes(dtick=1 if most < 5 else None, range=None if most else [0, 1])  # no spans are halved
+    figure.update_xaxes(dtick=1 if most < 5 else None, range=None if most else [0, 1])  # no tick between whole numbers
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     return figure
 
@@ -286,9 +282,8 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
     )
     figure = go.Figure(trace)
     ticks: dict[str, Any] = {"tickvals": list(range(len(words))), "ticktext": words} if few else {"visible": False}
-    figure.update_layout(
-        template=build_template(look), height=look.scale_height(90 + 32 * len(order)), margin={"t": look.scale_size(8)}
-    )
+    size = {"height": look.scale_height(90 + 32 * len(order)), "margin": {"t": look.scale_size(8)}}
+    figure.update_layout(template=build_template(look), **size)
     figure.update_xaxes(showgrid=False, tickfont={"color": t.ink}, tickangle=-40 if len(words) > 8 else 0, **ticks)
     figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
     if few:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 Floats = NDArray[np.floating]
-NAMED = 48  # tokens whose words fit below the cells
-WRITTEN = 16  # tokens whose values fit into the cells
+NAMED = 48  # most tokens with words below the cells
+WRITTEN = 16  # most tokens with values in the cells
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,10 @@ class TokenRow:
     name: str
     values: Floats  # (L,)
     direction: int | None = None
-    """Effect of a higher value: 1 towards positive, −1 towards negative, 0 to neither; None: no side, drawn in ink."""
+    """Effect of a higher value: 1 towards positive, −1 towards negative, 0 neither; None: no direction (ink)."""
 
 
-WAYS = (1, 0, -1)
-"""The `direction` of each number of a lexicon, in its order."""
+WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
 
 
 def read_pos_tags(view: SentenceView) -> list[str]:
@@ -91,7 +90,7 @@ def build_branch_rows(view: SentenceView) -> list[TokenRow]:
 
 def read_head_attention(view: SentenceView) -> list[TokenRow]:
     """Return the mean attention that each token receives in the classification head, as a list of one row or none."""
-    if view.head_maps is None or not view.tokens:  # of no readers there is no mean
+    if view.head_maps is None or not view.tokens:  # without tokens there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 
@@ -113,7 +112,8 @@ def draw_token_rows(
 ) -> go.Figure:
     """Draw token values as a heat map: one column for each token, one line for each row of values.
 
-    The page colour is `zero`, all that a row of direction 0 has; full colour is `top` from it, 0: the farthest value.
+    `zero` has the background colour, as do all cells of a row with direction 0. The strongest colour is at distance
+    `top` from it; 0: at the largest distance that occurs.
     """
     t, size, step = look.tokens, look.scale_size, get_block_size(len(tokens))
     values = np.stack([_reduce_blocks(row.values, step) for row in rows])
@@ -172,7 +172,7 @@ SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the
 def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
     """Compute the effect of lexicons on the attention scores of one layer, in the given heads.
 
-    Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
+    The value of a pair with a neutral token is subtracted: a softmax ignores a constant that all scores share.
     """
     polarity, terms = view.polarity, view.layers[layer].terms if view.layers else {}
     for name, term in terms.items():
@@ -184,7 +184,7 @@ def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapR
 def _compute_neutral(term: Floats, polarity: Floats) -> float:
     """Compute the value that a lexicon adds to the attention score of a pair with a neutral token.
 
-    The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
+    The three polarities of a token sum to 1, so their product with those of a neutral token (thirds) is always 1/3.
     """
     each = [polarity[:, start : start + 3] for start in range(0, polarity.shape[1], 3)]
     products = np.stack([(part @ part.T).ravel() for part in each], 1)

@@ -19,11 +19,10 @@ from dashboard.figures.training_log import Curves
 
 def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     """Return the points of a run's training curves as tables, for export."""
+    after = {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
     tables = {
         "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
-        "Validation": pd.DataFrame(
-            {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
-        ),
+        "Validation": pd.DataFrame(after),
     }
     if curves.lambdas:
         columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
@@ -31,11 +30,9 @@ def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     return tables
 
 
-SMALLEST_CHANGE = 1e-3  # the change panels are magnified no further than this
-NAMES = 1.3
-"""The axis is this much longer than the training, for the names at the ends of the lines."""
-LIVE = "live"
-"""One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
+SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
+NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
+LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
 def draw_learning(curves: Curves, look: Look) -> go.Figure:
@@ -104,9 +101,8 @@ def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
         change = {layer: tuple(value - line[0] for value in line) for layer, line in lines.items()}
         _draw_lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
         _draw_lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
-    figure.update_xaxes(
-        range=[0, curves.epochs * 1.16], tickvals=_list_epoch_ticks(curves.epochs), showticklabels=False
-    )
+    ticks = _list_epoch_ticks(curves.epochs)
+    figure.update_xaxes(range=[0, curves.epochs * 1.16], tickvals=ticks, showticklabels=False)
     figure.update_xaxes(title="epoch", showticklabels=True, row=len(titles))
     figure.update_yaxes(nticks=5, exponentformat="none")
     figure.update_layout(uirevision=LIVE)
@@ -129,10 +125,43 @@ def _draw_lambda_panel(
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
         figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
         color = t.muted if layer < layers / 2 else t.ink
-        own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # over the line of zero
+        own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # hides the zero line
         figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
     figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
     figure.update_yaxes(range=list(limits), **at)
+
+
+def draw_progress(curves: Curves, look: Look) -> go.Figure:
+    """Draw a training for a room: the loss on the left, λ by layer on the right, without λ the validation metric."""
+    t, wide = look.tokens, look.scale_size(3)
+    figure = Panels(look, [["loss", "λ by layer" if curves.lambdas else f"validation {curves.metric}"]], height=340)
+    figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line={"color": t.right, "width": wide / 2})
+    line, dots = {"color": t.accent, "width": wide}, {"size": look.scale_size(8)}
+    figure.add_scatter(x=curves.epoch, y=curves.validation_loss, mode="lines+markers", line=line, marker=dots)
+    _name_lines(figure, curves, look)
+    if curves.lambdas:
+        layers = max(layer for layer, _ in curves.lambdas) + 1
+        ends = list(curves.lambdas.items())
+        heights = spread_labels([values[-1] for _, values in ends], 0.03)
+        for ((layer, i), values), height in zip(ends, heights, strict=True):
+            color = color_layer(t, layer, layers)
+            own = {"color": color, "width": wide, "dash": "solid" if i == 1 else "dash"}
+            figure.add_scatter(x=curves.lambda_step[: len(values)], y=values, mode="lines", line=own, col=2)
+            label = f"λ{format_subscript(i)} layer {layer + 1}"
+            figure.add_annotation(
+                x=curves.lambda_step[-1], y=height, text=label, xanchor="left", xshift=6, font={"color": t.ink}, col=2
+            )
+        span = [0.0, 0.5, *(value for values in curves.lambdas.values() for value in values)]
+        figure.update_yaxes(range=[min(span) - 0.02, max(span) + 0.02], row=1, col=2)
+    else:
+        figure.add_scatter(
+            x=curves.epoch, y=curves.validation_metric, mode="lines+markers", line=line, marker=dots, col=2
+        )
+        figure.update_yaxes(range=[min([0.5, *curves.validation_metric]) - 0.01, 1.01], row=1, col=2)
+    figure.update_xaxes(range=[0, curves.epochs * NAMES], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
+    figure.update_yaxes(range=[0, max([1.0, *curves.loss[:20]])], row=1, col=1)
+    figure.update_layout(uirevision=LIVE)
+    return figure.build_figure()
 
 
 def _list_epoch_ticks(epochs: int) -> list[int]:
@@ -156,6 +185,25 @@ def read_lambda_curves(source: Source) -> Curves:
     return curves
 
 
+def describe_learning(curves: Curves) -> str:
+    """Describe the state of a training in a sentence: epoch, training loss and validation metric."""
+    tail = curves.loss[-12:]
+    said = f"Epoch {min(curves.epochs, int(curves.step[-1]) + 1)} of {curves.epochs}: the training loss is "
+    said += number(sum(tail) / len(tail), 2)
+    if not curves.validation_metric:
+        return f"{said}."
+    return f"{said}, validation {curves.metric} {number(curves.validation_metric[-1])}."
+
+
+PROGRESS = Figure(
+    "progress",
+    "train",
+    "Training",
+    read_curves,
+    draw_progress,
+    reading="Grey: loss of single steps. Green: validation. λ: weight of a further attention map.",
+    finding=describe_learning,
+)
 LEARNING = Figure(
     "learning",
     "train",

@@ -19,22 +19,19 @@ from core.training.history import History
 class Curves:
     """Training curves of a run so far; every x is in epochs (2.5 = half way through the third)."""
 
-    epochs: int
-    """Planned; the axis is as long as this from the first step on."""
-    seconds: float = 0.0
-    """Training time so far."""
+    epochs: int  # planned epochs: the length of the axis from the first step on
+    seconds: float = 0.0  # training time so far
     step: tuple[float, ...] = ()
-    loss: tuple[float, ...] = ()
-    """Training loss at each logged step."""
+    loss: tuple[float, ...] = ()  # training loss at each logged step
     epoch: tuple[float, ...] = ()
     validation_loss: tuple[float, ...] = ()
     validation_metric: tuple[float, ...] = ()
     metric: str = "accuracy"
     validation_range: tuple[tuple[float, float], ...] = ()
-    """95 % interval of the metric after each epoch, where it is a share of a known number of sentences."""
+    """95 % interval of the metric after each epoch, if it is a share of a known number of sentences."""
     lambda_step: tuple[float, ...] = ()
     lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
-    """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
+    """(layer from 0, component from 1) → λ at each `lambda_step`; component 0 has no λ."""
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
@@ -49,11 +46,11 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
     """Convert the training history of a run to curves over epochs.
 
     Args:
-        history: What was logged.
-        epochs: Planned.
+        history: The logged rows.
+        epochs: Planned epochs.
         metric: The validation metric that chooses the best epoch.
-        steps: Planned; 0 if not known, then they are read from the rows (an epoch row ends its epoch).
-        rows: Validation sentences; 0 if not known.
+        steps: Planned steps; 0: unknown, then estimated from the rows (an epoch row ends its epoch).
+        rows: Validation sentences; 0: unknown.
     """
     ends = history.select_kind("epoch")
     per_epoch = compute_epoch_steps(history, epochs, steps)
@@ -64,6 +61,7 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
 
     losses = [row for row in history.select_kind("step") if row.get("loss") is not None]
     valid = [row for row in ends if None not in (_get_validation(row, "loss"), _get_validation(row, metric))]
+    counted = valid if rows and metric == "accuracy" else []
     moved = [row for row in history.rows if _is_finite(row.get("lambda"))]
     layers = moved[0]["lambda"] if moved else []
     return Curves(
@@ -75,9 +73,7 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
         validation_loss=tuple(_get_validation(row, "loss") for row in valid),
         validation_metric=tuple(_get_validation(row, metric) for row in valid),
         metric=metric.replace("_", " "),
-        validation_range=tuple(compute_wilson(_get_validation(row, metric) * rows, rows) for row in valid)
-        if rows and metric == "accuracy"
-        else (),
+        validation_range=tuple(compute_wilson(_get_validation(row, metric) * rows, rows) for row in counted),
         lambda_step=tuple(map(to_epochs, moved)),
         lambdas={
             (layer, i + 1): tuple(row["lambda"][layer][i] for row in moved)
@@ -96,7 +92,7 @@ def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
         return steps / epochs
     if ends := history.select_kind("epoch"):
         return ends[0]["step"] / (ends[0]["epoch"] + 1)
-    # Before that the distance of logged rows shows it roughly: a training run logs about 200 of them.
+    # In the first epoch, the distance of logged rows gives an estimate: a run logs about 200 rows.
     logged = [row["step"] for row in history.rows[-2:]]
     return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
 
@@ -110,8 +106,7 @@ def _is_finite(lambdas: Any) -> bool:
     return bool(lambdas) and "null" not in json.dumps(lambdas)
 
 
-Place = tuple[int, int]
-"""(layer, component), layer from 0, component 1 being the first that has a lambda."""
+Place = tuple[int, int]  # (layer from 0, component from 1); component 0 has no λ
 
 
 Line = tuple[float, ...]
@@ -147,7 +142,7 @@ NUMBERS = {
     },
     "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
 }
-"""By name in a record: the sign on the page and what it means."""
+"""Name in a record → its symbol on the page, and its meaning."""
 
 
 def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
@@ -157,9 +152,8 @@ def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, li
     for name in rows[0]["scalars"] if rows else ():
         sign = NUMBERS.get(name, (name,))[0]
         found[sign] = _build_lines([(row["step"] / steps_per_epoch, row["scalars"][name]) for row in rows])
-    gates = [
-        (row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in history.rows if "gates" in row
-    ]
+    rows = [row for row in history.rows if "gates" in row]
+    gates = [(row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in rows]
     return {**found, "mean gate": _build_lines(gates)} if gates else found
 
 

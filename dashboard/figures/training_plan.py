@@ -16,7 +16,7 @@ from core.runs.cost_estimate import Estimate, Size
 from core.settings import GROUPS
 
 OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
-"""Every setting of the model, and those of other rooms that a part reads or that act on one."""
+"""All model settings, and settings of other packages that concern model parts."""
 
 
 def list_shown_settings(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
@@ -63,7 +63,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
     steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
-    unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # no more digits than an estimate has
+    unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # an estimate has few exact digits
     seconds = max(unit, unit * round(found.seconds / unit))
     return f"About {format_duration(seconds)} at most · {steps} · {about}"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.formatting import number, signed
+from core.formatting import number, signed, whole_percent
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
@@ -24,10 +24,8 @@ from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_cla
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-SHOWN, BRIEFLY = 60, 24
-"""Most words shown of a long text, fewer on a projector: those with the largest effect."""
-NAMED = 6
-"""Unknown words that are named."""
+SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
+NAMED = 6  # most unknown words that are named
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +35,9 @@ class WordView:
     record: RunRecord
     view: SentenceView
     pushed: AttributedWords
-    read: NDArray[np.float64] | None
-    """(words,): attention to each word in the chosen map; None without a map."""
+    read: NDArray[np.float64] | None  # (words,) attention to each word in the chosen map; None without a map
     setting: str
-    before: NDArray[np.float64] | None
-    """(words,): the effects as trained, if something is changed inside."""
+    before: NDArray[np.float64] | None  # (words,) effects in the trained model, if the user edited it
 
     @property
     def pushes(self) -> NDArray[np.float64]:
@@ -62,7 +58,7 @@ class WordView:
     def unknown(self) -> NDArray[np.bool_]:
         """Return a mask over the words of a text: those that are partly or fully missing from the vocabulary."""
         belongs = self.pushed.belongs
-        if not self.view.unknown or not any(self.view.unknown):  # counts have no token for what they do not know
+        if not self.view.unknown or not any(self.view.unknown):  # models of word counts have no token for unknown words
             return self._without_tokens & ~self.unread
         strange = np.array(self.view.unknown)
         return np.array([bool(row[strange].any()) for row in belongs], bool)
@@ -112,7 +108,7 @@ def explain_words(source: Source) -> WordView:
 def make_ramps(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
     """Return two colour scales (palest first): for attributions towards a class, and for those away from it.
 
-    Blue and orange where they mean positive and negative; elsewhere a class has its own colour, and away is hatched.
+    Blue and orange for a positive and a negative class; any other class has its own colour, and away is hatched.
     """
     if record.task != "single":
         return _make_ramp(tokens, tokens.accent), ()
@@ -212,7 +208,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
         "dir": detect_direction(" ".join(word.word for word in found.words)),
         "label": f"words with their effect towards {found.target}",
         "brief": look.projector,
-        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "wrong")},
+        "colours": t.select_colors("ink", "muted", "grid", "paper", "wrong"),
     }
     return Component("words", data, look)
 
@@ -254,6 +250,12 @@ def _list_items(
         yield {"folded": folded}
 
 
+def write_finding(shown: WordView) -> str:
+    """Write the prediction of a text and the word that decides it most as a sentence."""
+    why = "".join(words for kind, words in explain_answer(shown)[:3] if kind in ("", "strong")).strip()
+    return f"The model says {shown.view.label} ({whole_percent(shown.view.probabilities[shown.view.label])}). {why}"
+
+
 WORDS = Figure(
     "words",
     "sentence",
@@ -264,6 +266,7 @@ WORDS = Figure(
     reading=lambda shown: (
         f"Number: effect of deleting the word (log-odds).{'' if shown.read is None else ' Bar: attention.'}"
     ),
+    finding=write_finding,
     how="Each word is deleted and the rest is read again: the effect is the log-odds with the word minus without it. "
     "Log-odds are log p − log Σ of the other classes. Effects need not add up: words act together.",
     options=(LAYER, MAP, TOWARDS),

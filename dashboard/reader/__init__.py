@@ -1,7 +1,7 @@
 """A class that loads and caches all data that figures and pages show; it does not need Streamlit.
 
-A `Reader` has a store and a memory. The command line's keeps nothing; that of the dashboard (`dashboard.data`) keeps
-what was read for all visitors until a file that it depends on changes.
+A `Reader` has a store and a cache. The command line uses no cache; the dashboard (`dashboard.data`) caches results for
+all visitors until a file that they depend on changes.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.text.tokenizer import Tokenizer
 
 _held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionary()
-"""Data sets that are in memory, by their settings and the version of their files."""
+"""(settings, version of the files) → data set in memory."""
 
 
 class DatasetReader(RunReader):
@@ -106,9 +106,8 @@ class DatasetReader(RunReader):
         self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]
     ) -> DatasetLabels:
         """Return the labels of another data set, and for each the class of a run that it is mapped to."""
-        return runs.evaluation_data.list_labels(
-            record, runs.evaluation_data.DataRequest(name, split, settings=dict(settings))
-        )
+        asked = runs.evaluation_data.DataRequest(name, split, settings=dict(settings))
+        return runs.evaluation_data.list_labels(record, asked)
 
 
 def _inspect_file(path: Path, config: DataConfig) -> FileReport:

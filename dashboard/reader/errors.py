@@ -28,29 +28,27 @@ if TYPE_CHECKING:
     from core.runs.comparison_data import ComparisonData
     from dashboard.figures.row_selection import RowSelection, SplitFacts
 
-NOTICED = 10
-"""Seconds after which a run that has finished elsewhere is noticed: looking for it reads every record."""
+NOTICED = 10  # seconds until new runs are noticed; each search reads every record
 
 
 @dataclass(frozen=True)
 class DropoutStatus:
     """The stored MC-dropout uncertainty of a run, or the reason why it cannot be measured."""
 
-    why: str
-    """Why nothing can; empty: it can."""
+    why: str  # why it cannot be measured; empty: it can
     files: DropoutUncertainty | None
 
 
 class ErrorReader(ModelReader):
     """A class that reads and caches predictions, selected rows, annotation codes and saved slices of splits.
 
-    RunDamaged where the predictions, or what was kept, cannot be read. `author` sees some of the codes; None: all.
+    RunDamaged: predictions or other files cannot be read. `author`: whose visible codes are used; None: all codes.
     """
 
     def make_tags_key(self, record: RunRecord, split: str) -> Key:
         """Return the cache key of a split's error tags, which changes with predictions, weights and other inputs."""
         about = self.make_split_key(record, split, WEIGHTS)
-        if not about[2]:  # no predictions: whoever reads the rows says why
+        if not about[2]:  # no predictions: reading the rows raises the reason
             return about
         found = self.check_dropout(record, split).files
         return *about, found and get_file_version(found.get_path("json")), *self._list_seeds(record, split)
@@ -66,23 +64,21 @@ class ErrorReader(ModelReader):
         64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED
     )
     def _list_seeds(self, record: RunRecord, split: str) -> list[str]:
-        return error_analysis.tags.select_seeds(
-            record, error_analysis.tags.find_peers(self.store(), record, split, self.list_runs())
-        )
+        return error_analysis.tags.select_seeds(record, self._find_peers(record, split))
+
+    def _find_peers(self, record: RunRecord, split: str) -> list[RunRecord]:
+        return error_analysis.tags.find_peers(self.store(), record, split, self.list_runs())
 
     def list_other_models(self, record: RunRecord, split: str) -> list[str]:
         """List the finished runs of other models that were evaluated on the same rows as a run, best first."""
-        return error_analysis.tags.select_models(
-            record, error_analysis.tags.find_peers(self.store(), record, split, self.list_runs()), split
-        )
+        return error_analysis.tags.select_models(record, self._find_peers(record, split), split)
 
     @cache_result(32, lambda self, record, split: self.make_split_key(record, split, WEIGHTS))
     def check_dropout(self, record: RunRecord, split: str) -> DropoutStatus:
         """Return the files of a run's MC-dropout result, or why the run cannot be evaluated with dropout on."""
         why = error_analysis.mc_dropout.explain_unavailable(self.store(), record)
-        return DropoutStatus(
-            why, None if why else error_analysis.mc_dropout.DropoutUncertainty.from_run(self.store(), record, split)
-        )
+        dropout = error_analysis.mc_dropout.DropoutUncertainty
+        return DropoutStatus(why, None if why else dropout.from_run(self.store(), record, split))
 
     def read_table(self, record: RunRecord, split: str) -> PredictionTable:
         """Return the table of predictions of a split."""
@@ -101,7 +97,7 @@ class ErrorReader(ModelReader):
         known = self.read_tagged_rows(record, split)
         if not (self.memo.shared or known.whole):
             known.find_tags()
-        # Sentences that are not asked for by codes are there without them too.
+        # A selection without code rules also works if the codes cannot be read.
         rules = error_analysis.selection.parse_selection(select).rules
         seen = (self.read_annotations if _has_code_rules(rules) else self.read_visible_codes)(record, author)
         return apply_query(known.add_peer_run(against), select, self.store(), seen)
@@ -117,11 +113,9 @@ class ErrorReader(ModelReader):
 
     @cache_result(32, lambda self, codes, *asked: (self.store().folder, codes.data, *asked))
     def _read_annotations(self, codes: Codes, version: str, author: str | None) -> Annotations:
-        return (
-            codes.read_annotations()
-            if author is None
-            else self._read_annotations(codes, version, None).filter_visible(author)
-        )
+        if author is None:
+            return codes.read_annotations()
+        return self._read_annotations(codes, version, None).filter_visible(author)
 
     def read_visible_codes(self, record: RunRecord, author: str | None) -> Annotations:
         """Return the annotations that an author may see, or no annotations if their file cannot be read."""
@@ -142,12 +136,9 @@ class ErrorReader(ModelReader):
     def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
         """Return the training sentences nearest to given rows in embedding space; NotAvailable: no texts or model."""
         table = shown.table
-        space = self.read_space(
-            table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))
-        )
-        return error_analysis.neighbors.find_shared(
-            table, shown.places, space.vectors[shown.places], shown.known.tagged.training
-        )
+        files = self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))
+        vectors = self.read_space(table.record, files).vectors[shown.places]
+        return error_analysis.neighbors.find_shared(table, shown.places, vectors, shown.known.tagged.training)
 
     def _make_slices_key(self, record: RunRecord) -> Key:
         return self.store().folder, error_analysis.slices.get_version(self.store(), record), record.data_fingerprint
@@ -160,9 +151,8 @@ class ErrorReader(ModelReader):
     def read_slices_version(self, record: RunRecord) -> str:
         """Return a cache key that changes with a data set's slices and the annotation codes used in their rules."""
         coded = any(each.uses_codes for each in self.list_slices(record))
-        return error_analysis.slices.get_version(self.store(), record) + (
-            self.open_codebook(record).version if coded else ""
-        )
+        version = self.open_codebook(record).version if coded else ""
+        return error_analysis.slices.get_version(self.store(), record) + version
 
     def measure_slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
         """Compute a run's metrics on each saved slice (named selection of rows) of a split."""
@@ -171,9 +161,8 @@ class ErrorReader(ModelReader):
 
     def measure_split(self, record: RunRecord, split: str) -> dict[str, Any]:
         """Compute a run's metrics on all sentences of a split, in the same format as for a slice."""
-        return self._measure_slice(
-            lambda: self.read_tagged_rows(record, split), record, split, error_analysis.slices.WHOLE, None
-        )
+        whole = error_analysis.slices.WHOLE
+        return self._measure_slice(lambda: self.read_tagged_rows(record, split), record, split, whole, None)
 
     def _make_slice_key(self, known: object, record: RunRecord, split: str, one: Slice, author: str | None) -> Key:
         view = (author, self.open_codebook(record).version) if one.uses_codes else ()
@@ -190,10 +179,8 @@ class ErrorReader(ModelReader):
     def add_slices(self, sides: ComparisonData, author: str | None = None) -> ComparisonData:
         """Add each saved slice (named selection of rows) to a comparison of runs; InputError: none can be compared."""
         record = sides.sides[0].model.records[0]
-        kept = self.list_slices(record)
-        return error_analysis.slices.add_slices(
-            self.store(), sides, kept, self.read_table, self.read_annotations(record, author)
-        )
+        kept, seen = self.list_slices(record), self.read_annotations(record, author)
+        return error_analysis.slices.add_slices(self.store(), sides, kept, self.read_table, seen)
 
     def _make_group_key(self, digest: str) -> Key:
         path = self.store().folder / error_analysis.selection.FOLDER / f"{digest}.json"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dashboard.figures.heatmap_table import AttributedWords
 
 Wanted = tuple[Any, ...]
-"""A slow model computation: the name of a reading with `tell`, the run, and further arguments."""
+"""A slow model computation: the name of a reader method with `tell`, the run, and further arguments."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ModelReader(RunReader):
         import torch
 
         if self.memo.shared:
-            torch.set_num_threads(1)  # a sentence is too little to share: threads waiting for each other cost far more
+            torch.set_num_threads(1)  # one sentence is too little work for several threads
         return run_files.load.load_run(self.store(), run, tags=tags)
 
     def tag_words(self, record: RunRecord, text: str) -> TaggedText:
@@ -122,22 +122,16 @@ class ModelReader(RunReader):
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AblationEffects:
         """Return the effect of ablating each model part on the log-odds of a class, for the trained or edited model."""
-        return (
-            self.load_model(run)
-            .copy_with_progress(tell)
-            .measure_parts(text, target, edits.to_intervention(), unmixed=edits.unmixed)
-        )
+        loaded = self.load_model(run).copy_with_progress(tell)
+        return loaded.measure_parts(text, target, edits.to_intervention(), unmixed=edits.unmixed)
 
     @cache_result(48, RunReader.make_model_key)
     def lambdas(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> LambdaCurves:
         """Return the log-odds of a class as a curve over each learned map weight λ, for the trained or edited model."""
-        return (
-            self.load_model(run)
-            .copy_with_progress(tell)
-            .measure_lambdas(text, target, edits.to_intervention(), unmixed=edits.unmixed)
-        )
+        loaded = self.load_model(run).copy_with_progress(tell)
+        return loaded.measure_lambdas(text, target, edits.to_intervention(), unmixed=edits.unmixed)
 
     @cache_result(24, RunReader.make_model_key)
     def patches(
@@ -157,7 +151,7 @@ class ModelReader(RunReader):
     def compare_methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
         """Return the attributions of a text's words by all named methods that can explain the model."""
         known = self.request_all(("each_method", run, text, target, edits, tuple(named))).wait()
-        assert known.found is not None  # the page shows what was stopped by itself
+        assert known.found is not None  # a stopped computation is shown elsewhere
         found: Methods = known.found
         return found
 
@@ -188,22 +182,20 @@ class ModelReader(RunReader):
         """Return the faithfulness of a run's explanations; None if it was not measured or cannot be read."""
         store = self.store()
         with contextlib.suppress(RunDamaged):
-            folders = (
+            own, cached = (
                 store.get_path(record.run) / faithfulness_files.FOLDER,
-                BeliefFiles.from_run(store, record.run).folder,
+                BeliefFiles.from_run(store, record.run),
             )
-            if not any(folder.is_dir() for folder in folders):
+            if not (own.is_dir() or cached.folder.is_dir()):
                 return None
-            return faithfulness_files.read_stored(
-                store, record.run, interpret.attribution.list_methods(list_capabilities(record.config.model))
-            )
+            methods = interpret.attribution.list_methods(list_capabilities(record.config.model))
+            return faithfulness_files.read_stored(store, record.run, methods)
         return None
 
     def search_counterfactual(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
         """Search for the smallest change of a text that changes its prediction; yield the search after each step."""
-        return self.load_model(run).find_counterfactual(
-            text, target, intervene=edits.to_intervention(), unmixed=edits.unmixed
-        )
+        change, loaded = edits.to_intervention(), self.load_model(run)
+        return loaded.find_counterfactual(text, target, intervene=change, unmixed=edits.unmixed)
 
     @cache_result(8, lambda self, file: (file, get_file_version(Path(file)) if file else ""))
     def read_suite(self, file: str) -> Suite:
@@ -226,9 +218,8 @@ class ModelReader(RunReader):
     def judge_default_suite(self, record: RunRecord) -> SuiteResult:
         """Return a run's stored results on the built-in behavioural test suite; NotAvailable if it was not tested."""
         try:
-            asked = SuiteAnswers.from_suite(
-                self.store(), record.run, behavioral_tests.suite_reader.load_builtin_suite()
-            )
+            suite = behavioral_tests.suite_reader.load_builtin_suite()
+            asked = SuiteAnswers.from_suite(self.store(), record.run, suite)
             if asked.read() is None:
                 raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
             return asked.judge()

@@ -10,12 +10,9 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
-Reading: TypeAlias = Callable[Concatenate[Any, Given], Found]
-"""A method that reads."""
-Key = tuple[object, ...]
-"""Paths and versions of files, names and frozen options; never a model or a table."""
-TELL = "tell"
-"""The argument of a reading that reports its progress; it changes no result."""
+Reading: TypeAlias = Callable[Concatenate[Any, Given], Found]  # a reader method
+Key = tuple[object, ...]  # file paths and versions, names and frozen options, but no models or tables
+TELL = "tell"  # progress argument of reader methods, not part of the cache key
 
 
 @dataclass(frozen=True)
@@ -23,21 +20,17 @@ class CachePolicy:
     """The caching rule of one method: number of stored results, lifetime, and whether each caller gets a copy."""
 
     name: str
-    entries: int
-    """Results that are kept, at most, for all visitors."""
-    spinner: str
-    """Words that are shown while it is read."""
+    entries: int  # most results that are kept for all visitors
+    spinner: str  # text shown while the method runs
     copied: bool
     """Whether each visitor gets a copy of a result. Otherwise all share one object that must not change."""
-    seconds: float | None
-    """Seconds after which it is read again; None: only its key decides."""
+    seconds: float | None  # lifetime in seconds; None: only the key decides
 
 
 class Memo:
     """The cache of methods that read files; this base class stores nothing, so every call reads the disk."""
 
-    shared = False
-    """Whether many visitors read at once and none should wait for long."""
+    shared = False  # whether many visitors use it at the same time
 
     def get_or_read(self, how: CachePolicy, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
         """Return the result that is cached under a key, or call `read` to compute it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,21 +30,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.comparison_data import ComparisonData
+    from core.runs.run_names import RunName
     from dashboard.figures.drawing import Component
     from dashboard.figures.leaderboard import Board
     from dashboard.figures.theme import Look
 
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
-_testing = threading.Lock()
-"""One visitor tests for ties; the others find it done."""
+_testing = threading.Lock()  # one visitor runs the tests; the others reuse the result
 
 
 @dataclass
 class ModelTies:
     """The groups of leaderboard models without a significant difference; empty until the tests have run."""
 
-    groups: list[list[int]] | None = None
-    """Places of the models that were measured; None before it has been tested."""
+    groups: list[list[int]] | None = None  # indices of measured models; None: not tested yet
     reason: str = ""
 
 
@@ -62,6 +61,10 @@ class RunReader:
     def list_runs(self) -> list[RunRecord]:
         """List all runs that are on disk now, newest first."""
         return self.store().list()
+
+    def label_run(self, run: str) -> str:
+        """Return how figures name a run or a model of several runs: by its id, which files and commands need."""
+        return run
 
     def list_loadable_runs(self) -> list[RunRecord]:
         """List the runs whose models can predict whole texts, newest first."""
@@ -100,7 +103,7 @@ class RunReader:
     def hash_weights(self, run: str) -> str:
         """Return the hash of a model's weights, used in cache keys; empty if the run has no weights."""
         path = self.store().get_path(run) / WEIGHTS
-        # How it answers is known last, when the weights have long been read by somebody who could not wait.
+        # `answering` is recorded after the weights, which may have been read before.
         return f"{self._hash_file(path)} {self.store().read(run).answering}" if path.is_file() else ""
 
     @cache_result(256, lambda self, path: (path, get_file_version(path)), copied=True)
@@ -127,9 +130,8 @@ class RunReader:
     def read_learned_scalars(self, record: RunRecord) -> dict[str, list[NumberLine]]:
         """Return the curves of a run's learned numbers, except map weights λ, over epochs, as symbol → curves."""
         history, steps = self._read_history(record), int(record.progress.get("steps") or 0)
-        return lines.build_number_lines(
-            history, lines.compute_epoch_steps(history, record.config.training.epochs, steps)
-        )
+        per_epoch = lines.compute_epoch_steps(history, record.config.training.epochs, steps)
+        return lines.build_number_lines(history, per_epoch)
 
     @cache_result(64, _make_history_key)
     def read_head_lambdas(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
@@ -149,6 +151,13 @@ class RunReader:
     def read_points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Return a table with a row for each text of a split, with its predictions."""
         return decisions.build_points_table(self.read_predictions(record, split), record.classes)
+
+    @cache_result(64, make_split_key)
+    def list_colorings(self, record: RunRecord, split: str) -> tuple[str, ...]:
+        """Return what the points of a split's embedding map can be coloured by; a page asks for it many times."""
+        from dashboard.figures.embedding_map import list_colorings
+
+        return tuple(list_colorings(self.read_points(record, split)))
 
     @cache_result(8, lambda self, record, split: self.make_key(record.run, split, TAGS))
     def read_tags(self, record: RunRecord, split: str) -> pd.DataFrame:
@@ -201,23 +210,24 @@ class RunReader:
 
     @cache_result(64, _make_board_key)
     def draw_models_table(
-        self, board: Board, groups: Sequence[Sequence[str]], ticked: Sequence[str], look: Look
+        self,
+        board: Board,
+        groups: Sequence[Sequence[str]],
+        ticked: Sequence[str],
+        look: Look,
+        names: Mapping[str, RunName],
     ) -> Component:
         """Draw the table of a leaderboard's models, with rows that can be ticked and selected."""
         from dashboard.figures.interval_drawing import build_component
         from dashboard.figures.leaderboard import build_models_table
 
-        found = {entry.record.run: self.read_curves(entry.record)[0] for entry in board.measured}
-        table = build_models_table(board, found, groups, look.tokens)
+        table = build_models_table(board, groups, names)
         return build_component(table, look, picks=True, tick="compare", ticked=ticked)
 
     def _make_ties_key(self, board: Board) -> Key:
         path, models = self.store().get_path, _list_runs(board)
-        return (
-            board.metric,
-            models,
-            [make_folder_key(path(run), TEST, PREDICTIONS) for model in models for run in model],
-        )
+        files = [make_folder_key(path(run), TEST, PREDICTIONS) for model in models for run in model]
+        return board.metric, models, files
 
     @cache_result(64, _make_ties_key)
     def get_ties(self, board: Board) -> ModelTies:
@@ -253,12 +263,9 @@ def make_folder_key(folder: Path, split: str, *names: str) -> Key:
     """Return the cache key of some files in a run folder or in one of its splits: folder, split, file versions."""
     if not split:
         return str(folder), *(get_file_version(folder / name) for name in names)
-    inside = f"{EVALUATION}/{split}"
-    return (
-        str(folder),
-        split,
-        *(get_file_version(folder / inside / name) or get_file_version(folder / name) for name in names),
-    )
+    inside = folder / EVALUATION / split
+    versions = (get_file_version(inside / name) or get_file_version(folder / name) for name in names)
+    return str(folder), split, *versions
 
 
 def _list_runs(board: Board) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """The assembly of a report as one HTML file, with its sections, figures and data.
 
-Data and plotly.js are packed into it, so that no text of theirs is read as markup; the policy allows only scripts with
-a listed digest, and no requests.
+Data and plotly.js are compressed, so that browsers never parse their text as markup. The content security policy allows
+only scripts with a listed digest, and no requests.
 """
 
 from __future__ import annotations
@@ -59,12 +59,11 @@ class ReportContents:
 
     title: str
     facts: Sequence[str]
-    first: str  # markup before everything else
+    first: str  # HTML before the first section
     sections: Sequence[Section]
     found: ReportData
-    rows: Mapping[str, Any]
-    """The table of predictions: `columns`, `n`, and the `file` of its CSV."""
-    again: str  # the command that makes it again
+    rows: Mapping[str, Any]  # the table of predictions: `columns`, `n`, and the `file` of its CSV
+    again: str  # the command that builds this report
 
 
 def write_html(told: ReportContents) -> str:
@@ -129,7 +128,7 @@ def _write_policy(runs: Sequence[str], found: ReportData) -> str:
     scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
     traces = [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
     if any(trace.get("type") in ("scattergl", "scatter3d") for trace in traces):
-        scripts.append("'unsafe-eval'")  # WebGL's shaders are written while it runs
+        scripts.append("'unsafe-eval'")  # Plotly generates code for WebGL at run time
     rest = "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     return f"default-src 'none'; script-src {' '.join(scripts)}; {rest}"
 
@@ -157,9 +156,9 @@ PARTS = (
     ("learning", "Training", ("train", "lambdas"), ()),
     ("model", "Model", ("models",), ()),
 )
-"""Sections of a run with the pages whose figures they hold, and further figures."""
-OF_EACH = ("metrics", "confusion", "learning")  # figures that a comparison has of each run
-LIST = ("errors",)  # figures that are lists of sentences: a report has its own
+"""Sections of a run's report: name, title, pages whose figures it shows, and further figures."""
+OF_EACH = ("metrics", "confusion", "learning")  # figures of each run in a comparison
+LIST = ("errors",)  # lists of sentences: a report has its own table
 UNTOLD = (
     "The texts are not in this report",
     "The run keeps no texts (`--no-texts`): sentences, own columns, notes, definitions and examples are left out.",
@@ -188,7 +187,7 @@ def report(
     file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
     if file.expanduser().exists():
         raise InputError(f"--to {str(file)!r:.200}: it is there already; name another file, or remove it first")
-    if not file.expanduser().absolute().parent.is_dir():  # before anything is drawn
+    if not file.expanduser().absolute().parent.is_dir():  # checked before the figures are drawn, which takes long
         raise InputError(f"--to {str(file)!r:.200}: cannot be written: there is no such folder")
     made = build_report(names, codes=codes, split=split, store=store, on_progress=on_progress)
     write_named("--to", file, made.markup)
@@ -232,7 +231,7 @@ class _Parts(ABC):
     """The base class of reports on one run or on several, with the figures and sections collected so far."""
 
     kind = title = ""
-    many = 0  # figures that are looked for
+    many = 0  # number of figures, for the progress
 
     def __init__(
         self, reading: ReportReader, records: Sequence[RunRecord], split: str, codes: str, tell: OnProgress
@@ -385,7 +384,7 @@ class _Comparison(_Parts):
         source = super().make_source(split)
         if len(source.sides.sides) > MOST:
             raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be compared; name fewer runs")
-        return super().make_source(source.sides.split)  # a split that all were evaluated on
+        return super().make_source(source.sides.split)  # a split on which all runs were evaluated
 
     def build_sections(self) -> Iterator[Section]:
         """Yield the report sections of a comparison: first the comparison itself, then one section for each run."""

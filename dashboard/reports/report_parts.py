@@ -22,11 +22,11 @@ from dashboard.reports.report_reader import NO_TEXTS, WITHOUT_TEXTS
 LOOKS = (Look(), Look(dark=True))
 BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
 MOST_BARS = 10_000
-"""Bars of one chart: cells of a matrix of a hundred classes. More keep a browser busy for minutes."""
+"""Most bars in one chart, such as the cells of a matrix of 100 classes; more would block a browser for minutes."""
 SVG_POINTS = 6_000
-"""Points up to which a map is drawn as vectors, so that it prints and needs no graphics card."""
+"""Most points of a map that is drawn as vector graphics, which print well and need no graphics card."""
 HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
-"""Pixels of a chart without its own height; of one next to another, and its panels or columns."""
+"""Height of a chart that sets none; limits of height (pixels), panels and table columns of a half-width figure."""
 
 
 @dataclass
@@ -34,13 +34,13 @@ class ReportData:
     """The charts, components and tables of a report, collected for the script in its HTML file."""
 
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By id: as Plotly draws it in light, what differs in dark, and what Plotly may do."""
+    """Figure id → Plotly chart in light, its difference in dark, and Plotly's settings."""
     components: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By id: the name of the component and its data, in light and what differs in dark."""
+    """Figure id → name of the component, its data in light, and the difference in dark."""
     numbers: dict[str, str] = field(default_factory=dict)  # file → CSV
     figures: list[str] = field(default_factory=list)  # names of the drawn figures
-    left_out: dict[str, str] = field(default_factory=dict)  # name → why it is not
-    told: bool = True  # whether texts and own columns of the data may be shown
+    left_out: dict[str, str] = field(default_factory=dict)  # figure → reason
+    told: bool = True  # whether texts and the data's own columns may be shown
 
     @property
     def scripts(self) -> list[str]:
@@ -52,12 +52,10 @@ class ReportData:
 class Section:
     """A section of a report: a heading with the HTML below it."""
 
-    name: str  # of its place in a link
+    name: str  # anchor for links
     title: str
-    n: int
-    """How much it holds,"""
-    of: str
-    """and of what: `1 194 sentences`."""
+    n: int  # number of items in the section
+    of: str  # what the items are, such as `sentences`
     markup: str
 
     @property
@@ -88,16 +86,12 @@ def write_table(
     """Write a small HTML table; each row begins with its heading, and columns named in `numbers` are right-aligned."""
     side = [{"class_": "number"} if name in numbers else {} for name in columns]
     head = [make_node("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
-    body = [
-        make_node("tr", make_node("th", row[0], scope="row", **side[0]), *map(_make_cell, row[1:], side[1:]))
-        for row in rows
-    ]
+    body = []
+    for first, *rest in rows:
+        cells = (make_node("td", cell, **each) for cell, each in zip(rest, side[1:], strict=True))
+        body.append(make_node("tr", make_node("th", first, scope="row", **side[0]), *cells))
     parts = make_node("thead", make_node("tr", *head)), make_node("tbody", *body)
     return wrap_table(write_node(make_node("table", make_node("caption", title), *parts)), title)
-
-
-def _make_cell(content: str | Node, side: dict[str, str]) -> Node:
-    return make_node("td", content, **side)
 
 
 def arrange_figures(figures: Sequence[str]) -> str:
@@ -120,7 +114,7 @@ def list_page_figures(pages: Sequence[str], without: Iterable[str] = ()) -> list
 def write_figure(name: str, source: Source, found: ReportData, prefix: str = "") -> str:
     """Write a named figure as HTML; if the run has no data for the figure, note the reason in `found`.
 
-    Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
+    Of the embedding maps, only the best computed one is written. `prefix` keeps ids of several runs apart.
     """
     reasons: dict[str, str] = {}
     for each in BEST_MAPS if name in BEST_MAPS else (name,):
@@ -149,12 +143,8 @@ def write_shape(
     drawing = figure.draw(shape, LOOKS[0])
     drawn = _write_drawing(drawing, figure.draw(shape, LOOKS[1]), found, name, alt, title)
     files = _make_downloads(figure, shape, found, name) if numbers else []
-    foot = [
-        make_node("details", make_node("summary", "How this is computed"), make_node("p", strip_markdown(how)))
-        if how
-        else None,
-        make_node("p", *files, class_="files") if files else None,
-    ]
+    about = make_node("summary", "How this is computed"), make_node("p", strip_markdown(how))
+    foot = make_node("details", *about) if how else None, make_node("p", *files, class_="files") if files else None
     heading = make_node("h3", title, make_node("small", note) if note else None)
     caption = make_node("figcaption", make_node("p", strip_markdown(reading)) if reading else None, *foot)
     wide = ' class="wide"' if _is_wide(drawing) else ""
@@ -182,12 +172,11 @@ def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, 
         chart = {"class_": "chart", "data_chart": name, "role": "group", "aria_label": alt, "style": style}
         return write_node(make_node("div", **chart))
     if isinstance(light, DataTable):
-        return wrap_table(
-            light.to_html().replace("<table>", f"<table><caption>{write_node(title)}</caption>", 1), title
-        )
+        caption = f"<caption>{write_node(title)}</caption>"
+        return wrap_table(light.to_html().replace("<table>", f"<table>{caption}", 1), title)
     assert isinstance(light, Component) and isinstance(dark, Component)
     if light.still is not None and dark.still is not None:
-        style = f"<style>{read_asset(f'{light.name}.css')}</style>"  # the document has it already
+        style = f"<style>{read_asset(f'{light.name}.css')}</style>"  # the report already includes it
         about = f'tabindex="0" role="group" aria-label="{write_node(title)}"'
         return "".join(
             f'<div class="scroll in-{theme}" {about}>{each().removeprefix(style)}</div>'
@@ -222,20 +211,20 @@ def _make_downloads(figure: Figure[Any], shape: Any, found: ReportData, name: st
     buttons: list[Node] = []
     for label, table in figure.build_tables(shape).items():
         file = f"sentiscope-{name}-{label.lower().replace(' ', '-')}.csv"
-        found.numbers[file] = format_csv(table).removeprefix(BOM)  # the script of the report writes its own
+        found.numbers[file] = format_csv(table).removeprefix(BOM)  # the report's script adds it again
         buttons.append(make_node("button", f"{label} · CSV", type="button", data_file=file))
     return buttons
 
 
 def strip_markdown(markdown: str) -> str:
     """Remove Markdown formatting characters from a text."""
-    return markdown.replace("**", "").replace("`", "").replace("*", "")
+    return markdown.replace("`", "").replace("*", "")
 
 
 def compute_difference(first: Any, second: Any) -> dict[str, Any] | None:
     """Return how two nested values differ, as JSON: `{"=": new value}`, or `{"in": {key: difference}}`.
 
-    None: nothing differs. The script of a report reads it.
+    None: both are equal. The script of a report reads the result.
     """
     if first == second:
         return None

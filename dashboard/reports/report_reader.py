@@ -30,7 +30,7 @@ WITHOUT_TEXTS = frozenset(
         *("compare-lambdas", "compare-cost"),
     )
 )
-"""Figures that show no word of the texts and no own column of the data; any other may."""
+"""Figures that show neither texts nor the data's own columns."""
 NO_TEXTS = "it may show texts, and the run keeps none"
 _OURS = ("label", "predicted")
 
@@ -42,9 +42,9 @@ class ReportReader(Reader):
         """Set up the reading of runs for a report, given a store, an author and whether texts may be shown.
 
         Args:
-            store: where they live.
-            author: the person whose codes are shown; None: all codes.
-            told: whether texts and own columns of the data may be shown.
+            store: The folder of the runs.
+            author: The annotator whose codes are shown; None: all.
+            told: Whether texts and the data's own columns may be shown.
         """
         super().__init__(store)
         self.told, self._author = told, author
@@ -56,7 +56,7 @@ class ReportReader(Reader):
         name = record.run, split
         if name not in self._known:
             table = read_table(self.store(), *name)
-            if not self.told:  # the texts stay, tags are found by them
+            if not self.told:  # the texts are still needed to find tags
                 table = replace(table, frame=table.frame.drop(columns=list(table.own)), own=())
             tagged = TableTags(self.store(), table)
             self._known[name] = SplitFacts(table, tagged, NearestTraining(table, tagged.training))

@@ -41,9 +41,8 @@ from dashboard.reports.report_parts import (
 )
 from dashboard.reports.report_reader import ReportReader
 
-AT_ONCE = 20_000_000
-"""Characters up to which the texts of a data set are counted for its card: a minute at most."""
-MOST_CLASSES = 12  # classes that a line names
+AT_ONCE = 20_000_000  # largest data set, in characters, that is counted for its card: this takes a minute at most
+MOST_CLASSES = 12  # classes named in one line
 
 
 def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
@@ -71,12 +70,11 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
     line, note = write_train_command(record, store)
-    again = "<h3>Train it again</h3>" + write_node(make_node("pre", make_node("code", line), tabindex="0"))
-    again += write_paragraph(note, "soft") if note else ""
+    again = write_node(make_node("pre", make_node("code", line), tabindex="0"))
     same = "The same settings, data, versions and number of threads give the same weights to the last bit."
-    return Section(
-        name, "Run card", record.parameters, "parameters", write_facts(known) + again + write_paragraph(same, "soft")
-    )
+    notes = "".join(write_paragraph(each, "soft") for each in (note, same) if each)
+    markup = f"{write_facts(known)}<h3>Train it again</h3>{again}{notes}"
+    return Section(name, "Run card", record.parameters, "parameters", markup)
 
 
 def _shorten_names(names: tuple[str, ...]) -> str:
@@ -89,7 +87,7 @@ def write_settings(record: RunRecord) -> Section:
     values = flatten_config(record.config)
     try:
         usual: Mapping[str, Any] = flatten_config(compose(record.preset))
-    except ConfigError:  # a preset of another version
+    except ConfigError:  # the preset comes from another version
         usual = {key: setting.default for key, setting in SETTINGS.items()}
     own = [key for key, value in values.items() if usual.get(key) != value]
     changed = [(key, _format_value(values[key]), _format_value(usual.get(key)), SETTINGS[key].help) for key in own]
@@ -98,9 +96,8 @@ def write_settings(record: RunRecord) -> Section:
     if own:
         first = write_table("Differences from the preset", ("Setting", "Value", "Preset", "Meaning"), changed)
     rest = fold_markup(f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "Meaning"), every))
-    return Section(
-        "settings", "Settings", len(values), f"settings, {count(len(own))} changed from the preset", first + rest
-    )
+    of = f"settings, {count(len(own))} changed from the preset"
+    return Section("settings", "Settings", len(values), of, first + rest)
 
 
 def _format_value(value: Any) -> str:
@@ -115,9 +112,8 @@ def write_data_card(
         dataset = runs.train_overlap.load_trained_data(record)
     except NotAvailable as error:
         why = "This machine cannot read the data of the training" if no_paths else str(error)
-        return Section(
-            "data", "Data card", len(judged), f"rows of {judged.split}", _write_absent_data(record, judged, why)
-        )
+        absent = _write_absent_data(record, judged, why)
+        return Section("data", "Data card", len(judged), f"rows of {judged.split}", absent)
     about = write_facts(
         {
             "Data": get_data_name(dataset.name),
@@ -171,19 +167,17 @@ class Session:
 
     coded: Annotations
     keys: tuple[str, ...]
-    said: str  # which sentences they are
+    said: str  # describes which sentences they are
     known: tuple[Draw, ...]
-    quoting: str = ""
-    """The words of a person that selected them; they may be words of the texts."""
-    by_codes: bool = False
-    """Whether they were selected because they are coded; then there are no shares."""
+    quoting: str = ""  # the user's words that selected them, which may quote the texts
+    by_codes: bool = False  # whether they were selected by their codes; shares are not defined then
 
 
 def read_session(reading: ReportReader, record: RunRecord, named: str, table: PredictionTable) -> Session:
     """Return the coding session of a given name; without a name, all wrong predictions with their annotation codes.
 
     Raises:
-        InputError: there is none of this name among the sentences of the split.
+        InputError: the split has no sentences of a session with this name.
     """
     codes, coded = reading.open_codebook(record), reading.read_annotations(record)
     known, keys = tuple(list_draws(codes)), table.frame["key"].tolist()
@@ -233,7 +227,7 @@ def _write_codebook(found: Session, counted: dict[str, Any], shown: PredictionTa
         if counted["complete"]:
             low, high = each["interval"]
             row |= {"Share": number(each["share"]), "95 % interval": f"{number(low)} to {number(high)}"}
-        if told:  # the first sentences of the session that have it
+        if told:  # the first sentences of the session with this code
             coded = [text[key] for key in found.keys if code.name in found.coded.get_codes(key)][:EXAMPLES]
             given = dict.fromkeys(filter(None, (code.example, *coded)))
             examples = make_node("ul", *(make_node("li", each, dir="auto") for each in given)) if given else ""

@@ -14,17 +14,17 @@ from core.error_analysis.annotator_names import name_author
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.row_annotations import Annotations
 
-EXACT = 2**53  # up to here a browser's numbers are exact: ids beyond are words
-FEW = 60  # values of a column up to which it can be chosen by
+EXACT = 2**53  # larger integers are not exact in a browser, so they are written as text
+FEW = 60  # most distinct values of a column with a menu to filter by
 MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
-"""Most rows, and bytes of their text, in a report; coded sentences and errors come first."""
+"""Limits of rows and of their bytes of text in a report; coded sentences and errors come first."""
 
 
 @dataclass(frozen=True)
 class KeptRows:
     """The numbers of the rows of a prediction table that fit into a report."""
 
-    places: np.ndarray  # (m,) of the table, rising
+    places: np.ndarray  # (m,) row numbers of the table, ascending
     of: int  # rows of the table
 
     @property
@@ -91,9 +91,8 @@ def list_run_columns(
     columns += [hide_in_print(make_number_column(name, frame[name])) for name in ("p_true", "margin")]
     names = list(tags)
     has = np.array([tags[name][places] for name in names], bool).reshape(len(names), -1).T
-    columns.append(
-        hide_in_print(make_set_column("tags", [[names[at] for at in np.flatnonzero(row)] for row in has], names))
-    )
+    given = [[names[at] for at in np.flatnonzero(row)] for row in has]
+    columns.append(hide_in_print(make_set_column("tags", given, names)))
     columns += [hide_in_print(_make_own_column(name, frame[name])) for name in table.own]
     return columns + _list_key_columns(frame, told=told)
 
@@ -155,15 +154,10 @@ def list_model_columns(
     for name, table in tables.items():
         own = table.frame.iloc[places]
         said = _list_label_columns(table, own, classes)[1]
-        columns += [
-            said | {"label": f"predicted by {name}"},
-            hide_in_print(make_number_column(f"p_true of {name}", own["p_true"])),
-        ]
-    return (
-        columns
-        + [hide_in_print(_make_own_column(name, frame[name])) for name in first.own]
-        + _list_key_columns(frame, told=told)
-    )
+        columns.append(said | {"label": f"predicted by {name}"})
+        columns.append(hide_in_print(make_number_column(f"p_true of {name}", own["p_true"])))
+    columns += [hide_in_print(_make_own_column(name, frame[name])) for name in first.own]
+    return columns + _list_key_columns(frame, told=told)
 
 
 def _name_correct(tables: Mapping[str, PredictionTable], places: np.ndarray) -> list[str]:

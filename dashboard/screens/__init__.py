@@ -14,32 +14,36 @@ class Screen(NamedTuple):
     icon: str
     group: str
     """The heading in the menu; empty: above all groups, `HIDDEN`: no entry, the address works."""
+    letter: str = ""
+    """The key that opens it after g, in the presenter; empty: none."""
     of_run: bool = True
-    """Whether it shows a run or its data, so that a slice can be picked without a selection."""
+    """Whether the page shows a run or its data, so that a slice can be selected there."""
     of_texts: str = ""
-    """Why it cannot show a run that tags words; empty: it can."""
+    """Why the page cannot show runs that tag words; empty: it can."""
 
 
 PAGES = {
-    "start": Screen("Start", "home", "", of_run=False),
-    "lessons": Screen("Lessons", "school", "Learn", of_run=False),
-    "sentence": Screen("Sentence", "notes", "Learn", of_texts="It explains the prediction for a whole text."),
-    "steps": Screen("Steps", "footprint", "Learn", of_texts="Its last step is the prediction for a whole text."),
-    "lambdas": Screen("Lambdas", "timeline", "Learn", of_texts="Its curves need a model that labels whole texts."),
-    "runs": Screen("Runs", "grid_view", "Evaluate", of_run=False),
+    "start": Screen("Start", "home", "", "h", of_run=False),
+    "lessons": Screen("Lessons", "school", "Learn", "l", of_run=False),
+    "sentence": Screen("Sentence", "notes", "Learn", "s", of_texts="It explains the prediction for a whole text."),
+    "steps": Screen("Steps", "footprint", "Learn", "t", of_texts="Its last step is the prediction for a whole text."),
+    "lambdas": Screen("Lambdas", "timeline", "Learn", "i", of_texts="Its curves need a model that labels whole texts."),
+    "runs": Screen("Runs", "grid_view", "Evaluate", "r", of_run=False),
     "performance": Screen(
-        "Performance", "target", "Evaluate", of_texts="Confusion, ROC and calibration need one label per text."
+        "Performance", "target", "Evaluate", "p", of_texts="Confusion, ROC and calibration need one label per text."
     ),
-    "errors": Screen("Errors", "rule", "Evaluate", of_texts="It lists texts with one label each."),
-    "compare": Screen("Compare", "compare_arrows", "Evaluate", of_texts="Paired tests need one label per text."),
+    "errors": Screen("Errors", "rule", "Evaluate", "e", of_texts="It lists texts with one label each."),
+    "compare": Screen("Compare", "compare_arrows", "Evaluate", "c", of_texts="Paired tests need one label per text."),
     "behave": Screen(
-        "Behaviour tests", "checklist", "Evaluate", of_texts="The tests ask for the polarity of a whole text."
+        "Behaviour tests", "checklist", "Evaluate", "v", of_texts="The tests ask for the polarity of a whole text."
     ),
-    "embeddings": Screen("Embeddings", "scatter_plot", "Evaluate", of_texts="Each point is a text with its label."),
+    "embeddings": Screen(
+        "Embeddings", "scatter_plot", "Evaluate", "m", of_texts="Each point is a text with its label."
+    ),
     "tokens": Screen("Tagging", "label", "Evaluate", of_run=False),
-    "data": Screen("Data", "table_rows", "Build"),
-    "models": Screen("Models", "account_tree", "Build", of_run=False),
-    "train": Screen("Train", "play_circle", "Build", of_run=False),
+    "data": Screen("Data", "table_rows", "Build", "d"),
+    "models": Screen("Models", "account_tree", "Build", "o", of_run=False),
+    "train": Screen("Train", "play_circle", "Build", "n", of_run=False),
     "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
     "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 MOST = 500
-"""Examples that are shown and predicted, at most; the file has all."""
-LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others have kept
+"""Most examples shown and predicted; the file has all."""
+LOOK_AGAIN = 5.0  # seconds between two checks for new counter-examples of other users
 
 
 def show_examples_link() -> None:
@@ -65,8 +65,9 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.Data
             state.open_page(selection.SENTENCE)
         return {}
     rows = kept[:MOST]
-    shown = ClassList(rows, _predict_examples([record.run, *beside], rows), record.run, len(kept))
-    # A name of its own for each state of the list: a chosen row is a place, where another sentence may stand now.
+    runs = [record.run, *beside]
+    shown = ClassList(rows, _predict_examples(runs, rows), record.run, len(kept), _label_runs(runs))
+    # One key for each state of the list, since a selected row number may now mean another sentence.
     name = f"{COUNTER_EXAMPLES.name}-{_describe_list(rows)}"
     key, reading = f"fig-{name}", str(COUNTER_EXAMPLES.reading)
     show_figure_heading(COUNTER_EXAMPLES, shown)
@@ -83,13 +84,17 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.Data
     return COUNTER_EXAMPLES.build_tables(shown)
 
 
+def _label_runs(runs: Iterable[str]) -> dict[str, str]:
+    return {run: data.label_run(run) for run in runs}
+
+
 def _predict_examples(runs: Sequence[str], rows: Sequence[CounterExample]) -> dict[str, list[ExamplePrediction]]:
     found = {}
     for run in runs:
         try:
             found[run] = data.predict_examples(run, rows)
         except SentiscopeError as error:
-            show_problem(f"{run} cannot be tested", str(error))
+            show_problem(f"{data.label_run(run)} cannot be tested", str(error))
     return found
 
 
@@ -168,8 +173,10 @@ def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> 
             else:
                 judged[one.run] = data.judge_suite(*asked)
         except SentiscopeError as error:
-            show_problem(f"{one.run} cannot be tested", str(error))
-    return _show_results(figures.BehaviorResults(judged, record.run)) if record.run in judged else {}
+            show_problem(f"{data.label_run(one.run)} cannot be tested", str(error))
+    if record.run not in judged:
+        return {}
+    return _show_results(figures.BehaviorResults(judged, record.run, names=_label_runs(judged)))
 
 
 def _show_results(behaved: figures.BehaviorResults) -> dict[str, pd.DataFrame]:
@@ -182,7 +189,7 @@ def _show_results(behaved: figures.BehaviorResults) -> dict[str, pd.DataFrame]:
         replace(behaved, picked=begun),
         default={"picked": begun},
         on_picked_change=partial(_select_picked, behaved),
-        on_unfolded_change=lambda: None,  # a component reports only what the page listens to
+        on_unfolded_change=lambda: None,  # a component reports only states with a callback
     )
     picked = found.get("picked") if found.get("picked") in rows else begun
     state.set_param(state.CAPABILITY, picked)
@@ -218,7 +225,7 @@ def _pick_polarity(name: str) -> str:
 
 KINDS = ["yaml", "yml", "csv", "tsv", "jsonl", "xlsx", "parquet"]
 BESIDE = 3
-"""Runs compared with the chosen one, at most: more columns would be unreadable."""
+"""Most runs compared with the chosen one; more columns would be unreadable."""
 BAGS = ("tfidf-logreg", "lexicon")
 """Presets that are compared by default, if they have runs on the same data."""
 _KEPT = re.compile(r"[0-9a-f]{64}/[\w.-]{1,100}")
@@ -266,13 +273,16 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         beside: list[str] = []
         if names:
+            state.follow_link(state.AGAINST, several=True)
             state.keep_valid(state.AGAINST, names)
             state.reset_on_change(state.AGAINST, record.run, _list_baselines(record, others))
+            state.follow_link(state.AGAINST, several=True)
+            labels = data.name_runs()
             beside = st.multiselect(
                 "Compare with",
                 names,
                 key=state.AGAINST,
-                bind="query-params",
+                format_func=lambda run: labels[run].full,
                 max_selections=BESIDE,
                 placeholder="Other runs",
             )
@@ -305,14 +315,19 @@ def _store_suite() -> None:
 def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.DataFrame]:
     """Show the failing test cases of the picked row of the results table; return their table for the export."""
     state.drop_stale(state.FAILS, behaved.runs)
+    state.follow_link(state.FAILS)
     run = _get_failing_run(behaved)
     found = figures.collect_failures(behaved, picked, run)
     show_figure_heading(figures.FAILING, found, about=False)
     if len(behaved.runs) > 1:
-        options: dict[str, Any] = {"bind": "query-params", "required": True, "label_visibility": "collapsed"}
-        st.segmented_control("Failures of", behaved.runs, default=behaved.run, key=state.FAILS, **options)
+        state.set_initial(state.FAILS, behaved.run)
+        options: dict[str, Any] = {"format_func": behaved.label_run, "required": True, "label_visibility": "collapsed"}
+        st.segmented_control("Failures of", behaved.runs, key=state.FAILS, **options)
     if not found.cases:
-        show_caption(f"{run} passes all these tests." if found.asked else f"{run} has no class for the correct answer.")
+        name = behaved.label_run(run)
+        show_caption(
+            f"{name} passes all these tests." if found.asked else f"{name} has no class for the correct answer."
+        )
         return {}
     name = f"{figures.FAILING.name}-{picked}-{run}"
     key = f"fig-{name}"

@@ -108,7 +108,7 @@ def show_page() -> None:
 def _show_comparison(source: Source) -> None:
     try:
         tables = _show_models(source)
-    except InputError as error:  # the metric is not defined on these rows
+    except InputError as error:  # the metric is undefined on these rows
         show_problem("These runs cannot be compared by this metric", str(error))
         return
     tables |= _show_pair(source)
@@ -120,14 +120,17 @@ def _show_comparison(source: Source) -> None:
 
 
 def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
+    state.follow_link(state.COMPARE, several=True)
     if known := state.get_value(state.COMPARE, None):
         state.set_value(state.COMPARE, [name for name in known if name in done])
     state.set_initial(state.COMPARE, _list_default_runs(done))
+    state.follow_link(state.COMPARE, several=True)
+    labels = data.name_runs()
     names = st.multiselect(
         "Runs",
         list(done),
         key=state.COMPARE,
-        bind="query-params",
+        format_func=lambda run: labels[run].full,
         placeholder="Choose two runs or more",
         help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
     )
@@ -238,7 +241,7 @@ def _show_maps(source: Source) -> None:
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
-    shape = COST.read_data(source)  # not kept: another run, or a measurement, changes it
+    shape = COST.read_data(source)  # not cached: new runs and measurements change it
     show(COST, shape)
     lacking = [each.run for each in (source.record, *source.others) if data.read_efficiency(each).one is None]
     if lacking:

@@ -69,7 +69,7 @@ def show_page() -> None:
     if text := state.pop_value(state.PROBLEM):
         show_problem("Nothing was changed", text)
     title, facts = "Data", []
-    if waits:  # the page is about one thing at a time, and so is its button
+    if waits:  # the page has one main button at a time
         with head:
             show_header(title, QUESTION, [("a new file", "not used yet")])
         return
@@ -136,7 +136,9 @@ def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> 
         except DataError:
             if setting not in OF_TEXT:
                 raise
-            config = dataclasses.replace(config, text="", label="", pair="")  # read so, columns have other names
+            config = dataclasses.replace(
+                config, text="", label="", pair=""
+            )  # with these settings the columns have other names
             data.load_dataset(config)
         state.set_value(state.DATA, uploads.keep_choice(access.get_library_folder(), config).id)
 

@@ -41,12 +41,12 @@ CHOICES: dict[str, dict[str, str]] = {
     "data.quoting": {value: name for name, value in QUOTES.items()},
     "data.separator": {value: name for name, value in SEPARATORS.items()},
 }
-"""Values of a setting by the words of its list; other lists offer the values themselves."""
+"""Setting → label in its list → value; other lists offer the values themselves."""
 OF_TEXT = ("encoding", "delimiter", "header", "quoting", "sheet")
-"""Settings that say how the text of a file becomes cells."""
+"""Settings of how a file is split into cells."""
 WITH_FOUND = ("encoding", "delimiter", "header", "quoting", "separator")
 """Settings whose lists begin with `FOUND`."""
-MOST_OFFERED = 3  # alternatives of a decision that have a button
+MOST_OFFERED = 3  # most alternatives of a decision with a button
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",
@@ -193,11 +193,11 @@ def show_decisions(
     """Show how a data file was read, guesses first, each with buttons for the alternatives (such as other delimiters).
 
     Args:
-        decisions: Those of its reading.
-        task: Of its labels; a sign between several labels is asked only where a text has several.
-        key: Unique on the page.
-        use: Called with the setting, its value, and the word for it, when a button is pressed.
-        changed: Settings that a person chose; their decisions have a button back to what was found.
+        decisions: Decisions made when the file was read.
+        task: Task of the labels; a separator is offered only for several labels per text.
+        key: A key that is unique on the page.
+        use: Called with setting, value and label when a button is pressed.
+        changed: Settings chosen by the user; their decisions have a button that restores the detected value.
     """
     offered = []
     for number, decision in enumerate(decisions):

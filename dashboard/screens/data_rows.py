@@ -170,7 +170,7 @@ def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
             why = f"has no predictions for {filters.split}"
         elif filters.label and filters.label not in record.classes:
             why = f"has no class {filters.label}"
-    return f"{record.run} {why}, so nothing is selected on other pages." if why else ""
+    return f"{data.label_run(record.run)} {why}, so nothing is selected on other pages." if why else ""
 
 
 def explain_split(record: RunRecord, filters: Filters) -> str:
@@ -193,7 +193,7 @@ SIGNS = {
     **dict.fromkeys(("positive", "pos", "bullish", "good"), 1),
     **dict.fromkeys(("very positive", "strongly positive"), 2),
 }
-"""Names of classes that are known to be a scale."""
+"""Class names that are known to form a scale."""
 HOW = "Labels with the same class are merged."
 PLACE_HELP = "1 is the worst. The order sets the colours and, from three classes, whether a scale is measured"
 
@@ -249,7 +249,7 @@ def rename_labels(
 ) -> tuple[DataConfig, dict[str, int]]:
     """Return a data config with renamed and ordered labels, and class → number of rows in that order.
 
-    An order counts where every class has a place of its own; of merged labels the lowest is that of their class.
+    An order is used if every class has its own position; a class of merged labels has the lowest of their positions.
     """
     classes: Counter[str] = Counter()
     lowest: dict[str, int] = {}

@@ -51,12 +51,12 @@ def show_page() -> None:
         return
     splits = data.list_embedded_splits(record.run)
     if "pooled" not in list_capabilities(record.config.model) or not splits:
-        show_header("Embeddings", QUESTION, list_facts(record), low=True)
+        show_header("Embeddings", QUESTION, list_facts(record))
         _show_missing(record)
         return
     head = st.empty()
-    with head:  # until it is known how many examples there are, and where they cannot be read
-        show_header("Embeddings", QUESTION, list_facts(record), low=True)
+    with head:  # shown until the number of examples is known, or if they cannot be read
+        show_header("Embeddings", QUESTION, list_facts(record))
     source = _pick_options(record, splits)
     _, typed = overlays.show_fields(source)
     points, files = (
@@ -64,7 +64,7 @@ def show_page() -> None:
         data.get_map_files(record.run, source.split, read_map_config(source)),
     )
     with head:
-        show_header("Embeddings", QUESTION, list_facts(record, (f"n = {count(len(points))}", source.split)), low=True)
+        show_header("Embeddings", QUESTION, list_facts(record, (f"n = {count(len(points))}", source.split)))
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:
@@ -74,7 +74,7 @@ def show_page() -> None:
     try:
         shown = MAP.read_data(source)
     except NotAvailable:
-        pass  # it has not been computed
+        pass  # not computed yet
     except RunDamaged as error:
         if files.config.method == "pca":
             raise
@@ -119,9 +119,9 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
         take = partial(_select_points, source, key, len(points))
         options = {"on_select": take, "selection_mode": ("points", "box", "lasso")}
     now = selection.get_split_selection(source.record, source.split)
-    if state.get_value(state.SELECTOR, "") != key:  # what was drawn around on it the browser marks itself
+    if state.get_value(state.SELECTOR, "") != key:  # the browser itself marks a selection made on the map
         state.set_value(state.MARKED, () if now is None else tuple(now.places.tolist()))
-    # Of what was drawn around on it the map stays as it is, and the sentences come before their neighbours.
+    # After a selection on the map, the map stays unchanged, and the sentences come before their neighbours.
     later = (
         now is not None and now.at is None and len(now) > 1 and not text and state.get_value(state.SELECTOR, "") == key
     )
@@ -134,8 +134,10 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
     if how:
         show_caption(how)
+    place = st.empty()  # always there, so that what is below stays as it is drawn
     if now is not None and state.get_value(state.SELECTOR, "") != f"fig-{MAP_GROUPS.name}":
-        show_selected(source.record, now, (key,))
+        with place.container():
+            show_selected(source.record, now, (key,))
     near = overlays.find_neighbors(source, now, text) if later else near
     tables = overlays.show_neighbors(source, near) | overlays.show_near_training(source, now)
     show_stats(embeddings.compute_map_stats(shown.made, config, shown.width))

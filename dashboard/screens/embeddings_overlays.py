@@ -153,8 +153,8 @@ def offer_layers(source: Source) -> None:
     offer_analysis(data.get_layer_files(source.record.run, source.split), "read-layers")
 
 
-PATIENCE = 0.2  # seconds to wait for the training sentences before the page goes on without them
-QUOTED = 60  # characters of a sentence in the words of a selection
+PATIENCE = 0.2  # seconds to wait for the training sentences; then the page is drawn without them
+QUOTED = 60  # most characters of a sentence that describes a selection
 
 
 def find_neighbors(source: Source, now: SelectedTexts | None, typed: str) -> NearestSentences | None:

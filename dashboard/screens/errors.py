@@ -26,7 +26,7 @@ from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import describe_end, list_facts, require_run
 
 QUESTION = "What goes wrong, and what do errors share?"
-PATIENCE = 0.4  # seconds to wait for tags before the sentences are shown without them
+PATIENCE = 0.4  # seconds to wait for tags; then the sentences are shown without them
 
 
 def show_page() -> None:
@@ -42,7 +42,7 @@ def show_page() -> None:
     split = _get_split(splits)
     table = data.read_tagged_rows(record, split).table
     wrong = f"{split} · {plural(int(table.wrong.sum()), 'error')}"
-    show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)), low=True)
+    show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)))
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     there, why_not = False, ""
@@ -56,7 +56,7 @@ def show_page() -> None:
     show_filter_bar(shown, splits)
     show_reader(shown)
     show_other_texts(shown)
-    author = state.get_author()  # a code that was given since then is in the file too
+    author = state.get_author()  # the file includes codes given since the page was drawn
     choices = {SELECT.name: shown.select, **({ORDER.name: shown.order} if shown.order else {})}
     source = Source(record, data, split=split, choices=choices, author=author)
     tables: dict[str, Table] = {

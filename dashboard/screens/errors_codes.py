@@ -33,7 +33,7 @@ from dashboard.widgets.figure import show_caption, show_drawing, show_heading
 from dashboard.widgets.messages import escape_label, show_problem
 from dashboard.widgets.style import get_look
 
-MANY = 75  # rows of a draw that is offered
+MANY = 75  # default size of a random sample
 
 
 def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
@@ -78,7 +78,7 @@ def list_sessions(shown: RowSelection) -> dict[str, Any]:
     codes, author = data.open_codebook(shown.table.record), state.get_author()
     try:
         coded, known = data.read_annotations(shown.table.record, author), list_draws(codes)
-    except StorageError:  # the reader says so
+    except StorageError:  # the reader shows the error
         return {}
     rows, selected = set(shown.known.keys), set(_list_keys(shown))
     found = {codes.data: "all codes"} if rows & {*coded.given, *coded.notes} else {}
@@ -246,7 +246,7 @@ NONE = "none"
 def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None:
     """Show the codebook of annotation codes, one code at a time, with fields to edit, merge or split the code.
 
-    On the page and not above it: what opens above hangs from its button, and as codes are added that button moves down
+    The form is on the page, not in a popover: a popover is attached to its button, which moves down as codes are added,
     until the last fields are off the screen.
     """
     with st.expander("Codebook", key="codes-book"):
@@ -315,7 +315,7 @@ def _change_codebook(act: Callable[[], object]) -> None:
         state.set_value(state.REDRAW, True)
 
 
-LAST = 12  # changes, and draws, that are listed
+LAST = 12  # most listed changes and samples
 
 
 def show_history(codes: Codes, shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
@@ -372,7 +372,7 @@ def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> No
                 on_click=partial(resume_draw, shown, coded, each, split),
                 help=f"Sampled by {escape_label(name_author(each.author))}, {each.time[:10]}"
                 if split
-                else f"{shown.table.record.run} was not evaluated on its sentences",
+                else f"{data.label_run(shown.table.record.run)} was not evaluated on its sentences",
             )
 
 
@@ -412,7 +412,7 @@ def set_author(key: str) -> None:
     if not has_name(state.get_author()):
         state.set_value(state.AUTHOR, str((state.get_value(key, {}).get("named") or {}).get("name") or "")[:60])
         state.clear_clicks(state.AUTHOR_FIELD)
-        state.set_value(state.REDRAW, True)  # what this one may see stands all over the page
+        state.set_value(state.REDRAW, True)  # the whole page depends on what the author may see
 
 
 def move_annotations(codes: Codes, everything: Annotations) -> bool:
@@ -425,11 +425,11 @@ def move_annotations(codes: Codes, everything: Annotations) -> bool:
 def store_reports(key: str, shown: RowSelection) -> None:
     """Store annotation codes, notes and undo steps from a browser message, in the order of their numbers.
 
-    A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing; what was
-    confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
+    A report contains all unconfirmed changes, so nothing is lost if one report is lost; confirmed changes are not
+    repeated. If a change cannot be stored, later changes wait, and the reader reports again.
     """
     told: Mapping[str, Any] = state.get_value(key, {})
-    # Reports to an earlier session are stored, or come to this one again.
+    # Reports to an earlier session were stored, or are sent again to this session.
     said, taken = (each if each.get("session") == state.get_session() else {} for each in _iterate_reports(told))
     undo, before = int(taken.get("count") or 0), get_last_report()
     steps: list[Step] = [*_iterate_changes(shown, said.get("rows") or {}), (undo, partial(_undo_last, shown, undo))]
@@ -445,7 +445,7 @@ def store_reports(key: str, shown: RowSelection) -> None:
             state.set_value(state.NOT_WRITTEN, f"{error}. This browser keeps it and tries again.")
             state.set_value(state.AGAIN, int(state.get_value(state.AGAIN, 0)) + 1)
             return
-        except SentiscopeError as error:  # such as a code that somebody has renamed meanwhile
+        except SentiscopeError as error:  # such as a code that another user renamed
             refused = refused or str(error)
         state.set_value(state.HANDLED, number)
     state.set_value(state.HANDLED, max(before, undo, int(said.get("count") or 0)))

@@ -31,7 +31,7 @@ READER, CODES = "reader", "codes-part"
 
 def show_reader(shown: RowSelection) -> None:
     """Show the list of selected sentences and the open sentence with details, as a part that reruns alone."""
-    state.get_param(state.AT)  # once: while keys are pressed the link is behind what the session knows
+    state.get_param(state.AT)  # read once: while keys are pressed, the link is older than the session state
     st.fragment(_show_texts, key=READER)(shown)
 
 
@@ -117,7 +117,7 @@ def _read_annotations(record: RunRecord) -> Coding | None:
     try:
         if move_annotations(data.open_codebook(record), data.read_annotations(record)):
             state.set_value(state.REDRAW, True)
-            _rerun_on_change()  # this author sees other codes now
+            _rerun_on_change()  # another author sees other codes
         coded = data.read_annotations(record, state.get_author())
     except SentiscopeError as error:
         show_problem("Codes cannot be read", f"{error}. The list shows the sentences without codes.")
@@ -148,7 +148,7 @@ def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Det
 def _carry_place(key: str) -> None:
     """Store which sentence of the list the user has opened, or send the browser more sentences (widget callback).
 
-    A report that left before the reader heard of a change taken back does not lead away from the row of that change.
+    A report sent before the reader knew of an undo does not move away from the row of the undone change.
     """
     rest = state.get_value(key, {}).get("rest") or {}
     if (at := rest.get("at")) and int(rest.get("undone") or 0) >= get_last_undo():
@@ -179,8 +179,7 @@ def _store_reports(key: str, shown: RowSelection) -> None:
 def _rerun_parts() -> None:
     """Rerun only the sentence list, the code panel and the part of the selection bar with the current sentence.
 
-    All callbacks end so: where one of several does not, the whole page is drawn, and a key that is pressed meanwhile is
-    lost.
+    All callbacks end this way: if one of them does not, the whole page is redrawn, and keys pressed meanwhile are lost.
     """
     st.rerun([READER, CODES, *selection_bar.list_moving_parts()])
 

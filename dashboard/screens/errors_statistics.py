@@ -130,7 +130,7 @@ def get_other_run(record: RunRecord, split: str) -> str:
     try:
         return run if run and len(data.read_tagged_rows(record, split).tagged.match_tag(f"{WITH}{run}")) else ""
     except SentiscopeError as error:
-        show_finding(f"{run} cannot be compared", f"{error}.")
+        show_finding(f"{data.label_run(run)} cannot be compared", f"{error}.")
         return ""
 
 
@@ -138,12 +138,14 @@ def pick_other_run(shown: RowSelection) -> None:
     """Show the menu of runs to compare predictions with, and which error tags could not be computed."""
     there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
+        labels = data.name_runs()
+        state.follow_link(state.DISAGREE)
         st.selectbox(
             "Compare with",
             there,
             index=None,
             key=state.DISAGREE,
-            bind="query-params",
+            format_func=lambda run: labels[run].full,
             width=320,
             placeholder="Another model",
             help="Adds a tag for sentences where this run predicts another label. The best on this split comes first",

@@ -51,7 +51,10 @@ def show_page() -> None:
     seeds = find_other_seeds(record, others)
     many = "seeds with these settings" if seeds else "seed with these settings"
     show_header("Lambdas", QUESTION, list_facts(record, (count(1 + len(seeds)), many)))
+    state.follow_link(state.COMPARED, several=True)
     state.reset_on_change(state.COMPARED, record.run, seeds)
+    state.follow_link(state.COMPARED, several=True)
+    labels = data.name_runs()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose_option(SCALE, Source(record, data))
         if others:
@@ -59,7 +62,7 @@ def show_page() -> None:
                 "Compare with",
                 [one.run for one in others],
                 key=state.COMPARED,
-                bind="query-params",
+                format_func=lambda run: labels[run].full,
                 placeholder="Other runs with λ",
                 help="By default, runs that differ only in the seed",
             )
@@ -86,7 +89,7 @@ def _show_lambdas(record: RunRecord) -> None:
         return
     for name, lines in shown.skipped.items():
         show_problem(
-            f"{plural(lines, 'line')} of the history of {name} cannot be read",
+            f"{plural(lines, 'line')} of the history of {data.label_run(name)} cannot be read",
             "The curves leave them out; the run itself is not affected.",
         )
     _show_notes(record, shown.tracks)
@@ -106,7 +109,7 @@ def _show_no_lambda(record: RunRecord) -> None:
     first = choose_default_run([one for one in data.list_runs() if has_lambda(one)])
     title, text = f"{record.preset} has no λ", _explain_no_lambda(record)
     if first is not None:
-        show_next_step(title, f"{text} {first.run} has λ.", "See its λ", "lambdas", first.run)
+        show_next_step(title, f"{text} {data.label_run(first.run)} has λ.", "See its λ", "lambdas", first.run)
     else:
         show_empty(title, f"{text} Train ndt-01-n3 to see λ.", "Train a model", "train")
     if tables:

@@ -35,7 +35,7 @@ def show_page() -> None:
         name = state.read_link(state.LESSON) or _choose_lesson(code, found)
         lesson, content = find_lesson(name), data.read_lesson(name)
     except SentiscopeError as error:
-        show_header("Lesson", "Predict first. Then look.", low=True)
+        show_header("Lesson", "Predict first. Then look.")
         show_problem("This lesson cannot be shown", as_sentence(error))
         st.page_link("screens/lessons.py", label="All lessons")
         return
@@ -101,7 +101,7 @@ def _find_address(code: str) -> tuple[str, str]:
 def _receive(key: str, name: str, content: dict[str, Any], tally: TallyStore) -> None:
     """Apply changes from the browser: to the link, the visitor's answers, and what the teacher does with a class."""
     with state.store_refusal(state.LESSON_PROBLEM):
-        for change in state.receive_changes(key):
+        for change in state.receive_changes(key, state.get_confirmed(key)):
             code, secret = state.read_link(state.JOIN).lower(), state.get_secret()
             if "state" in change:
                 known = read_state(

@@ -21,7 +21,7 @@ QUESTION = "Predict first. Then look."
 
 def show_page() -> None:
     """Draw the list of lessons."""
-    show_header("Lessons", QUESTION, [(str(len(LESSONS)), "lessons")], low=True)
+    show_header("Lessons", QUESTION, [(str(len(LESSONS)), "lessons")])
     rows = [
         {
             "href": f"lesson?{urlencode({state.LESSON: name})}",

@@ -58,7 +58,7 @@ def show_page() -> None:
 
 
 def _pick_sizes(record: RunRecord | None) -> Sizes:
-    own = read_sizes(record)
+    own = read_sizes(record, data.label_run(record.run) if record else "")
     chosen = st.segmented_control(
         "Sizes",
         [OWN, FIXED] if own else [FIXED],
@@ -82,7 +82,9 @@ def _show_model(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, 
         found = list_preset_runs(name, records)
         st.html("Its runs:" if found else "It has no finished run here yet.", width="content")
         for run in found:
-            if st.button(run, key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)):
+            if st.button(
+                data.label_run(run), key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)
+            ):
                 state.open_page("performance")
     classes = preset_catalog.limit_classes(name, sizes.classes)
     model = sizes.get_model(name)
@@ -165,7 +167,7 @@ def show_presets(frame: pd.DataFrame) -> None:
             state.set_value(state.PRESET, names[rows[0]])
 
     show_table(
-        frame.style.format(thousands=NARROW, subset=["parameters"]),  # numbers still, so that they sort by size
+        frame.style.format(thousands=NARROW, subset=["parameters"]),  # still numbers, so that they can be sorted
         "All models",
         columns,
         height=10 * get_row_height(),

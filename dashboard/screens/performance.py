@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 import streamlit as st
 
+from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.runs.record import RunRecord
@@ -17,11 +18,11 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import thresholding
 from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES
-from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
-from dashboard.figures.decisions import FEW, Decision
+from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION, build_confusion_table, describe_errors
+from dashboard.figures.decisions import FEW, Decision, SplitPredictions
 from dashboard.figures.figure import Figure
 from dashboard.figures.learned_scalars import NUMBERS_OF
-from dashboard.figures.metrics import CLASSES, METRICS, PHENOMENA, describe_macro_classes
+from dashboard.figures.metrics import CLASSES, METRICS, PHENOMENA
 from dashboard.figures.multilabel import LABELS
 from dashboard.figures.results import list_split_stats
 from dashboard.figures.roc_pr import PR, ROC
@@ -29,21 +30,22 @@ from dashboard.figures.saved_slices import SAVED
 from dashboard.figures.source import Source
 from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_external import show_other_data
-from dashboard.widgets.bars import show_stats
+from dashboard.widgets.bars import show_stat_line
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import show_caption, show_figure, show_figures, show_others, show_table
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift
+from dashboard.widgets.figure import show_bare, show_figures, show_others, show_table
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift, show_summary
 from dashboard.widgets.options import choose_option, choose_split, read_option
 from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import mark_cell, show_selected
 
+QUESTION = "How good is it, and what does it get wrong?"
 PLACED: tuple[Figure[Any], ...] = (
     *(METRICS, CONFUSION, CONFIDENCE, CLASSES, COSTS, LABELS),
     *(ROC, PR, CALIBRATION, PHENOMENA, SAVED),
 )
-QUESTION = "How good is it, and what does it get wrong?"
-INTERVALS = "± is half of the 95 % interval (none: all resamples agree). Bar: from guessing to perfect."
+Tables: TypeAlias = dict[str, pd.DataFrame]
 
 
 def show_page() -> None:
@@ -56,39 +58,62 @@ def show_page() -> None:
         show_header("Performance", QUESTION, list_facts(record))
         show_empty(*_explain_missing(record), "train")
         return
-    head = st.empty()
-    with head:  # until it is known how many examples there are, and where they cannot be read
+    head, line = st.empty(), st.container(key="stats-line", horizontal=True, vertical_alignment="bottom", gap="medium")
+    with head:  # the number of examples is not known yet, and may not be readable
         show_header("Performance", QUESTION, list_facts(record))
-    split = choose_split(splits, about="Choose a model on validation, report it on test")
-    source = Source(record, data, split=split, author=state.get_author())
+    with line:
+        place = st.container(width="stretch")
+        split = choose_split(splits, plain=True)
+        source = Source(record, data, split=split, author=state.get_author())
+        if record.task != "multi":
+            parts.show_threshold_popover(source)
     report = source.report
-    n = len(report.examples)
     with head:
-        show_header("Performance", QUESTION, list_facts(record, (f"n = {count(n)}", f"{split} sentences")))
-    if why := data.explain_no_texts(record):
-        show_finding("There are no texts to read", f"{why}.")
-    if n < FEW:
-        few = "Numbers from fewer than 30 examples say little. Read the sentences instead."
-        show_finding(f"Only {n} sentences", few)
-    show_shift(data.compare_split(record, split))
+        show_header("Performance", QUESTION, list_facts(record, (split, f"n = {count(len(report.examples))}")))
     if record.task == "multi":
         decision, report, tables = parts.show_multi_label(source)
     else:
-        show_stats(list_split_stats(record, split, report))
-        show_caption(f"{INTERVALS} {describe_macro_classes(source)}".rstrip())
-        tables = parts.show_all_metrics(source)
-        parts.show_threshold_bar(source)
-        decision = source.read_once(thresholding.read_decision)
-    _show_accuracy(decision)
-    parts.offer_outcomes(source, decision)
+        with place:
+            show_stat_line(list_split_stats(record, split, report))
+        decision, tables = source.read_once(thresholding.read_decision), {}
     tables |= _show_confusion(source, decision)
-    tables |= _show_curves(source)
-    tables |= _show_details(source) | parts.show_slices(source) | show_others(source, "performance", PLACED)
-    with contextlib.suppress(NotAvailable):
-        tables |= show_figures(source, NUMBERS_OF)
-    tables |= show_other_data(record)
+    _show_warnings(source, report, decision)
+    for found in show_sections(_list_sections(source, decision)):
+        tables |= found
+    tables |= show_others(source, "performance", PLACED)
     show_export_bar("performance", {**tables, "Sentences": report.examples})
     offer_report([record.run], split)
+
+
+def _show_warnings(source: Source, report: SplitPredictions, decision: Decision) -> None:
+    """Show what changes how to read the numbers: no texts, few or shifted sentences, no answers."""
+    if why := data.explain_no_texts(source.record):
+        show_finding("There are no texts to read", f"{why}.")
+    if len(report.examples) < FEW:
+        few = "Numbers from fewer than 30 examples say little. Read the sentences instead."
+        show_finding(f"Only {len(report.examples)} sentences", few)
+    if not len(decision.rows):
+        show_finding("No sentence gets an answer", "Every top probability is below the threshold. Move it to the left.")
+    show_shift(data.compare_split(source.record, source.split))
+
+
+def _list_sections(source: Source, decision: Decision) -> dict[str, Callable[[], Tables]]:
+    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+    sections: dict[str, Callable[[], Tables]] = {
+        "Counts as a table": partial(_show_counts, source, decision),
+        "Confidence": partial(_show_confidence, source, decision),
+        "Per class": partial(_show_figures, source, CLASSES),
+        "ROC and PR curves": partial(_show_curves, source),
+        "Calibration": partial(_show_calibration, source),
+    }
+    if PHENOMENA.is_available(source):
+        sections["By kind of sentence"] = partial(_show_phenomena, source)
+    sections["Slices"] = partial(parts.show_slices, source)
+    sections["All metrics"] = partial(_show_figures, source, METRICS)
+    if NUMBERS_OF.is_available(source):
+        sections["Learned weights"] = partial(_show_figures, source, NUMBERS_OF)
+    sections["Other data"] = partial(show_other_data, source.record)
+    return sections
 
 
 def _explain_missing(record: RunRecord) -> tuple[str, str, str]:
@@ -97,53 +122,69 @@ def _explain_missing(record: RunRecord) -> tuple[str, str, str]:
     return "This run has not been evaluated", describe_end(record), "Train a model"
 
 
-def _show_accuracy(decision: Decision) -> None:
-    share, low, high = decision.accuracy
-    answered = len(decision.rows)
-    if not answered:
-        show_finding("No sentence gets an answer", "Every top probability is below the threshold. Move it to the left.")
-        return
-    who = f"{count(answered)} of {count(decision.total)} sentences get an answer; " if decision.positive is None else ""
-    right = f"{count(int(decision.correct.sum()))} of {count(answered)} right"
-    accuracy = f"accuracy {number(share)} ({number(low)} to {number(high)})"
-    show_caption(f"At {number(decision.threshold, 2)}: {who}{right}, {accuracy}.")
-
-
-def _show_confusion(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
+def _show_confusion(source: Source, decision: Decision) -> Tables:
+    """Show the page's finding, the confusion matrix, and next to it the sentences of a cell."""
     now = selection.get_split_selection(source.record, source.split)
-    elsewhere = state.get_value(state.SELECTOR, "") in parts.ELSEWHERE
-    beside_cells = now is not None and not elsewhere
+    read_option(CELLS, source)
+    shape = CONFUSION.read_data(source)
+    if len(decision.rows):
+        show_summary(describe_errors(shape), _describe_accuracy(decision))
     with st.container(key="pair-main"):
-        left, right = st.columns(2, gap="large")
+        left, right = st.columns([1.15, 1], gap="large")
     with left:
-        read_option(CELLS, source)
-        take = partial(parts.select_cell, source, decision, state.CELL)
-        taken: dict[str, Any] = {"on_select": take, "selection_mode": "points"}
-        tables = show_figures(source, CONFUSION, more="Click a cell to read its sentences.", **taken)
+        taken: dict[str, Any] = {
+            "on_select": partial(parts.select_cell, source, decision, state.CELL),
+            "selection_mode": "points",
+        }
+        show_bare(source, CONFUSION, **taken)
         mark_cell(state.CELL, parts.get_selected_cell(decision, now), len(decision.classes))
-        choose_option(CELLS, source)
-        with st.expander("The same counts as a table"):
-            key, take = state.get_widget_key(state.CELLS), partial(parts.select_cell, source, decision, state.CELLS)
-            taken = {"on_select": take, "selection_mode": "single-cell"}
-            show_table(tables["Confusion"], "Confusion matrix, counts", key=key, **taken)
-    if now is not None and beside_cells:
-        with right:
-            show_selected(source.record, now, (state.CELL, state.CELLS))
-        with st.container(key="pair-outcomes"):
-            left, right = st.columns(2, gap="large")
-    with left if beside_cells else right:
-        taken = {"on_select": partial(parts.select_bar, source, decision), "selection_mode": "points"}
-        show_figure(source, CONFIDENCE, more="Click a bar to read its sentences.", **taken)
-        parts.show_if_clicked(source, now, parts.BAR)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            choose_option(CELLS, source, plain=True)
+            parts.offer_outcomes(source, decision)
     with right:
-        tables |= show_figures(source, CLASSES)
+        if now is not None and state.get_value(state.SELECTOR, "") not in parts.ELSEWHERE:
+            show_selected(source.record, now, (state.CELL, state.CELLS))
+        else:
+            parts.show_surest_errors(source, decision)
+    return CONFUSION.build_tables(shape)
+
+
+def _describe_accuracy(decision: Decision) -> str:
+    """Return a sentence on the accuracy at a threshold that somebody moved; empty at the usual one."""
+    answered, (share, low, high) = len(decision.rows), decision.accuracy
+    if answered == decision.total and decision.threshold in (0.0, HALF):
+        return ""
+    who = f", {count(answered)} of {count(decision.total)} sentences get an answer" if decision.positive is None else ""
+    return f"At {number(decision.threshold, 2)}: accuracy {number(share)} ({number(low)} to {number(high)}){who}."
+
+
+def _show_figures(source: Source, *figures: Figure[Any]) -> Tables:
+    tables: Tables = {}
+    for figure in figures:
+        with contextlib.suppress(NotAvailable):
+            tables |= show_figures(source, figure)
     return tables
 
 
-def _show_curves(source: Source) -> dict[str, pd.DataFrame]:
+def _show_counts(source: Source, decision: Decision) -> Tables:
+    """Show the confusion matrix as a table, whose cells can be selected with the keyboard."""
+    table = build_confusion_table(decision.classes, decision.counts)
+    key, take = state.get_widget_key(state.CELLS), partial(parts.select_cell, source, decision, state.CELLS)
+    show_table(table, "Confusion matrix, counts", key=key, on_select=take, selection_mode="single-cell")
+    return {}
+
+
+def _show_confidence(source: Source, decision: Decision) -> Tables:
+    taken = {"on_select": partial(parts.select_bar, source, decision), "selection_mode": "points"}
+    tables = show_figures(source, CONFIDENCE, more="Click a bar to read its sentences.", **taken)
+    parts.show_if_clicked(source, selection.get_split_selection(source.record, source.split), parts.BAR)
+    return tables
+
+
+def _show_curves(source: Source) -> Tables:
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
-    tables: dict[str, pd.DataFrame] = {}
+    tables: Tables = {}
     try:
         for column, figure in zip(columns, (ROC, PR), strict=True):
             with column:
@@ -153,23 +194,16 @@ def _show_curves(source: Source) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _show_details(source: Source) -> dict[str, pd.DataFrame]:
-    figures: tuple[Figure[Any], ...] = (COSTS, CALIBRATION, PHENOMENA)
-    with st.container(key="pair-details"):
-        columns = st.columns(2, gap="large")
-    tables: dict[str, pd.DataFrame] = {}
-    now = selection.get_split_selection(source.record, source.split)
-    free = itertools.cycle(columns)
-    column = next(free)
-    for figure in figures:
-        with contextlib.suppress(NotAvailable), column:
-            if figure is CALIBRATION:
-                choose_option(PROBABILITIES, source)
-            taken: dict[str, Any] = {"on_select": partial(parts.select_phenomenon, source), "selection_mode": "points"}
-            tables |= show_figures(source, figure, **(taken if figure is PHENOMENA else {}))
-            if figure is PHENOMENA:
-                parts.show_if_clicked(source, now, parts.KINDS)
-            column = next(free)
+def _show_calibration(source: Source) -> Tables:
+    with contextlib.suppress(NotAvailable):
+        choose_option(PROBABILITIES, source)
+    return _show_figures(source, CALIBRATION, COSTS)
+
+
+def _show_phenomena(source: Source) -> Tables:
+    taken: dict[str, Any] = {"on_select": partial(parts.select_phenomenon, source), "selection_mode": "points"}
+    tables = show_figures(source, PHENOMENA, **taken)
+    parts.show_if_clicked(source, selection.get_split_selection(source.record, source.split), parts.KINDS)
     return tables
 
 

@@ -16,7 +16,7 @@ from core.data.findings import plural
 from core.error_analysis.selection import Selection
 from core.error_analysis.slices import LONGEST, remove_slice, rename_slice
 from core.exceptions import NotAvailable, SentiscopeError
-from core.formatting import count, number
+from core.formatting import count, number, shorten_text
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -245,30 +245,60 @@ def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:
         shown, drawing = data.draw_figure(METRICS, source, get_look())
     except NotAvailable:
         return {}
-    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn when it is opened
+    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn only when it is open
     if folded.open:
         with folded:
             show(METRICS, shown, drawing=drawing)
     return METRICS.build_tables(shown)
 
 
-def show_threshold_bar(source: Source) -> None:
-    """Show the fields for the decision rule, the threshold and the cost of a miss, all bound to the URL."""
-    with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+def show_threshold_popover(source: Source) -> None:
+    """Show a button that opens the fields for the decision rule, the threshold and the cost of a miss."""
+    with st.popover("Threshold", key="rule-bar", help="Predict a class above which probability?"):
         if thresholding.RULE.values(source):
             pick_option(thresholding.RULE, source, about=thresholding.RULE.about)
         pick_threshold(source)
+
+
+SUREST, LONGEST_TEXT = 4, 160  # errors shown, and characters of each
+
+
+def show_surest_errors(source: Source, decision: Decision) -> None:
+    """Show the surest errors of the most frequent confusion, with the probability of the predicted class."""
+    counts = decision.counts.copy()
+    np.fill_diagonal(counts, 0)
+    if not counts.any():
+        return
+    true, predicted = (int(place) for place in np.unravel_index(counts.argmax(), counts.shape))
+    inside = (decision.labels == true) & (decision.predicted == predicted)
+    chances = decision.probabilities[inside, predicted]
+    order = np.argsort(-chances, kind="stable")[:SUREST]
+    names = decision.classes[true], decision.classes[predicted]
+    show_heading(f"True {names[0]}, predicted {names[1]}: {count(int(inside.sum()))}", "surest", note="surest first")
+    texts = source.report.examples["text"].iloc[decision.rows[inside][order]]
+    title = escape(f"P({names[1]})")
+    rows = "".join(
+        f'<li><span data-text dir="auto">{escape(shorten_text(str(text), LONGEST_TEXT))}</span>'
+        f'<b title="{title}">{number(chance, 2)}</b></li>'
+        for text, chance in zip(texts, chances[order], strict=True)
+    )
+    st.html(f'<ul class="s-surest">{rows}</ul>')
+    if st.button(f"Open all {count(int(inside.sum()))} in Errors", type="tertiary", key="surest-open"):
+        rules = tuple(_make_rule(source, decision, *each) for each in (("true", true), ("predicted", predicted)))
+        about = f"true {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
+        selection.choose_rows(source.record, source.split, decision.rows[inside], about, rules=rules, by_outcome=True)
+        state.open_page("errors")
 
 
 def pick_threshold(source: Source, of: str = "") -> float:
     """Show the slider of the decision threshold and, for one class, the cost of a miss; return the initial threshold.
 
     Args:
-        source: Knows both from then on.
-        of: What the threshold depends on besides; where that or the cost has changed it begins anew.
+        source: The data source, which gets both values.
+        of: Further values that the threshold depends on; if they or the cost change, it is reset.
 
     Returns:
-        Where it begins: known more exactly than the slider's step, and kept so until the slider is moved.
+        The start value, more exact than the slider's step until the user moves the slider.
     """
     option, name = thresholding.get_slider(source), thresholding.get_class(source)
     place = st.container(width=420)

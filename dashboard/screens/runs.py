@@ -1,4 +1,4 @@
-"""Page Runs: a table of all runs, and one suggested next step."""
+"""Page Runs: the models that were trained here, by data set, best first, and what was in progress."""
 
 from __future__ import annotations
 
@@ -7,37 +7,33 @@ from functools import partial
 
 import streamlit as st
 
-from core.formatting import count, number, whole_percent
+from core.formatting import count
 from core.runs.record import RunRecord
+from core.runs.store import STARTER
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, list_board_metrics
-from dashboard.figures.results import build_run_frame, choose_default_run, read_headline
-from dashboard.screens.runs_table import offer_import, show_board, show_imported
+from dashboard.figures.results import build_run_frame
+from dashboard.screens import PAGES
+from dashboard.screens.runs_table import name_board, offer_import, pick_order, show_board, show_imported
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption
-from dashboard.widgets.messages import show_empty, show_header, show_next_step
+from dashboard.widgets.messages import show_empty, show_header
 from dashboard.widgets.runs import show_damaged
+from dashboard.widgets.unfinished import show_continue
 
 QUESTION = "Which models are here, and how good are they?"
-TABLE = "Bars: 95 % intervals (± is half). Line: no clear difference. Unfold a model to see its runs."
-YARDSTICK = " Baseline: TF-IDF with logistic regression on the same data."
-
+TABLE = "Bars: 95 % intervals. Line: no clear difference."
 POLL_SECONDS = 2.0
-LIVE = (
-    ("running", "{} is learning", "Watch its training curves."),
-    ("queued", "{} waits for a free place", "It starts when a place is free."),
-)
 
 
 def show_page() -> None:
-    """Draw the Runs page: the suggested next step, and tables of all runs."""
+    """Draw the Runs page: what was in progress, tables of all runs, and ways to get further ones."""
     records = data.list_runs()
     st.fragment(_rerun_on_change, run_every=POLL_SECONDS)(_list_states(records))
-    names = list_board_metrics(records)
-    metric = names.get(state.get_bound(state.METRIC), "")
-    shown = data.build_boards(records, metric)
-    show_header("Runs", QUESTION, _list_facts(records, shown))
+    metrics = list_board_metrics(records)
+    boards = data.build_boards(records, metrics.get(state.get_bound(state.METRIC), ""))
+    show_header(PAGES["runs"].title, QUESTION, _list_facts(records, boards))
     show_imported()
     if not records:
         show_empty(
@@ -49,32 +45,30 @@ def show_page() -> None:
         )
         offer_import()
         return
-    live = any(record.status in ("queued", "running") for record in records)
-    if live:
-        show_next_step(*_suggest_step(records))
-    for board in shown:
-        show_board(board, names if board is shown[0] else {}, alone=len(shown) == 1)
-    show_caption(TABLE + (YARDSTICK if any(board.yardstick is not None for board in shown) else ""))
-    if not live:
-        show_next_step(*_suggest_step(records))
+    show_continue(records)
+    for board in boards:
+        show_board(board, finding=board is boards[0], alone=len(boards) == 1)
+    several = any(len(entry.values) > 1 for board in boards for entry in board.measured)
+    show_caption(TABLE + " Dots: single runs." * several)
     for record in (one for one in records if one.status == "damaged"):
         show_damaged(record)
-    offer_import()
+    if not state.is_projector():
+        with st.container(key="runs-more", horizontal=True, vertical_alignment="center"):
+            if st.button("Train a model", type="primary", key="train-model"):
+                state.open_page("train")
+            offer_import()
+            pick_order(metrics)
     show_export_bar("runs", {"Runs": partial(build_run_frame, records)}, figures=False)
-    _test_ties(shown)
+    _test_ties(boards)
 
 
-def _list_facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tuple[str, str]]:
+def _list_facts(records: Sequence[RunRecord], boards: Sequence[Board]) -> list[tuple[str, str]]:
     if not records:
         return []
-    done = [record for record in records if record.status == "done"]
-    counts = [(count(len(records)), f"{'runs' if len(records) > 1 else 'run'}, {count(len(done))} finished")]
-    if len(shown) != 1 or not shown[0].measured:
-        return counts
-    (board,) = shown
-    rows = {entry.record.progress.get("rows", {}).get("train", 0) for entry in board.measured}
-    alike = rows.pop() if len(rows) == 1 else 0
-    return [(board.name, f"{count(alike)} training sentences" if alike else ""), *counts]
+    own = any(not record.run.startswith(STARTER) for record in records)
+    what = "run" if own else "starter model"
+    where = f"{count(len(boards))} data sets" if len(boards) != 1 else name_board(boards[0]).lower()
+    return [(count(len(records)), f"{what}{'s' * (len(records) != 1)}"), ("", where)]
 
 
 def _test_ties(shown: Sequence[Board]) -> None:
@@ -94,27 +88,6 @@ def _rerun_on_change(shown: list[tuple[str, str]]) -> None:
     """Rerun the Runs page if another tab or a terminal has changed the list of runs."""
     if _list_states(data.list_runs()) != shown:
         st.rerun()
-
-
-def _suggest_step(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
-    for status, title, text in LIVE:
-        if live := next((record.run for record in records if record.status == status), ""):
-            return title.format(live), text, "Watch it", "train", live
-    best = choose_default_run(records)
-    if best is None:
-        return (
-            "No training run has finished yet",
-            "Start another, or resume a stopped one: choose it in the sidebar and open Train.",
-            "Train a model",
-            "train",
-            "",
-        )
-    text, found = "Type a sentence.", read_headline(best)
-    if found:
-        right = f"gets {whole_percent(found.value)} of test sentences right"
-        said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on test sentences"
-        text = f"It {said}. Type one that it gets wrong."
-    return f"Try to fool {best.preset}", text, "Type a sentence", "sentence", best.run
 
 
 show_page()

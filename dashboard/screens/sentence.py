@@ -51,7 +51,7 @@ def show_page() -> None:
         show_header("Sentence", QUESTION, list_facts(record))
         show_empty(*_explain_no_weights(record), "train")
         return
-    show_header("Sentence", QUESTION, list_facts(record, describe_attention(record)), low=True)
+    show_header("Sentence", QUESTION, list_facts(record, describe_attention(record)))
     fill_text(record, get_current_text(record)[0] or choose_default_text(record))
     add_style("bench.css")
     show_text_part(record, partial(_show_reading, others=list_other_runs(record)))
@@ -162,7 +162,7 @@ def _pick_label(record: RunRecord, view: SentenceView, ought: str, key: str) -> 
         index=classes.index(ought) if ought in classes else None,
         placeholder="Choose a class",
         key=key,
-        help=f"{record.run} predicts {escape_label(view.label)}",
+        help=f"{data.label_run(record.run)} predicts {escape_label(view.label)}",
     )
 
 
@@ -176,7 +176,7 @@ def _pick_labels(record: RunRecord, view: SentenceView, ought: str, key: str) ->
         default=true if ought else said,
         placeholder=NOTHING,
         key=key,
-        help=f"All correct labels; {record.run} predicts {escape_label(', '.join(said)) or NOTHING}",
+        help=f"All correct labels; {data.label_run(record.run)} predicts {escape_label(', '.join(said)) or NOTHING}",
     )
 
 

@@ -109,7 +109,7 @@ def choose_target(source: Source) -> None:
     if TOWARDS.has_choices(source):
         first = str(TOWARDS.get_default(source))
         state.reset_on_change(TOWARDS.name, first, first)
-        if not state.is_projector():  # there the sentence needs the room
+        if not state.is_projector():  # a projector has no room for it
             st.html('<span class="s-note">effect towards</span>', width="content")
         choose_option(TOWARDS, source, plain=True)
 
@@ -119,7 +119,7 @@ def show_words(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame
     return WORDS.build_tables(show_bare(source, WORDS, name=name))
 
 
-SHORT = 200  # characters of a text that is read so fast that maps are drawn while words are computed
+SHORT = 200  # longest text, in characters, whose maps are drawn while word effects are computed
 STOPPED = "The prediction is above. Some effects are missing; a shorter text is faster."
 
 
@@ -184,7 +184,7 @@ def show_unknown_words(edits: Edits, trained: SentenceView) -> None:
     for at in there[:MOST_WORDS]:
         names, key = trained.pieces[at], f"edit-n{at}"
         off = {names[piece] for token, piece in edits.pieces_off if token == at}
-        distinct = list(dict.fromkeys(names))  # one that is there twice (aaaa) is one switch
+        distinct = list(dict.fromkeys(names))  # a repeated piece (as in aaaa) has one switch
         state.set_value(key, [name for name in distinct if name not in off])
         st.pills(
             escape_label(trained.tokens[at]),

@@ -67,12 +67,15 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
         gone = "It was renamed or removed, or has no weights yet."
         where = "It is the run above." if asked == source.record.run else gone
         show_problem(f"There is no run “{asked}” to compare with", where)
+    state.follow_link(state.BESIDE)
+    state.drop_stale(state.BESIDE, list(others))
+    labels = data.name_runs()
     name = st.selectbox(
         "Second run",
         list(others),
         index=None,
         key=state.BESIDE,
-        bind="query-params",
+        format_func=lambda run: labels[run].full,
         placeholder="Choose a second run" if others else "There is no other run with weights",
         disabled=not others,
         help=HELP,
@@ -81,7 +84,7 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
     if name is None:
         return ReadingComparison()
     second = Source(others[name], data, text=source.text, choices=get_shared_target(source, others[name]))
-    return show_readings(source, second, "second", name)
+    return show_readings(source, second, "second", data.label_run(name))
 
 
 def get_shared_target(source: Source, record: RunRecord) -> dict[str, str]:
@@ -129,8 +132,8 @@ def _make_rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapR
 def _show_reading(source: Source, rows: list[MapRow], top: float, place: str) -> None:
     record, changed = source.record, source.edits.describe_changes()
     view = read_sentence(source)
-    about = f"{record.preset} on {get_data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
-    st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
+    about = f"on {get_data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
+    st.html(f'<p class="s-who"><b>{escape(data.label_run(record.run))}</b> {escape(about)}</p>')
     if place.startswith("pinned"):
         st.html(f'<p class="s-flip">{escape(source.text)}</p>')
     if note := warn_unknown(view.unknown_words):
@@ -141,7 +144,7 @@ def _show_reading(source: Source, rows: list[MapRow], top: float, place: str) ->
     if not rows:
         show_caption("This model has no attention. Compare its prediction and words.")
         return
-    combined = CombinedMaps(view, rows, top, record.run)
+    combined = CombinedMaps(view, rows, top, data.label_run(record.run))
     show(COMBINED, combined, name=f"combined-{place}", more="Both runs share one scale.")
 
 
@@ -186,7 +189,13 @@ def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | Non
         return None
     quoted = wrap_bidi(clip_text(pin.text, QUOTED))
     who = ", ".join(
-        filter(None, (pin.record.run if pin.record.run != source.record.run else "", pin.edits.describe_changes()))
+        filter(
+            None,
+            (
+                data.label_run(pin.record.run) if pin.record.run != source.record.run else "",
+                pin.edits.describe_changes(),
+            ),
+        )
     )
     about = f" ({who})" if who else ""
     said = "" if _is_same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"

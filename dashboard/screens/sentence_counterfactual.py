@@ -35,13 +35,13 @@ OFFER = "Finds the fewest words to delete or replace to change the prediction."
 Asked = tuple[str, str, str, str, Edits]
 """Run, weights, text, target and edits."""
 SLICE, TICK = 0.3, 0.1
-"""Seconds of searching between two checks for a click, and of rest."""
+"""Seconds of search between two checks for a click, and of pause."""
 
 
 def show_counterfactual(source: Source) -> dict[str, pd.DataFrame]:
     """Show the search for the smallest change that flips the prediction; return the table of its results."""
     run = source.record.run
-    target = str(source.get_choice(TOWARDS)) if TOWARDS.has_choices(source) else ""  # of two classes the answer
+    target = str(source.get_choice(TOWARDS)) if TOWARDS.has_choices(source) else ""  # with two classes, the prediction
     asked = (run, data.hash_weights(run), source.text, target, source.edits)
     search = _get_search(asked)
     ticking = search is not None and search.running

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 NOTE = "Only from this visit. Click one to restore sentence, run and changes."
-QUOTED = 90  # characters of a sentence that are shown
+QUOTED = 90  # most characters of a shown sentence
 
 
 PAUSE = 2.0
-"""Seconds; what stays for less while one types, or moves the same lever, is no step of its own."""
+"""Seconds; shorter pauses while typing, or while moving the same slider, do not start a new step."""
 MOST = 40
 
 
@@ -52,7 +52,7 @@ class EditHistory:
     """The oldest first."""
     at: int = -1
     tried: tuple[TriedSentence, ...] = ()
-    """Sentences with a word, the last one first, each once."""
+    """Distinct sentences with a word, the last one first."""
     touched: float = -math.inf
 
     def add_state(self, now: TriedSentence, seconds: float) -> EditHistory:

@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 
 
 BREATH = 0.2
-"""Seconds to wait first: the browser shows the bench before it draws charts, and typing is not delayed."""
-NOTHING_KNOWN = 2  # columns of a table of tokens that has only the tokens
+"""Seconds to wait before charts are drawn, so that the bench appears first and typing is not delayed."""
+NOTHING_KNOWN = 2  # columns of a token table without further values
 
 
 def has_maps(view: SentenceView) -> bool:
@@ -112,7 +112,7 @@ def show_sections(
             _show_contents(_list_sections(source, bool(trained.tokens), deep, reached, tried, pin))
         end = st.container()
     if trained.tokens:
-        with last:  # it asks the model many times: all else is there by then
+        with last:  # drawn last, since it runs the model many times
             tables |= show_faithfulness(source)
     answers = build_prediction_table(
         _list_predictions(view, trained if source.edits else None, pinned.views | second.views)
@@ -196,7 +196,7 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "head": (BRANCHES,),
 }
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
-"""If only these are shown, there is no picture to export."""
+"""Figures without an exported picture of their own."""
 PLACED: tuple[Figure[Any], ...] = (
     *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, PATCHING),
     COMBINED,
@@ -266,7 +266,7 @@ def _switch_mixture(edits: Edits) -> None:
 
 REACH = "Reach of negation"
 MOST = 5
-"""Other runs, at most: more colours are hard to distinguish."""
+"""Most other runs; more colours would be hard to distinguish."""
 TEMPLATE_HELP = f"Choose one or type your own: {PLACE} marks where words go, [not] in brackets is the negation."
 INSERT_HELP = "Added one word at a time; with | between pieces, one piece at a time."
 
@@ -328,8 +328,8 @@ def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str)
 
 
 MOST_WORDS = 40
-"""Words per passage, at most: a model trained on sentences did best with this on reviews."""
-SEEN = 6  # passages beyond which the list scrolls: a text of 2 000 words has fifty
+"""Most words per passage; models trained on sentences did best on reviews with this value."""
+SEEN = 6  # passages shown without scrolling; a text of 2 000 words has fifty
 QUOTED = 80
 ABOUT = (
     "A model trained on sentences reads a long text badly. Here it reads passages of at most {} words, without your "

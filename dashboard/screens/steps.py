@@ -44,7 +44,7 @@ def show_page() -> None:
             "train",
         )
         return
-    show_header("Steps", QUESTION, list_facts(record, describe_attention(record)), low=True)
+    show_header("Steps", QUESTION, list_facts(record, describe_attention(record)))
     fill_text(record, choose_default_text(record))
     _reset_stage()
     add_style("bench.css")
@@ -75,7 +75,7 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
         _reset_stage()
         show_finding(NOTHING, as_sentence(error))
         return
-    begun = state.get_value(state.BEGUN_AT, "")  # not where it is now: every step would send all matrices again
+    begun = state.get_value(state.BEGUN_AT, "")  # not the current stage, or each step would send all matrices again
     if begun in [stage.key for stage in steps.stages]:
         source.choices[STAGE.name] = begun
     key = state.get_widget_key(f"fig-{STEPS.name}")

@@ -73,7 +73,7 @@ def _show_sweep(plan: Plan) -> None:
     live = _is_live(plan, found)
     st.fragment(_show_progress, run_every=POLL_SECONDS if live else None)(plan, _count_ended(found), live)
     for run, reason in found.failures[:5]:
-        show_problem(f"{run} has failed", reason)
+        show_problem(f"{data.label_run(run)} has failed", reason)
     if not found.counts["done"]:
         show_finding("Nothing to compare yet", "The table appears when the first run is done.")
         return
@@ -141,7 +141,7 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
 
 
 def _stop_sweep(name: str) -> None:
-    with contextlib.suppress(SentiscopeError):  # it ended between the check and the click
+    with contextlib.suppress(SentiscopeError):  # it may have ended before the click
         sweep_drive.cancel(data.store(), name)
 
 
@@ -218,7 +218,7 @@ def _make_plan() -> Plan:
         folds=int(_get_choice("folds", 0)),
         recipe=get_recipe(_get_choice("recipe", False)),
     )
-    sweep.list_members(plan)  # raises where a cell is not valid
+    sweep.list_members(plan)  # raises for an invalid cell
     return plan
 
 

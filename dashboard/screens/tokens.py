@@ -40,14 +40,14 @@ def show_page() -> None:
     if record.task != "tokens" and record.classes:
         show_header(TITLE, QUESTION, list_facts(record))
         show_problem(
-            f"{record.run} labels whole texts, not words",
+            f"{data.label_run(record.run)} labels whole texts, not words",
             "Choose a run trained on tagged words: `sentiscope train --data FILE.conll`.",
         )
         return
     splits = data.list_splits(record.run)
     if not splits:
         show_header(TITLE, QUESTION, list_facts(record))
-        show_problem(f"{record.run} has not been evaluated yet", describe_end(record))
+        show_problem(f"{data.label_run(record.run)} has not been evaluated yet", describe_end(record))
         return
     _show_metrics(record, splits)
 

@@ -87,14 +87,14 @@ def watch_run(run: str) -> None:
     _confirm_cancel(record)
     _show_metrics(record, curves)
     if record.config.model.by_steps:
-        # Empty at first: the browser fetches what draws it while the process that trains comes up.
+        # Drawn empty at first: the browser loads the chart code while the training process starts.
         _show_figures(curves, skipped)
 
 
 def _confirm_cancel(record: RunRecord) -> None:
     if state.get_value(state.CANCELLING, "") != record.run:
         return
-    run, name = record.run, f"*{record.run}*"  # for those who hear the page
+    run, name = record.run, f"*{data.label_run(record.run)}*"  # for screen readers
     if record.status == "running":
         cost = "This keeps its curves but deletes its checkpoint: it can only start over. “Pause” keeps the checkpoint."
     elif data.has_checkpoint(run):
@@ -102,7 +102,7 @@ def _confirm_cancel(record: RunRecord) -> None:
     else:
         cost = "It has not started, so it has no checkpoint. It leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
-        show_selection(f"Cancel {run}?", cost)
+        show_selection(f"Cancel {data.label_run(run)}?", cost)
         stop = partial(_stop_run, run, keep=False)
         st.button(f"Cancel it {name}", on_click=stop, type="primary", key=f"confirm-cancel-{run}")
         st.button(f"Leave it {name}", on_click=state.pop_value, args=(state.CANCELLING,), key=f"leave-{run}")
@@ -113,7 +113,7 @@ def _stop_run(run: str, *, keep: bool) -> None:
     try:
         training_jobs.cancel(data.store(), run, keep=keep, insist=True)
     except SentiscopeError as error:
-        if data.store().read(run).status in LIVE:  # else it ended between the check and the click
+        if data.store().read(run).status in LIVE:  # it may have ended before the click
             state.set_value(state.PROBLEM, str(error))
 
 
@@ -133,11 +133,11 @@ def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
     for record in others:
         place = training_jobs.get_queue_position(records, record.run)
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
-            show_selection(record.run, f"number {place} in the queue" if place else "running")
-            name, run = f"Watch *{record.run}*", record.run  # the name is for those who hear the page
-            st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
+            label, run = data.label_run(record.run), record.run  # the name is for screen readers
+            show_selection(label, f"number {place} in the queue" if place else "running")
+            st.button(f"Watch *{label}*", on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
             asked = (state.CANCELLING, run)
-            st.button(f"Cancel *{run}*", on_click=state.set_value, args=asked, type="tertiary", key=f"cancel-{run}")
+            st.button(f"Cancel *{label}*", on_click=state.set_value, args=asked, type="tertiary", key=f"cancel-{run}")
         _confirm_cancel(record)
 
 
@@ -184,7 +184,7 @@ def show_outcome(record: RunRecord) -> None:
     curves, skipped = data.read_curves(record)
     words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
     took = f" after {format_duration(record.seconds)}" if record.seconds else ""
-    show_heading(record.run, "past", note=words.get(record.status, record.status) + took)
+    show_heading(data.label_run(record.run), "past", note=words.get(record.status, record.status) + took)
     if record.status == "failed":
         show_problem("Training has failed", record.reason)
     elif record.status == "cancelled":

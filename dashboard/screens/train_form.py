@@ -151,7 +151,7 @@ def _list_defaults(along: dict[str, Any]) -> RunConfig:
         access.refuse_foreign(beneath)
         given = {**_make_settings(source), **chosen, **along, **beneath}
         return configure(source, model, given, _get_recipe(), store=data.store())
-    except SentiscopeError:  # the data cannot be had, which the page says anyway
+    except SentiscopeError:  # the page shows elsewhere that the data are missing
         return compose(model, along)
 
 
@@ -204,7 +204,7 @@ def show_composed(config: RunConfig, size: Size | None, words: str, command: str
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
 ELSEWHERE = plan.OFFERED | {*plan.NOT_LISTED, START, plan.EXAMPLES}
-"""Settings with a field of their own on top, or in the builder."""
+"""Settings with their own field at the top or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"
 HOW = "An empty field keeps the grey value. Names are those of sentiscope train --set."

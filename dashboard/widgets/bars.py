@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 ROOMY = 0.3
-"""Smallest share of a bar with room for its words, even on a narrow page; otherwise they appear below."""
+"""Smallest part of a bar with room for its label on a narrow page; other labels appear below."""
 READING = "Labels are independent, so the numbers do not sum to 1. Mark: threshold{}."
 
 
@@ -37,11 +37,11 @@ def show_prediction(
 
     Args:
         record: The run.
-        view: Its reading.
+        view: The run's prediction.
         look: Theme and size.
-        before: Its reading without a change; marked.
-        small: For a column, without words on how to read it.
-        roomy: Smallest share of the bar with room for its words.
+        before: The prediction without edits, which is marked.
+        small: Whether to draw a narrow version without an explanation.
+        roomy: Smallest part of the bar with room for its label.
     """
     was = before.probabilities if before else None
     if record.task == "single":
@@ -91,7 +91,7 @@ def _show_class_bar(
         names += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
     size = " s-small" if small else ""
     st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(names)}">{"".join(segments)}{marks}</div>')
-    if len(chances) > 2 and min(chances.values()) <= roomy:  # of two classes, one has room
+    if len(chances) > 2 and min(chances.values()) <= roomy:  # with two classes, one part always has room
         key = (
             f'<span><i class="s-dot" style="background:{color}"></i>{escape(name)} {number(p)}</span>'
             for (name, p), color in zip(chances.items(), colors, strict=True)
@@ -102,6 +102,16 @@ def _show_class_bar(
 def show_stats(items: Sequence[Stat]) -> None:
     """Show metrics as large numbers in a row, each with confidence interval, sample size and position on a scale."""
     st.html(f'<dl class="s-stats">{"".join(_format_stat(item) for item in items)}</dl>')
+
+
+def show_stat_line(items: Sequence[Stat]) -> None:
+    """Show metrics with half of their 95 % interval on one line."""
+    cells = "".join(
+        f"<div><dt>{escape(item.name)}</dt><dd>{number(item.value)}"
+        f"<small>{format_plus_minus(item.value, item.low, item.high)[len(number(item.value)) :]}</small></dd></div>"
+        for item in items
+    )
+    st.html(f'<dl class="s-line">{cells}</dl>')
 
 
 def _format_stat(item: Stat) -> str:

@@ -51,7 +51,7 @@ def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool
 
 def show_caption(text: str) -> None:
     """Show a one-line caption that explains the figure above it."""
-    st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
+    st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # no line break between number and unit
 
 
 def show_figure(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
@@ -85,9 +85,9 @@ def show_others(
 ) -> dict[str, pd.DataFrame]:
     """Show a page's registered figures other than those in `placed`, at the page's end; return their tables.
 
-    `absent` is told of those that this run does not have.
+    `absent` is called with the figures that this run does not have.
     """
-    from dashboard.figures.registry import list_unplaced  # pandas, which the head of the first page does without
+    from dashboard.figures.registry import list_unplaced  # loads pandas; the first page shows its heading before that
 
     tables: dict[str, pd.DataFrame] = {}
     for figure in list_unplaced(page, placed):
@@ -110,9 +110,9 @@ def show(
 ) -> Any:
     """Show a figure with heading, caption and explanations; return the Streamlit element's selection event.
 
-    `drawing` is that of `shape`, where it has been made before; `more` says what can be done with it on this page. A
-    figure that is twice on a page, or whose selection must not outlive a setting, needs a `name`. `tools` are buttons
-    of Plotly's bar besides the download, such as `lasso2d`; `options` further arguments, such as `on_select`.
+    `drawing`: an existing drawing of `shape`; `more`: a hint on how to use the figure on this page. A `name` is needed
+    if a figure is twice on a page, or if a setting must clear its selection. `tools`: buttons of Plotly's toolbar, such
+    as `lasso2d`; `options`: further arguments, such as `on_select`.
     """
     name = name or figure.name
     title, note, how = (figure.resolve_text(words, shape) for words in (figure.title, figure.note, figure.how))
@@ -150,8 +150,8 @@ def _mount_component(name: str, root: str, style: str, script: str) -> Callable[
 def wrap_script(script: str) -> str:
     """Wrap a component's JavaScript so that old data never overwrite new data and all user changes arrive.
 
-    Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
-    two drawings that wait for it, the first may come last. Of two messages that wait for a busy page it hears one.
+    Streamlit 1.67 loads a component's script before it draws, without checking whether newer data have arrived, so an
+    older drawing may come last. Of two messages that wait for a busy page, it delivers only one.
     """
     return to_draw_script(script) + read_asset("component.js")
 
@@ -159,7 +159,7 @@ def wrap_script(script: str) -> str:
 def _make_exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
     """Return two numbers that keep a component in sync: of the last confirmed user change, and of the drawing.
 
-    The turn is a time in microseconds, so that a later session has later turns.
+    The turn is a time in microseconds, so a later session has larger turns.
     """
     now, (before, turn) = (data, state.get_confirmed(key)), state.get_value(f"{state.TURN}{key}", (None, 0))
     if now != before:

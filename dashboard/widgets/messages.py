@@ -25,12 +25,11 @@ def as_sentence(reason: object) -> str:
     return f"{str(reason)[:1].upper()}{str(reason)[1:]}."
 
 
-def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = (), *, low: bool = False) -> None:
-    """Show a page's title and question on the left and its (bold, plain) facts on the right; `low` uses one line."""
-    between = " · " if low else "<br>"
-    right = between.join(f"<b>{escape(strong)}</b> {escape(plain)}" for strong, plain in facts)
+def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Show a page's title, its question and, on the right, its (bold, plain) facts on one line."""
+    right = " · ".join(f"<b>{escape(strong)}</b> {escape(plain)}" for strong, plain in facts)
     st.html(
-        f'<div class="s-head{" s-low" if low else ""}"><div><h1>{escape(title)}</h1><p>{escape(question)}</p></div>'
+        f'<div class="s-head"><div><h1>{escape(title)}</h1><p>{escape(question)}</p></div>'
         f'<div class="s-run">{right}</div></div>'
     )
 
@@ -75,7 +74,7 @@ def show_shift(differences: Mapping[str, Any] | None) -> None:
 
 
 def _show_message(title: str, text: str, color: str) -> None:
-    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # text to type
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # text that users type
     st.html(f'<div class="s-msg" role="status" style="--c:{color}"><b>{escape(title)}</b><p>{words}</p></div>')
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -11,25 +12,25 @@ from dashboard import selection, state
 from dashboard.figures.source import FreeText, Option, Source, ValueRange
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
-"""What markdown would take for a mark: the labels of buttons are markdown, those of a menu are not."""
+"""Markdown markup, which button labels would apply and menu labels would not."""
 
 
 def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
     """Show a figure option as buttons (also a lone one if `single`), store the choice in the source and return it.
 
-    A `plain` one has its label for screen readers only: what is beside it says what is chosen.
+    With `plain`, only screen readers get the label, since the text next to the widget describes it.
     """
     values = _list_values(option, source)
     first = str(option.get_default(source))
     if len(values) < 2 and not single:
         return first
-    if any(map(_MARKED.search, values)):  # such as the name of a class
+    if any(map(_MARKED.search, values)):  # such as in a class name
         return pick_option(option, source)
     state.drop_stale(option.name, values)
     chosen = st.segmented_control(
         option.label,
         values,
-        default=None if state.has_followed(option.name) else first,  # what follows something has its value already
+        default=None if state.has_followed(option.name) else first,  # a dependent option already has a value
         key=option.name,
         bind="query-params",
         required=True,
@@ -44,7 +45,7 @@ def pick_option(option: Option, source: Source, *, label: str = "", width: int =
     """Show a figure option as a dropdown menu, and store the choice in the figure's source; return the choice."""
     values, first = _list_values(option, source), str(option.get_default(source))
     state.drop_stale(option.name, values)
-    if option.usual is not None:  # it depends on the run, and a copied link is to say which
+    if option.usual is not None:  # the default depends on the run, so a link must contain it
         state.set_initial(option.name, first)
     chosen = st.selectbox(
         label or option.label, values, key=option.name, bind="query-params", width=width, help=about or None
@@ -53,12 +54,11 @@ def pick_option(option: Option, source: Source, *, label: str = "", width: int =
     return chosen or first
 
 
-def choose_split(splits: Sequence[str], *, about: str = "") -> str:
-    """Show the evaluated splits of a run as a row of buttons; return the name of the chosen split."""
+def choose_split(splits: Sequence[str], *, about: str = "", plain: bool = False) -> str:
+    """Show the evaluated splits of a run as a row of buttons, `plain` without a label; return the chosen split."""
     state.set_option(state.SPLIT, splits, selection.get_default_split(splits))
-    chosen = st.segmented_control(
-        "Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about or None
-    )
+    look: dict[str, Any] = {"label_visibility": "collapsed"} if plain else {"help": about or None}
+    chosen = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, **look)
     return chosen or splits[-1]
 
 

@@ -48,12 +48,12 @@ def wait_for(asking: ModelRequest, place: str, unfinished: str) -> BackgroundThr
     """Wait briefly for a background computation; if unfinished, show progress and a stop button. Return its state.
 
     Args:
-        asking: What is asked; whatever error it raises is raised here.
-        place: A name for its buttons, once on the page.
-        unfinished: What is missing where it was stopped.
+        asking: The request; its errors are raised here.
+        place: A name for its buttons, unique on the page.
+        unfinished: Describes what is missing after a stop.
     """
     if not _is_stopped(asking, place):
-        asking.known.allow_restart()  # another visitor may have stopped it
+        asking.known.allow_restart()  # another visitor may have stopped it before
     known = asking.wait(PATIENCE)
     if not known.whole:
         st.fragment(_watch_request, run_every=TICK if known.running else None)(asking, place, unfinished)
@@ -95,7 +95,7 @@ def _resume_request(asking: ModelRequest, place: str) -> None:
 def offer_analysis(analysis: Analysis[Any], key: str, *, about: bool = False) -> None:
     """Show the background job of an analysis while it runs, else how it ended and its start button.
 
-    What it takes is a line below the button; with `about` its help.
+    The cost is shown below the button, or with `about` in its help.
     """
     if not show_job(analysis, key):
         show_start_button(analysis, key, about=analysis.offer.takes if about else None)

@@ -18,7 +18,7 @@ from dashboard.data import data
 from dashboard.widgets.messages import show_problem
 
 _ONE = threading.Lock()
-"""Reports are built one at a time: each takes seconds of a core, and a class has many visitors."""
+"""Reports are built one at a time, since each needs a processor core for seconds."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class ReportRequest:
 def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
     """Show a button that builds a report of runs, then one that downloads it; nothing on a projector.
 
-    `sessions` are coded sessions that there may be a report of, with their words; `now` is the one that is shown.
+    `sessions`: coding sessions that can be reported, with their descriptions; `now`: the shown session.
 
-    It is no fragment: Streamlit identifies a fragment by its place on the page, and drops a click on one whose place
-    another run of the page has changed meanwhile.
+    This is not a fragment: Streamlit identifies a fragment by its position on the page, and drops a click if a rerun
+    has changed this position.
     """
     if not state.is_projector():
         _offer_report(tuple(runs), split, sessions or {}, now)
@@ -56,7 +56,7 @@ def _offer_report(runs: tuple[str, ...], split: str, sessions: Mapping[str, str]
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
         codes = _pick_session(sessions, now) if sessions else ""
         version = ""
-        with contextlib.suppress(StorageError):  # then a report cannot be made either, which says why
+        with contextlib.suppress(StorageError):  # building the report raises the same error
             version = data.read_codes_version(runs[0])
         of = ReportRequest(runs, split, state.get_author(), codes, version)
         st.button(

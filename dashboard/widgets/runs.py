@@ -23,40 +23,43 @@ from dashboard.widgets.progress import show_job, start_analyses
 SHORT = 20
 """Characters of a name that the picker shows; a longer name also appears below it."""
 STARTER = "It comes with Sentiscope: reinstall Sentiscope, or run `git restore trained` in a checkout."
-"""What to do about a starter run that is damaged; it cannot be deleted."""
+"""Advice for a damaged starter run, which cannot be deleted."""
 WHAT = "This deletes its record, curves, weights, predictions and maps for good. Other runs do not change."
 
 
 def pick_run() -> None:
-    """Show the menu of runs in the sidebar, bound to the URL; a URL without a run gets a default run."""
-    records = data.list_runs()
-    names = [record.run for record in records]
-    asked = state.read_link(state.RUN)
+    """Show the menu of runs in the sidebar, sorted by data set and name; a URL without a run gets a default run."""
+    records = {record.run: record for record in data.list_runs()}
+    names = data.name_runs()
     if requested := state.get_value(state.REQUESTED, ""):
         state.set_value(state.RUN, requested)
-    if asked and asked not in names and not state.get_run():
-        state.set_value(state.MISSING, asked)
+    state.follow_link(state.RUN)
+    if state.get_run() and state.get_run() not in records:
+        state.set_value(state.MISSING, state.get_run())
+        state.drop_keys(state.RUN)
     elif names and not state.get_run() and not state.get_value(state.MISSING, ""):
-        state.set_initial(state.RUN, (choose_default_run(records) or records[0]).run)  # none finished: the newest
+        best = choose_default_run([*records.values()]) or next(iter(records.values()))  # none finished: the newest
+        state.set_initial(state.RUN, best.run)
+        state.follow_link(state.RUN)
     if said := state.pop_value(state.REMOVED):
         show_finding(*said)
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
         "Run that all pages show",
-        names,  # as they are: what is shown here is what the URL carries
+        sorted(records, key=lambda run: (names[run].data, names[run].text)),
         index=None,
         key=state.RUN,
-        bind="query-params",
+        format_func=lambda run: names[run].full,
         placeholder="Choose a run" if names else "No run yet",
         required=True,
         label_visibility="collapsed",
         disabled=not names,
     )
-    state.drop_keys(state.REQUESTED)  # the browser knows it now
-    if state.get_run():
+    state.drop_keys(state.REQUESTED)  # the browser has received it
+    if run := state.get_run():
         state.drop_keys(state.MISSING)
-        if len(state.get_run()) > SHORT:
-            st.html(f'<p class="s-name">{escape(state.get_run())}</p>')
+        if len(names[run].full) > SHORT:
+            st.html(f'<p class="s-name">{escape(names[run].full)}</p>')
 
 
 def offer_speed(runs: Sequence[str], label: str, key: str, **look: Any) -> None:
@@ -75,7 +78,7 @@ def get_chosen_run() -> RunRecord | None:
 def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """Return the record of the chosen run; if there is none to show, explain that on the page and return None.
 
-    `purpose` says what the page would show with a run, such as "Errors appear here".
+    `purpose`: what the page shows for a run, such as "Errors appear here".
     """
     records = {record.run: record for record in data.list_runs()}
     record = records.get(state.get_run())
@@ -120,12 +123,10 @@ def describe_attention(record: RunRecord) -> tuple[str, str]:
 
 
 def list_facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return (bold, plain) texts about a run for a page header: name, model, data and seed, then `more`."""
-    return [
-        (record.run, ""),
-        (record.described, f"on {get_data_name(record.config.data.name)}, seed {record.config.training.seed}"),
-        *more,
-    ]
+    """Return (bold, plain) texts about a run for a page header: its name, model and data, then `more`."""
+    name, on = data.name_runs()[record.run], f"on {get_data_name(record.config.data.name)}"
+    model = record.mixture if record.preset == name.name else record.described
+    return [(name.name, ", ".join(filter(None, (name.note, f"{model} {on}".strip())))), *more]
 
 
 def offer_removal(run: str) -> None:
@@ -155,7 +156,7 @@ def _remove_run(run: str) -> None:
     except SentiscopeError as error:
         state.set_value(state.REMOVED, ("The run was not deleted", str(error)))
         return
-    state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, which now holds another run
+    state.clear_clicks(state.ROWS)  # the selected row number now means another run
     if state.get_run() == run and (first := choose_default_run(data.list_runs())):
         state.choose_run(first.run)
     state.set_value(state.REMOVED, (f"“{run}” is deleted", "All its files are gone."))
@@ -167,7 +168,7 @@ def is_refused(record: RunRecord | None, page: str) -> bool:
         return False
     show_header(PAGES[page].title, "", list_facts(record))
     what = "See Tagging for its sentences, errors and types, and to tag your own sentence."
-    show_finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
+    show_finding(f"{data.label_run(record.run)} gives each word a tag", f"{PAGES[page].of_texts} {what}")
     if st.button("Open Tagging", type="primary", key="to-tokens"):
         state.open_page("tokens")
     return True

@@ -27,13 +27,13 @@ from dashboard.widgets.style import add_style, get_row_height
 
 SHOWN = 8
 ROOM = 440
-"""Pixels that a selection and its sentences take on a screen."""
+"""Height of the bar with its sentences in pixels."""
 MOST = 500
-"""Rows that are sent to a browser."""
+"""Most rows sent to the browser."""
 LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
-"""Pages that show a selection, with the words of their buttons."""
+"""Page that shows a selection → label of its button."""
 NOW = "selected-now"
-"""The part of the bar that says which sentence is looked at."""
+"""The part of the bar with the current sentence."""
 
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=read_asset("in_sight.js"))
 
@@ -42,6 +42,7 @@ def show_selection_bar(record: RunRecord) -> None:
     """Show the bar with the selected sentences and what can be done with them; without any, the saved slices."""
     if why := state.pop_value(state.SELECTION_PROBLEM):
         show_problem("Nothing was selected", str(why))
+    place = st.empty()  # always there, so that the page below stays as it is drawn when something is selected
     now = selection.get_selection(record)
     state.set_value(state.FOLLOWS, now is not None and len(now) > 0)
     here = str(state.get_value(state.HERE, ""))
@@ -49,7 +50,7 @@ def show_selection_bar(record: RunRecord) -> None:
     if now is None and (not PAGES[here].of_run or not kept):
         return
     add_style("selected.css")
-    with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+    with place.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
         if now is None:
             st.html('<div class="s-now"><span>Nothing is selected</span></div>', width="stretch")
             _show_slices(record, kept, now)
@@ -203,7 +204,7 @@ def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str])
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
     """Draw a frame by CSS around the selected cell of a matrix figure with `size` rows, so that a reload keeps it.
 
-    A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
+    A redrawn chart would lose its selection, so the page marks the cell outside of the chart.
     """
     if cell is not None:
         one = f".st-key-{state.get_widget_key(key)} .barlayer .point:nth-child({cell[0] * size + cell[1] + 1}) path"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import streamlit as st
@@ -11,6 +12,7 @@ from dashboard.figures.drawing import read_asset
 from dashboard.figures.theme import DARK, LIGHT, Look
 from dashboard.screens import Screen
 
+_KEY = re.compile("[a-z0-9-]{1,40}")
 NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
 
 _theme = st.components.v2.component(
@@ -33,7 +35,10 @@ def send_style() -> None:
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
     colors = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.is_projector() else ""
-    # What opens above the page hangs outside of it, where the browser knows of no theme.
+    if hidden := [name for name in state.read_link(state.HIDE).split(",") if _KEY.fullmatch(name)][:40]:
+        places = ["[data-testid=stSidebar]" if name == "menu" else f".st-key-{name}" for name in hidden]
+        root += f"{','.join(places)}{{display:none!important}}"
+    # Menus and dialogs are outside the page element, where the theme's variables are not defined.
     above = f"[data-testid=stPopoverBody]{{color-scheme:{'dark' if get_look().dark else 'light'}}}"
     st.html(f"<style>:root{{{colors}}}{root}{above}{read_asset('page.css')}</style>")
 

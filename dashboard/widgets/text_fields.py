@@ -57,7 +57,7 @@ def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGener
         _check_pair(record, text)
         try:
             show(record, text, line)
-        except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
+        except SentiscopeError as error:  # the app's error handler does not cover the rerun of a fragment
             show_error(error)
 
 

@@ -21,7 +21,7 @@ def pick_preset(default: str, *, help: str = "") -> str:
     """Show URL-bound menus of papers and model presets; return the preset, at first `default` if it is listed."""
     paper = st.selectbox(
         "Paper",
-        [ALL, *PAPERS.values()],  # as they are: what is shown here is what the URL carries
+        [ALL, *PAPERS.values()],  # the shown names are the values in the URL
         key=state.PAPER,
         bind="query-params",
         width=WIDTH,

@@ -1,4 +1,4 @@
-"""Doors between the rooms open one way, and what must be quick imports nothing heavy."""
+"""Rooms import each other in one direction only, and modules that must load fast import nothing slow."""
 
 import ast
 import sys
@@ -21,7 +21,7 @@ EVERYWHERE = {
 }
 EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
 CONFIGS = {"core.config", "core.recipes", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
-DOORS = {  # room → rooms it may import, besides itself and what may stand everywhere
+DOORS = {  # room → rooms it may import, in addition to itself and to those allowed everywhere
     "text": set(),
     "models": set(),
     "data": {"text"},
@@ -43,13 +43,13 @@ def modules(folder: str) -> list[Path]:
 
 @cache
 def nodes(text: str) -> list[ast.AST]:
-    """The imports and calls of a source, parsed once for all that look at it; half a million others are not kept."""
+    """The imports and calls of a source, parsed once; the other half million nodes are dropped."""
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
 @cache
 def imports(path: Path) -> set[str]:
-    """Every module that a file names in an import, wherever it stands."""
+    """Every module imported by a file, at any position."""
     found: set[str] = set()
     for node in nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
@@ -69,7 +69,7 @@ FILES = {dotted(path): path.read_text(encoding="utf-8") for path in (*modules("c
 
 
 def imported_files(text: str) -> set[str]:
-    """The files of ours that a source imports, inside functions and for its types too."""
+    """The project's files that a source imports, also inside functions and for type checking."""
     found: set[str] = set()
     for node in nodes(text):
         if isinstance(node, ast.Import):
@@ -82,7 +82,7 @@ def imported_files(text: str) -> set[str]:
 
 
 def circle(arrows: dict[str, set[str]]) -> list[str]:
-    """Files that import each other round in a circle, the first one again at the end; empty where none do."""
+    """Files that form an import cycle, with the first one again at the end; empty without a cycle."""
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
@@ -91,11 +91,11 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_no_files_import_each_other_in_a_circle():
+def test_imports_have_no_cycles():
     assert circle({name: imported_files(text) for name, text in FILES.items()}) == []
 
 
-def test_a_circle_that_a_function_closes_is_seen():
+def test_import_cycle_through_a_function_is_detected():
     late = "def late():\n    from core.text import words\n"
     arrows = {"core.text.words": imported_files("import core.text.bpe"), "core.text.bpe": imported_files(late)}
     assert set(circle(arrows)) == {"core.text.words", "core.text.bpe"}
@@ -108,7 +108,7 @@ def test_core_never_imports_the_dashboard_or_streamlit():
 
 
 @pytest.mark.parametrize("room", DOORS)
-def test_rooms_import_only_through_their_doors(room):
+def test_packages_import_only_the_packages_allowed_for_them(room):
     for path in modules(f"core/{room}"):
         for name in imports(path) - EVERYWHERE - CONFIGS:
             if name.startswith("core."):
@@ -117,7 +117,7 @@ def test_rooms_import_only_through_their_doors(room):
                 assert any(inside == door or inside.startswith(f"{door}.") for door in open_doors), f"{path}: {name}"
 
 
-def test_models_know_only_torch_and_the_standard_library():
+def test_models_import_only_torch_and_the_standard_library():
     for path in modules("core/models"):
         outside = {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names) - ONLY_TORCH
         assert not outside, f"{path}: {outside}"
@@ -130,15 +130,15 @@ def test_figures_and_their_reader_import_no_streamlit():
         assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
-def test_one_room_of_the_dashboard_caches_and_one_file_names_session_keys():
+def test_only_one_package_caches_and_one_file_names_session_keys():
     for path in modules("dashboard"):
         text = path.read_text(encoding="utf-8")
         assert "st.cache_" not in text or path.parent == ROOT / "dashboard" / "data", path
         assert "st.session_state[" not in text or path.name == "state.py", path
 
 
-def test_pages_are_left_by_one_door_only():
-    """Streamlit's own raises where a widget of the page is bound to the URL, which the run's picker always is."""
+def test_pages_are_left_through_one_function():
+    """Streamlit's own method raises an error for widgets bound to the URL, such as the picker of runs."""
     for path in modules("dashboard"):
         assert "st.switch_page(" not in path.read_text(encoding="utf-8") or path.name == "state.py", path
 
@@ -179,39 +179,39 @@ WITHOUT = {
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, set[str]]:
-    """The modules that are there after each of these."""
+    """The modules loaded after each code."""
     return modules_after({name: code for name, (code, _) in WITHOUT.items()})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT)
-def test_what_must_be_quick_imports_nothing_heavy(loaded, name):
+def test_quick_modules_import_nothing_heavy(loaded, name):
     _, heavy = WITHOUT[name]
     assert loaded[name] & heavy == set()
 
 
 @pytest.mark.slow
-def test_heavy_modules_are_seen_where_they_are_imported():
+def test_heavy_imports_are_detected():
     found = modules_after({"none": "", "one": "import fractions"})
     assert "fractions" in found["one"] - found["none"]
     with pytest.raises(AssertionError, match="no_such_module"):
         modules_after({"gone": "import no_such_module"})
 
 
-def test_a_topic_of_figures_is_tested_under_its_own_name():
+def test_figure_modules_have_a_test_file_of_the_same_name():
     for path in modules("tests/dashboard/figures"):
         topic = f"{path.stem.removeprefix('test_')}.py"
         assert path.stem == "conftest" or (ROOT / "dashboard" / "figures" / topic).exists(), path
 
 
-def test_no_private_name_leaves_its_file():
+def test_private_names_stay_in_their_file():
     for node in (node for text in FILES.values() for node in nodes(text)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ("core", "dashboard"):
             assert not [name.name for name in node.names if name.name.startswith("_") and name.name != "__version__"]
 
 
-def test_a_page_draws_nothing_but_declared_figures():
-    """Small pictures in tables and in text are no figures; everything of Plotly's goes through `show`."""
+def test_pages_draw_only_declared_figures():
+    """Small pictures in tables and text are no figures; all Plotly figures are drawn by `show`."""
     for path in modules("dashboard"):
         calls = {node.func.attr for node in nodes(path.read_text(encoding="utf-8")) if is_method(node)}
         assert "plotly_chart" not in calls or path.name == "figure.py", path
@@ -222,7 +222,7 @@ def is_method(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
 
 
-def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
+def test_widgets_are_shared_and_sections_belong_to_one_page():
     importers: dict[str, set[str]] = {}
     for name, text in FILES.items():
         for other in imported_files(text):
@@ -235,10 +235,10 @@ def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
         assert page in pages and all(other == page or other.startswith(f"{page}_") for other in importers[name]), name
 
 
-def test_only_a_loaded_run_asks_a_model_so_that_nobody_forgets_its_temperature():
+def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed = {"core.runs.load", "core.evaluation.inference", "core.evaluation.baseline", "core.runs.pipeline"}
-    allowed |= {"core.evaluation.ensemble"}  # asks what is mixed in, whose mixture has the temperature
-    allowed |= {"core.runs.distillation"}  # asks fits of a fold, which are no runs and have none
+    allowed |= {"core.evaluation.ensemble"}  # runs the members; the temperature belongs to the ensemble
+    allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
     asking = {"predict_texts", "predict_tokens", "inspect_text"}
     found = {
         name

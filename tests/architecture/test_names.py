@@ -1,4 +1,4 @@
-"""A function is verb and noun, its docstring a sentence that starts with a verb, and a class name is unique."""
+"""Function names are verb and noun, docstrings start with a verb, and class names are unique."""
 
 import ast
 import re
@@ -31,17 +31,17 @@ VERBS = set(
 OTHER = {"is", "has", "to", "from", "as", "on", "can", "main"}
 """First words of questions, conversions and handlers."""
 FIXED = {
-    "core/formatting.py": {"percent", "whole_percent", "signed"},  # they stand in sentences
+    "core/formatting.py": {"percent", "whole_percent", "signed"},  # used inside sentences
     "core/data/findings.py": {"plural"},
     "core/settings.py": {"setting"},
-    "dashboard/figures/interval_table.py": {"text", "interval"},  # columns, beside `name` and `count`
-    "dashboard/export.py": {"figure", "figures"},  # entry points, named like their commands
-    # What a page requests by name (`request_all`), as people see it while they wait.
+    "dashboard/figures/interval_table.py": {"text", "interval"},  # columns, like `name` and `count`
+    "dashboard/export.py": {"figure", "figures"},  # entry points with the names of their commands
+    # A page requests these by name (`request_all`); users see the name while they wait.
     "dashboard/reader/models.py": {"pushed", "parts", "lambdas", "patches", "each_method", "reach"},
     "core/api/public_classes.py": {"figure", "sentence", "runs"},  # for notebooks
 }
 LIBRARIES = {"backward", "zero_grad", "_repr_html_", "_should_skip_dynamo"}
-"""Names by which a library calls us."""
+"""Names of methods called by libraries."""
 API = {function for _, _, function in (each.partition(":") for each in api.VERBS.values())}
 API |= {function for functions in api.PYTHON.values() for function in functions}
 """Commands and what is for Python alone: words that people type."""
@@ -69,13 +69,13 @@ def read_sources() -> dict[str, str]:
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def test_functions_are_verb_and_noun_and_their_docstrings_sentences():
+def test_functions_are_verb_and_noun_and_docstrings_are_sentences():
     assert [fault for file, source in read_sources().items() for fault in find_faults(file, source)] == []
     nouns = 'def found():\n    """Those without a row."""\ndef read_row():\n    """Return it."""\n'
     assert len(find_faults("a.py", nouns)) == 2
 
 
-def test_no_two_classes_have_one_name():
+def test_class_names_are_unique():
     classes = Counter(
         node.name
         for source in read_sources().values()

@@ -1,4 +1,4 @@
-"""What is installed is what is here: every package, and every file that one reads."""
+"""The installation contains every package and every data file."""
 
 import ast
 import tomllib
@@ -13,14 +13,14 @@ SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setup
 PACKAGES = {str(path.parent.relative_to(ROOT)).replace("/", ".") for path in ROOT.glob("[cd]*/**/__init__.py")}
 
 
-def test_every_package_is_listed_under_the_name_that_it_is_installed_as():
+def test_packages_are_listed_under_their_installed_names():
     assert {"core.runs", "dashboard.screens"} <= PACKAGES
     installed = {PUBLIC.get(name, name) for name in PACKAGES}
     assert sorted(SETUPTOOLS["packages"]) == sorted({*installed, "core.starters"}), "list it in pyproject.toml"
     assert SETUPTOOLS["package-dir"] == {"core.starters": "trained", "sentiscope": "core/api/public"}
 
 
-def test_the_package_for_notebooks_only_gives_on_what_core_has():
+def test_notebook_package_only_reexports_core():
     [file] = (ROOT / "core" / "api" / "public").glob("*.py")
     docstring, *imports = ast.parse(file.read_text(encoding="utf-8")).body
     assert isinstance(docstring, ast.Expr)
@@ -29,11 +29,11 @@ def test_the_package_for_notebooks_only_gives_on_what_core_has():
 
 
 @pytest.mark.parametrize("package", ["core", "dashboard"])
-def test_every_file_beside_the_code_is_named(package):
+def test_data_files_are_listed_in_the_package(package):
     patterns = SETUPTOOLS["package-data"][package]
     if package == "core":
         patterns = [*patterns, *(f"api/public/{pattern}" for pattern in SETUPTOOLS["package-data"]["sentiscope"])]
     for path in (ROOT / package).rglob("*"):
         inside = path.relative_to(ROOT / package).as_posix()
-        if path.is_file() and path.suffix not in (".py", ".pyc") and path.name != "README.md":  # read in the repository
+        if path.is_file() and path.suffix not in (".py", ".pyc") and path.name != "README.md":  # not packaged
             assert any(fnmatch(inside, pattern) for pattern in patterns), f"name {package}/{inside} in pyproject.toml"

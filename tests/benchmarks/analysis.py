@@ -42,7 +42,7 @@ TOP = ".reader .pane .top b"
 
 
 def train(page: Page, address: str) -> None:
-    """On the page: a preset, a data set, the strong recipe, one thread, the button."""
+    """On the page Train: choose a preset, a data set, the strong recipe and one thread, and click Start."""
     page.goto(f"{address}/train?model=vanilla&data=twitter_financial")
     settle(page)
     page.get_by_text("Strong recipe").click()
@@ -58,7 +58,7 @@ def train(page: Page, address: str) -> None:
 
 
 def cell(page: Page) -> str:
-    """A wrong cell of the matrix is clicked; what the bar says then."""
+    """Click a wrong cell of the matrix; return the text of the bar."""
     page.get_by_role("link", name="Performance", exact=True).click()
     cells = page.locator(".st-key-fig-confusion .bars .point")
     cells.nth(2).click(timeout=WAIT, force=True)
@@ -69,7 +69,7 @@ def cell(page: Page) -> str:
 
 
 def list_errors(page: Page) -> None:
-    """Errors with all its tags, nothing selected but what is wrong."""
+    """Open Errors with all tags, with only wrong sentences selected."""
     page.get_by_role("button", name="Clear", exact=True).click()
     settle(page)
     page.get_by_role("link", name="Errors", exact=True).click()
@@ -78,7 +78,7 @@ def list_errors(page: Page) -> None:
 
 
 def make_book(page: Page) -> None:
-    """The author's name, then one code after the other."""
+    """Enter the author's name, then each code."""
     author = page.get_by_role("textbox", name="Author", exact=True)
     author.fill(AUTHOR)
     author.press("Enter")
@@ -127,7 +127,7 @@ def code(page: Page, known: dict[str, str]) -> tuple[list[float], list[str]]:
 
 
 def conclude(page: Page) -> list[str]:
-    """The rates of the codes as the page tells them, then the most frequent one picked and saved as a slice."""
+    """Read the rates of the codes, select the most frequent code and save it as a slice."""
     rows = page.locator(".st-key-fig-codes tbody tr[data-id]")
     expect(rows.first).to_be_visible(timeout=WAIT)
     told = [" ".join(each.split()) for each in rows.all_inner_texts()]
@@ -145,7 +145,7 @@ def conclude(page: Page) -> list[str]:
 
 
 def report(page: Page) -> str:
-    """The coded session as one file; its name and size."""
+    """Save the coded session as one file; return its name and size."""
     page.get_by_role("button", name="Report · HTML").click()
     with page.expect_download(timeout=WAIT) as saved:
         page.get_by_role("button", name="Save the report").click(timeout=WAIT)
@@ -153,7 +153,7 @@ def report(page: Page) -> str:
 
 
 def main() -> None:
-    """Do it and tell what came out."""
+    """Run the analysis and print its results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     given = parser.parse_args()

@@ -38,7 +38,7 @@ def main() -> None:
     keep_freed_memory()
     torch.manual_seed(0)
     names = ["vanilla-swiglu", *(f"ndt-01-n{n}" for n in GOALS), "differential"]
-    # Without dropout, whose cost is the same for all and would flatter the ratios.
+    # Without dropout: its cost is the same for all and would bring the ratios closer to 1.
     models = {
         name: build_model(dataclasses.replace(PRESETS[name].model, dropout=0.0), vocabulary=1000, classes=2)
         for name in names

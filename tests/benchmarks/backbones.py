@@ -19,7 +19,7 @@ from core.runs.labeled_predictions import combine_scores, read_answers
 from core.runs.store import RunStore
 
 SETS = {"tweeteval_emotion": ("TweetEval emotion", 2), "twitter_financial": ("Twitter Financial", 1)}
-"""Registered name → title, epochs of whatever trains the whole encoder."""
+"""Registered name → title, epochs of full fine-tuning."""
 WORDS, CHARS = "words", "chars"
 OURS = "pretrained --set model.backbone=minilm --set model.pooling=mean"
 TUNED = f"{OURS} --epochs EPOCHS --set training.lr=1e-4"
@@ -36,20 +36,20 @@ MODELS = {
     "lexical": ("… with VADER's σ", f"{TUNED} --set model.attention.lexical=add --set text.lexicon=vader"),
     "inceptive": ("… with an Inceptive head", f"{TUNED} {INCEPTIVE}"),
 }
-"""Key → title, what `sentiscope train --model` is given."""
+"""Key → title, arguments of `sentiscope train --model`."""
 BESIDE = {WORDS: "against words", CHARS: "against words and characters"}
 AMONG = ("lexical", "inceptive")
-"""What is compared with the plain fine-tuning, too."""
+"""Models that are also compared with plain fine-tuning."""
 
 
 def train(store: RunStore, data: str, model: str) -> None:
-    """A run, unless it is finished."""
+    """Train a run unless it is finished."""
     given = MODELS[model][1].replace("EPOCHS", str(SETS[data][1])).split()
     train_apart(store, f"{data}-{model}", ["--data", data, "--model", *given])
 
 
 def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
-    """By two models: how many points of accuracy they are apart, one family of McNemar tests."""
+    """Differences in accuracy by pair of models, in points; one family of McNemar tests."""
     pairs = [(model, beside) for model in MODELS for beside in BESIDE if model not in (WORDS, beside)]
     pairs += [(model, "tuned") for model in AMONG]
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
@@ -67,7 +67,7 @@ def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
 
 
 def table(store: RunStore, data: str) -> None:
-    """One set, as README.md here has it."""
+    """Print the table of one data set as in README.md of this folder."""
     title, apart = SETS[data][0], differences(store, data)
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
     rows = len(read_answers(store, records[WORDS], "test"))

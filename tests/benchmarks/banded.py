@@ -53,7 +53,7 @@ def ways(length: int, *, gradients: bool) -> tuple[dict[str, Way], list[torch.Te
 
 
 def measure(length: int, repeats: int, *, gradients: bool) -> dict[str, float]:
-    """Median milliseconds of each way, forward or forward and backward."""
+    """Median milliseconds of each implementation, forward or forward and backward."""
     found, leaves = ways(length, gradients=gradients)
     weight = torch.randn(1, HEADS, length, WIDTH)
     if gradients:
@@ -66,7 +66,7 @@ def gradient(way: Way, leaves: list[torch.Tensor], weight: torch.Tensor) -> tupl
 
 
 def sizes(length: int, repeats: int) -> None:
-    """Print forward and backward of each block and buffer size: what `BLOCK` and `BUFFER_BYTES` were chosen by."""
+    """Print forward and backward times of each block and buffer size, the reason for `BLOCK` and `BUFFER_BYTES`."""
     found, leaves = ways(length, gradients=True)
     weight = torch.randn(1, HEADS, length, WIDTH)
 
@@ -81,7 +81,7 @@ def sizes(length: int, repeats: int) -> None:
 
 
 def error(length: int) -> float:
-    """Largest difference between the banded and the explicit outputs, float32."""
+    """Largest difference between banded and explicit outputs, in float32."""
     found, _ = ways(length, gradients=False)
     return (found["banded"]() - found["explicit"]()).abs().max().item()
 

@@ -33,7 +33,7 @@ def lengths(kind: str) -> tuple[np.ndarray, int, int]:
 
 
 def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
-    """Share of the token places of a plan that hold padding."""
+    """Share of padding among the token positions of a plan."""
     return 1 - float(lengths.sum()) / sum(len(rows) * max(1, int(lengths[rows].max())) for rows in batches)
 
 

@@ -27,7 +27,7 @@ TARGET = Path(handwritten.__file__).with_name("measured.json")
 
 
 def correct(store: RunStore, run: str, split: str) -> pd.DataFrame:
-    """Phenomenon, unseen mark and whether the run was right, row by row."""
+    """Phenomenon, mark of unseen rows, and correctness of the run, row by row."""
     rows = pd.read_parquet(store.get_path(run) / EVALUATION / split / PREDICTIONS)
     return rows.assign(correct=rows["label"] == rows["predicted"])[["phenomenon", "unseen", "correct"]]
 

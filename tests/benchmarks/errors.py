@@ -34,14 +34,14 @@ from core.runs.store import RunStore
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()
 GOOD, BAD = ("warm", "wise", "funny", "rich"), ("dull", "flat", "slow", "cold")
 INSIDE = "[...document.querySelectorAll('*')].map((one) => one.shadowRoot).filter(Boolean)"
-"""Our components: each draws in a root of its own, into which `querySelector` does not look."""
+"""The project's components: each has a shadow root, which `querySelector` does not search."""
 READ = f"{INSIDE}.map((root) => root.querySelector('.reader .list li')).find(Boolean)"
 FIRST = f"({INSIDE}.map((root) => root.querySelector('.reader')).find(Boolean)?.innerText ?? '').slice(0, 400)"
 AT = f"{INSIDE}.map((root) => root.querySelector('.reader .top b')).find(Boolean)?.innerText"
 
 
 def run(folder: Path, rows: int) -> None:
-    """A small model, with so many test sentences of our own making."""
+    """A small model with this number of invented test sentences."""
     random = np.random.default_rng(0)
     labels = np.arange(rows + 2000) % 2
     texts = []
@@ -59,7 +59,7 @@ def run(folder: Path, rows: int) -> None:
 
 
 def opened(page: Page, link: str, seen: str) -> float:
-    """From the request to what is to be seen."""
+    """From the request to the expected element."""
     start = time.perf_counter()
     page.goto(link, wait_until="commit")
     page.wait_for_function(seen, timeout=120_000)
@@ -75,7 +75,7 @@ def first(page: Page, address: str) -> float:
 
 
 def lists(browser: Browser, address: str, bare: str) -> tuple[float, float, float]:
-    """To the list in a new browser and, when it asks again, in the same; and to a bare app's title in a new one."""
+    """To the list in a new browser and again in the same one, and to a bare app's title in a new one."""
     page, _ = visit(browser, address)
     new, again = first(page, address), first(page, address)
     page.context.close()
@@ -86,12 +86,12 @@ def lists(browser: Browser, address: str, bare: str) -> tuple[float, float, floa
 
 
 def changed(page: Page, what: str) -> str:
-    """An expression that is true when another one has another value than now."""
+    """An expression that is true when another expression has changed its value."""
     return f"{what} !== {json.dumps(page.evaluate(what))}"
 
 
 def chosen(page: Page, value: str) -> float:
-    """From Enter in the field of words to the list of what is left."""
+    """From Enter in the word field to the filtered list."""
     field = page.locator(".filter input[aria-label='Texts containing']")
     field.fill(value)
     return timed(page, "keydown", changed(page, FIRST), lambda: field.press("Enter"))
@@ -113,7 +113,7 @@ def row_below(page: Page, row: str, name: str) -> float:
 
 
 def chosen_option(page: Page, word: str, name: str) -> float:
-    """From a click on an option of a word of the filter to a list of another length; then any will do again."""
+    """From a click on a filter option to a list of another length; then the filter is reset."""
     seconds = []
     for option in (name, ""):
         page.locator(f".filter [data-id='word-{word}']").first.click()
@@ -124,7 +124,7 @@ def chosen_option(page: Page, word: str, name: str) -> float:
 
 
 def coded(page: Page) -> float:
-    """From a code's key to its mark on the next sentence's side of the reader."""
+    """From the key of a code to its pressed button, after moving to the next sentence."""
     page.keyboard.press("j")
     pressed = f"{INSIDE}.map((root) => root.querySelector('.reader .codes button')).find(Boolean)?.ariaPressed"
     watch(page, "keydown", f"{pressed} === 'true'")
@@ -133,7 +133,7 @@ def coded(page: Page) -> float:
 
 
 def code_all(folder: Path) -> None:
-    """Every row gets codes by two authors, out of 20, and 75 are drawn."""
+    """Give every row codes by two authors, out of 20 codes, and draw 75 rows."""
     store, random = RunStore(folder / "runs"), np.random.default_rng(0)
     codes = Codes(store.folder, get_data_name(store.read("many")))
     keys = hash_texts(api.runs_predictions("many", "test", store)["text"].tolist())
@@ -146,7 +146,7 @@ def code_all(folder: Path) -> None:
 
 
 def counted(page: Page) -> float:
-    """From a code's key to its count below the list."""
+    """From the key of a code to its count below the list."""
     page.keyboard.press("j")
     count = f"{INSIDE}.map((root) => root.querySelector('tr[data-id=irony]')).find(Boolean)?.innerText"
     return timed(page, "keydown", changed(page, count), lambda: page.keyboard.press("1"))
@@ -160,12 +160,12 @@ def next_one(page: Page) -> float:
 
 
 def next_in_the_bar(page: Page) -> float:
-    """From a click on Next in the bar of the selection to the next sentence."""
+    """From a click on Next in the selection bar to the next sentence."""
     return timed(page, "click", changed(page, AT), page.locator(".st-key-selected-Next button").click)
 
 
 def ordered(page: Page, order: str) -> float:
-    """From another order to the list that stands in it."""
+    """From the choice of another order to the sorted list."""
     orders = page.get_by_label("Order of the sentences")
     return timed(page, "input", changed(page, FIRST), lambda: orders.select_option(order))
 
@@ -181,7 +181,7 @@ def noted(page: Page) -> float:
 
 
 def taken_back(page: Page) -> float:
-    """From u to the word that a code was taken back."""
+    """From u to the message that a code was undone."""
     coded(page)
     settle(page)
     done = f"({INSIDE}.map((root) => root.querySelector('.reader .foot .done')).find(Boolean)?.innerText ?? '')"
@@ -190,12 +190,12 @@ def taken_back(page: Page) -> float:
 
 
 def drawn(page: Page) -> float:
-    """From a click on the offered draw to its 75 sentences."""
+    """From a click on the offered sample to its 75 sentences."""
     return timed(page, "click", f"{AT}?.endsWith(' of 75')", page.locator(".st-key-codes-draw button").first.click)
 
 
 def saved(page: Page, name: str) -> float:
-    """From a click on Save to the word that the selection is a slice."""
+    """From a click on Save to the message that the selection is a slice."""
     page.get_by_role("button", name="Save as slice").click()
     page.get_by_label("Name", exact=True).last.fill(name)
     said = f"document.body.innerText.includes('Saved as \u201c{name}')"
@@ -206,7 +206,7 @@ def saved(page: Page, name: str) -> float:
 
 
 def merged(page: Page, name: str) -> float:
-    """From a click on Merge to a table of codes without the one merged."""
+    """From a click on Merge to a table of codes without the merged one."""
     book = page.locator(".st-key-codes-book")
     book.get_by_role("combobox", name="Code", exact=True).click()
     page.get_by_role("listbox").wait_for()

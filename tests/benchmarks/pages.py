@@ -36,14 +36,25 @@ WATCH = """([event, seen, name]) => {
         look();
     }, { once: true, capture: true }));
 }"""
-"""From an event to the first frame in which something is on the page; looking again and again costs no frames."""
+"""Time from an event to the first frame that shows an element; polling costs no frames."""
 CURVE = "document.querySelector('.st-key-fig-learning .scatterlayer .trace path')"
 METRICS = "[...document.querySelectorAll('.s-cap')].some((line) => line.textContent.includes('Test accuracy'))"
-CHOSEN = "/[0-9].* of 25/.test(document.querySelector('.st-key-selection')?.innerText ?? '')"
+COUNT_SENT = """const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) {
+    window.messages = (window.messages ?? 0) + 1;
+    return send.call(this, data);
+};"""
+OF_ALL = "/[0-9].* of 25/.test(document.querySelector('%s')?.innerText ?? '')"
+LASSO_PARTS = {
+    "sent": ("lasso: the browser asks, having marked the points", "window.messages"),
+    "bar": ("lasso: the bar says how many", OF_ALL % ".st-key-selected-now .s-now"),
+    "answer": ("lasso answered", OF_ALL % ".st-key-selection"),
+}
+"""What follows a lasso, by the name of its watch: its words, and how it is seen."""
 
 
 def report(name: str, seconds: list[float], goal: float) -> None:
-    """One line: the median, all its values' range, the goal, the load."""
+    """One line: median, range, goal, load."""
     median = statistics.median(seconds)
     print(
         f"{name:<58} {median:7.2f} s ({min(seconds):.2f} to {max(seconds):.2f}, n = {len(seconds)})   "
@@ -57,13 +68,13 @@ def watch(page: Page, event: str, seen: str, name: str = "answer") -> None:
 
 
 def answered(page: Page, name: str = "answer") -> float:
-    """Seconds from the event that is watched for to what was to be seen."""
+    """Seconds from the watched event to the expected element."""
     page.wait_for_function(f"Promise.race([window.{name}, new Promise((no) => setTimeout(no, 0))])", timeout=200_000)
     return page.evaluate(f"window.{name}") / 1e3
 
 
 def timed(page: Page, event: str, seen: str, act: Callable[[], object]) -> float:
-    """Seconds from the event of an act to what is to be seen then; afterwards the page stands still."""
+    """Seconds from an action to its expected element; returns when the page is settled."""
     watch(page, event, seen)
     act()
     seconds = answered(page)
@@ -72,7 +83,7 @@ def timed(page: Page, event: str, seen: str, act: Callable[[], object]) -> float
 
 
 def first_page(browser: Browser, address: str) -> float:
-    """A new visitor's first page: from the request to a page that stands still."""
+    """First page of a new visitor: from the request to a settled page."""
     page, _ = visit(browser, address)
     start = time.perf_counter()
     page.goto(address, wait_until="commit")
@@ -84,7 +95,7 @@ def first_page(browser: Browser, address: str) -> float:
 
 
 def first_pages(browser: Browser, runs: Path, loads: int) -> None:
-    """The first page of a fresh server and of one in use, in turn with a bare app's."""
+    """The first page of a new server and of a used one, alternating with a bare app's page."""
     bare = runs.parent / "bare.py"
     bare.write_text("import streamlit as st\nst.title('bare')\n")
     fresh: list[float] = []
@@ -99,7 +110,7 @@ def first_pages(browser: Browser, runs: Path, loads: int) -> None:
 
 
 def training(browser: Browser, folder: Path) -> tuple[float, float]:
-    """Click to first curve, click to test metrics, of the default training in an empty folder; leaves its run there."""
+    """Click to first curve, and click to test metrics, for the default training in an empty folder; keeps its run."""
     with dashboard(folder) as address:
         page, _ = visit(browser, address)
         page.goto(f"{address}/train")
@@ -109,13 +120,13 @@ def training(browser: Browser, folder: Path) -> tuple[float, float]:
         watch(page, "click", METRICS, "metrics")
         start.click()
         curve, metrics = answered(page, "curve"), answered(page, "metrics")
-        page.get_by_text("finished after").wait_for(timeout=300_000)  # the yardstick follows
+        page.get_by_text("finished after").wait_for(timeout=300_000)  # the baseline follows
         page.context.close()
     return curve, metrics
 
 
 def large_run(runs: Path, source: str, name: str) -> None:
-    """A copy of a run whose test split has POINTS sentences, evenly spread over a square of its space."""
+    """A copy of a run with POINTS test sentences, spread evenly over a square of its embedding space."""
     shutil.copytree(runs / source, runs / name)
     record = json.loads((runs / name / "run.json").read_text())
     (runs / name / "run.json").write_text(json.dumps({**record, "run": name}))
@@ -128,12 +139,14 @@ def large_run(runs: Path, source: str, name: str) -> None:
 
 
 def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
-    """Letting go of a lasso around about 3,000 of 25,000 points to their sentences; PCA places all of them."""
+    """From the end of a lasso around about 3,000 of 25,000 points to their sentences, on a PCA map."""
     page, _ = visit(browser, address)
+    page.add_init_script(COUNT_SENT)
     plot = page.locator(f".st-key-fig-map-{run}-test-pca-2 .nsewdrag")
-    times, said = [], ""
+    times: dict[str, list[float]] = {name: [] for name in LASSO_PARTS}
+    said = ""
     for _ in range(repeats):
-        page.goto(f"{address}/embeddings?run={run}&split=test")  # anew: no outline of the last one is in the way
+        page.goto(f"{address}/embeddings?run={run}&split=test")  # reload: the previous outline would cover the map
         plot.wait_for(timeout=120_000)
         settle(page)
         page.locator('.modebar-btn[data-val="lasso"]').first.click()
@@ -145,16 +158,20 @@ def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
         page.mouse.down()
         for right, down in ((half, -half), (half, half), (-half, half), (-half, -half)):
             page.mouse.move(x + right, y + down, steps=6)
-        watch(page, "mouseup", CHOSEN)
+        page.evaluate("window.messages = 0")
+        for name, (_, seen) in LASSO_PARTS.items():
+            watch(page, "mouseup", seen, name)
         page.mouse.up()
-        times.append(answered(page))
+        for name in LASSO_PARTS:
+            times[name].append(answered(page, name))
         said = page.locator(".st-key-selection").inner_text().split(" sentences")[0]
     page.context.close()
-    report(f"lasso answered ({said})", times, 0.5)
+    for name, (words, _) in LASSO_PARTS.items():
+        report(f"{words} ({said})", times[name], 0.5)
 
 
 def first_map(browser: Browser, address: str, run: str) -> float:
-    """From the click that asks for a t-SNE map, of 3,000 sentences, to its points."""
+    """From the click for a t-SNE map of 3,000 sentences to its points."""
     page, _ = visit(browser, address)
     page.goto(f"{address}/embeddings?run={run}&split=test&method=t-SNE")
     settle(page)

@@ -66,32 +66,32 @@ MODELS = {
     "strong": ("vanilla, `strong`", ("--model", "vanilla", "--recipe", "strong")),
     "mini-en": ("vanilla from mini-en", ("--model", "vanilla", "--from", "starter-vanilla")),
 }
-"""Key → title, arguments of `sentiscope train`; the first is what all others are compared with."""
+"""Key → title, arguments of `sentiscope train`; the first is the reference of all comparisons."""
 OURS = ("vanilla", "strong", "mini-en")
-"""Of which one is chosen on validation."""
+"""Models among which validation chooses."""
 READ = {("sst2-split", "mini-en")}
 """What has read the rows it is tested on, with their labels: the re-split draws its test rows from the training rows of
 SST-2, which mini-en learned from. Shown in brackets, neither tested nor chosen."""
 FOREIGN = {("nsmc", "mini-en")}
-"""What is in no language that the model knows: neither trained nor shown."""
+"""Data sets in a language unknown to the model: neither trained nor shown."""
 SEEDS = (0, 1, 2)
 FIELDS = (
     *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "mixed", "temperature"),
     *("seconds", "megabytes", "parameters", "patterns", "together", "version", "date"),
 )
 Rows = dict[tuple[str, str], dict[str, str]]
-"""By set and model."""
+"""By data set and model."""
 
 
 class Cost(NamedTuple):
-    """Of one run, a process of its own."""
+    """Cost of one run in a separate process."""
 
     seconds: float
     megabytes: float
 
 
 def kept() -> Rows:
-    """What is measured already."""
+    """Existing measurements."""
     if not KEPT.is_file():
         return {}
     with KEPT.open(newline="", encoding="utf-8") as file:
@@ -99,7 +99,7 @@ def kept() -> Rows:
 
 
 def keep(rows: Rows) -> None:
-    """All that is measured, in the order of the table."""
+    """All measurements, in the order of the table."""
     order = [(one, other) for one in SETS for other in MODELS if (one, other) in rows]
     beside = KEPT.with_suffix(".part")
     with beside.open("w", newline="", encoding="utf-8") as file:
@@ -110,10 +110,10 @@ def keep(rows: Rows) -> None:
 
 
 def train_apart(store: RunStore, name: str, given: list[str]) -> Cost:
-    """Return what a run cost; it is trained now, with one thread in a process of its own, unless it is there."""
+    """Return the cost of a run; a missing run is trained now in a separate process with one thread."""
     told = store.folder / f"{name}.cost"
     if not told.is_file():
-        if (store.folder / name).is_dir():  # half of one
+        if (store.folder / name).is_dir():  # an incomplete run
             store.remove(name)
         given = [*given, "--name", name, "--set", "training.threads=1"]
         with (store.folder / f"{name}.log").open("w") as log:
@@ -126,7 +126,7 @@ def train_apart(store: RunStore, name: str, given: list[str]) -> Cost:
 
 
 def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord, Cost]:
-    """A finished run, trained now unless it is there, and what it cost."""
+    """A finished run, trained now if it is missing, and its cost."""
     name, (_, data, settings) = f"{key}-{model}-{seed}", SETS[key]
     given = [*MODELS[model][1], "--data", data, "--seed", str(seed)]
     cost = train_apart(store, name, [*given, *(part for each in settings for part in ("--set", each))])
@@ -134,7 +134,7 @@ def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord
 
 
 def right(store: RunStore, record: RunRecord) -> np.ndarray:
-    """(n,) bool of the test split."""
+    """(n,) bool: correct predictions on the test split."""
     rows = pd.read_parquet(
         store.get_path(record.run) / EVALUATION / "test" / PREDICTIONS, columns=["label", "predicted"]
     )
@@ -142,19 +142,19 @@ def right(store: RunStore, record: RunRecord) -> np.ndarray:
 
 
 def right_together(store: RunStore, records: list[RunRecord]) -> np.ndarray:
-    """(n,) bool of the test split, of what the seeds say together."""
+    """(n,) bool: correct predictions on the test split by the mean over seeds."""
     said = average_answers(read_answers(store, each, "test") for each in records)
     return said.probabilities.argmax(1) == said.labels
 
 
 def patterns(*right: np.ndarray) -> str:
-    """How many rows which of several models have right."""
+    """Number of rows for each combination of correct models."""
     found = Counter("".join(map(str, row)) for row in np.stack(right, 1).astype(int).tolist())
     return " ".join(f"{bits}:{number}" for bits, number in sorted(found.items()))
 
 
 def parts(store: RunStore, ours: RunRecord, words: RunRecord, split: str) -> tuple[EnsembleLogits, np.ndarray]:
-    """Log-probabilities (n, C) that a network and TF-IDF of words gave the rows of a split, and its labels."""
+    """Log-probabilities (n, C) of a network and of word TF-IDF on a split, and its labels."""
     read = [pd.read_parquet(store.get_path(each.run) / EVALUATION / split / PREDICTIONS) for each in (ours, words)]
     chances = [frame[[f"probability:{name}" for name in ours.classes]].to_numpy(np.float64) for frame in read]
     labels = np.array([ours.classes.index(name) for name in read[0]["label"]])
@@ -162,14 +162,14 @@ def parts(store: RunStore, ours: RunRecord, words: RunRecord, split: str) -> tup
 
 
 def mixed_accuracy(store: RunStore, ours: RunRecord, words: RunRecord) -> float:
-    """Of the mixture with TF-IDF of words, weighed by validation loss."""
+    """Accuracy of the mixture with word TF-IDF, weighted by validation loss."""
     weight = find_weight(*parts(store, ours, words, "validation"), "single")
     said, labels = parts(store, ours, words, "test")
     return float((blend_logits(said, weight, "single").argmax(1) == labels).mean())
 
 
 def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str, str]:
-    """One row: all seeds of a model on a set, beside TF-IDF of words."""
+    """One row: all seeds of a model on a data set, compared with word TF-IDF."""
     done = [trained(store, key, model, seed) for seed in (SEEDS if model not in YARDSTICKS else SEEDS[:1])]
     records, costs = [record for record, _ in done], [cost for _, cost in done]
     of_words, one_by_one = right(store, words), [right(store, each) for each in records]
@@ -198,7 +198,7 @@ def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str
 
 
 def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
-    """Measure what is missing, TF-IDF of words first: all others stand beside it."""
+    """Measure what is missing, first word TF-IDF, the reference of all comparisons."""
     store.folder.mkdir(parents=True, exist_ok=True)
     for key in keys:
         _, data, settings = SETS[key]
@@ -206,7 +206,7 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
         if not wanted:
             continue
         dataset = load_dataset(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
-        for each in YARDSTICKS:  # kept, so that no run pays for them
+        for each in YARDSTICKS:  # stored, so that no run fits them again
             fit_baseline(dataset, each)
         words, _ = trained(store, key, WORDS, SEEDS[0])
         for model in wanted:
@@ -216,7 +216,7 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
 
 
 def tested(patterns: str) -> Tested:
-    """A model against TF-IDF of words, on the same rows, by example and seed."""
+    """Compare a model with word TF-IDF on the same rows, by example and seed."""
     found = [(list(map(int, bits)), int(number)) for bits, _, number in (p.partition(":") for p in patterns.split())]
     rows = np.repeat([bits for bits, _ in found], [number for _, number in found], 0)
     labels = np.zeros(len(rows), int)
@@ -237,7 +237,7 @@ def spread(text: str) -> str:
 
 
 def choose(rows: Rows, done: list[str], tests: dict[tuple[str, str], Tested]) -> dict[str, str]:
-    """Set → the model of ours that is best on its validation rows, seeds averaged."""
+    """Data set → the project's model with the best mean validation result over seeds."""
 
     def validated(key: str, model: str) -> float:
         return statistics.mean(numbers(rows[key, model]["validation"]))
@@ -256,7 +256,7 @@ def corrected(tests: dict[tuple[str, str], Tested], chosen: dict[str, str]) -> d
 
 
 def show(rows: Rows) -> None:
-    """As it stands in README.md here: complete sets only."""
+    """The table as in README.md of this folder: complete data sets only."""
     done = [key for key in SETS if all((key, model) in rows.keys() | FOREIGN for model in MODELS)]
     if not done:
         sys.exit("no set is complete")
@@ -282,7 +282,7 @@ def show(rows: Rows) -> None:
     for key in done:
         row = rows[key, chosen[key]]
         cells = [cell(key, model) for model in MODELS]
-        asked = key in three  # rows that are older than this column were not
+        asked = key in three  # rows from before this column were not
         cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]) if asked else "")
         print(f"| {SETS[key][0]} ({count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
@@ -297,7 +297,7 @@ def show(rows: Rows) -> None:
 
 
 def marked(said: str, test: Tested, step: HolmStep) -> str:
-    """With an arrow where a difference is beyond chance, else with the rows that it would take."""
+    """A difference with an arrow if it is significant, else with the number of rows needed."""
     if step.p < ALPHA:
         return f"{said} {'↑' if test.difference > 0 else '↓'}"
     needed = test.count_rows_needed(step.alpha)
@@ -310,7 +310,7 @@ def said_of(test: Tested, step: HolmStep) -> str:
 
 
 def share_right(patterns: str) -> float:
-    """Of the second of two models."""
+    """Share of rows that the second of two models predicts correctly."""
     found = [(bits, int(number)) for bits, _, number in (each.partition(":") for each in patterns.split())]
     return sum(number for bits, number in found if bits[1] == "1") / sum(number for _, number in found)
 

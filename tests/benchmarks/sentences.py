@@ -1,4 +1,4 @@
-"""From Enter to what the Sentence page says, in Chromium, on the smallest and the largest starter.
+"""Time from Enter to the results on the Sentence page, in Chromium, on the smallest and the largest starter run.
 
     nice -n -10 python tests/benchmarks/sentences.py [--repeats 20] [--run NAME]…
 
@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from browsing import ROOT, opened_browser, served, settle, visit
 
 LIMIT = 8_000
-"""Milliseconds that a part may take before it is given up."""
+"""Milliseconds after which a missing part is given up."""
 TYPING = 1_500
-"""Milliseconds between two sentences: nobody types one in less, and charts below are drawn by then."""
+"""Milliseconds between two sentences: nobody types faster, and all charts are drawn by then."""
 WATCH = """(word) => {
     const text = (name) =>
         document.querySelector(`.st-key-fig-${name} [data-testid^=stBidiComponent]`)?.shadowRoot?.textContent ?? '';
@@ -54,7 +54,7 @@ WATCH = """(word) => {
         look();
     }, { once: true, capture: true });
 }"""
-"""From the key to the first frame that has each part of the new sentence; looking again and again costs no frames."""
+"""Time from the key to the first frame with each part of the new sentence; polling costs no frames."""
 GOALS = {
     "Enter to words and pushes": (("words",), 0.35),
     "Enter to words, pushes and maps": (("words", "maps"), 0.35),
@@ -70,14 +70,14 @@ SAID = (
 
 
 def extremes() -> list[str]:
-    """The starters with the fewest and with the most parameters."""
+    """The starter runs with the fewest and the most parameters."""
     records = [json.loads(path.read_text()) for path in (ROOT / "trained").glob("*/run.json")]
     ordered = [each["run"] for each in sorted(records, key=lambda each: each["parameters"])]
     return [ordered[0], ordered[-1]]
 
 
 def even_priorities() -> None:
-    """Every thread of server and browser at the priority of this process: Chromium sets others for its own."""
+    """Give all threads of server and browser the priority of this process; Chromium changes its own."""
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
             for thread in process.threads():
@@ -85,7 +85,7 @@ def even_priorities() -> None:
 
 
 def timed(page: Page, text: str, word: str) -> dict[str, float]:
-    """Milliseconds to each part of a text that has a word of its own."""
+    """Milliseconds to each part for a text with a unique word."""
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     page.wait_for_timeout(TYPING)
     even_priorities()

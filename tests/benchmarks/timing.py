@@ -1,4 +1,4 @@
-"""Several ways to do one thing, timed in turn in one process, and the arguments of what times them."""
+"""Time several implementations in turn in one process, and read the arguments of benchmarks."""
 
 import argparse
 import statistics
@@ -12,7 +12,7 @@ Key = TypeVar("Key")
 
 
 def measure_in_turn(ways: Mapping[Key, Callable[[], object]], repeats: int, warm: int = 1) -> dict[Key, float]:
-    """Return the median seconds of each way; the first rounds do not count."""
+    """Return the median seconds of each implementation; the first rounds are not counted."""
     times: dict[Key, list[float]] = {name: [] for name in ways}
     for repeat in range(repeats + warm):
         for name, way in ways.items():
@@ -24,7 +24,7 @@ def measure_in_turn(ways: Mapping[Key, Callable[[], object]], repeats: int, warm
 
 
 def read_arguments(about: str | None, **defaults: Any) -> argparse.Namespace:
-    """Read numbers, or lists of numbers, from the command line; torch takes as many threads as `--threads` says."""
+    """Read numbers, or lists of numbers, from the command line; `--threads` sets torch's threads."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in {**defaults, "threads": torch.get_num_threads()}.items():
         parser.add_argument(f"--{name}", type=int, nargs="+" if isinstance(default, list) else None, default=default)

@@ -1,4 +1,4 @@
-"""The starter runs that every checkout carries: small, complete, and loadable for ever."""
+"""The starter runs in every checkout: small, complete and loadable."""
 
 import json
 from pathlib import Path
@@ -20,16 +20,16 @@ from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}
-"""Have learned from the built-in corpus and nothing else."""
+"""Starter runs trained only on the built-in corpus."""
 ENGLISH = {"vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16"}
-"""Begin with an encoder of ours that has read much more."""
+"""Starter runs with an encoder pretrained on much more text."""
 STARTERS = ALONE | ENGLISH
 MEGABYTES = 41
 STORE = RunStore(TRAINED)
 EVERY = pytest.mark.parametrize("run", sorted(f"starter-{preset}" for preset in STARTERS))
 
 
-def test_there_is_one_for_each_paper_and_together_they_are_small():
+def test_each_paper_has_a_starter_and_together_they_are_small():
     assert {PRESETS[preset].paper for preset in STARTERS} == set(PAPERS) - {"baseline"}
     found = sorted(TRAINED.glob("starter-*"))
     assert {path.name for path in found} >= {f"starter-{preset}" for preset in STARTERS}
@@ -39,7 +39,7 @@ def test_there_is_one_for_each_paper_and_together_they_are_small():
 
 
 @EVERY
-def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
+def test_starter_is_done_with_metrics_intervals_baseline_and_history(run):
     record = STORE.read(run)
     assert (record.status, run) == ("done", f"starter-{record.preset}")
     for split in ("validation", "test", "challenge", "everyday"):
@@ -52,7 +52,7 @@ def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
 
 @pytest.mark.slow
 @EVERY
-def test_its_weights_say_what_its_predictions_say(run):
+def test_starter_weights_reproduce_its_predictions(run):
     loaded = load_run(STORE, run)
     saved = pd.read_parquet(TRAINED / run / EVALUATION / "challenge" / PREDICTIONS)
     found = loaded.predict(saved["text"].tolist())
@@ -70,20 +70,20 @@ def test_its_weights_say_what_its_predictions_say(run):
 
 @pytest.fixture(scope="module")
 def tested() -> list[str]:
-    """The texts of the built-in corpus that test."""
+    """The test texts of the built-in corpus."""
     return generate_corpus(2)["test"]["text"].tolist()
 
 
 @pytest.mark.slow
 @EVERY
-def test_its_predictions_are_on_the_corpus_as_it_is_now(run, tested):
+def test_starter_predictions_are_on_the_present_corpus(run, tested):
     saved = pd.read_parquet(TRAINED / run / EVALUATION / "test" / PREDICTIONS)
     assert saved["text"].tolist() == tested
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", sorted(ENGLISH))
-def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their_pieces(preset):
+def test_pretrained_starters_read_whole_words_and_pieces_of_made_up_ones(preset):
     loaded = load_run(STORE, f"starter-{preset}")
     assert loaded.record.results["start"]["run"] == "mini-en"
     assert loaded.record.vocabulary == 16_000 and loaded.record.config.data.parse_added()
@@ -93,7 +93,7 @@ def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their
 
 @EVERY
 @pytest.mark.parametrize("method", ["tsne", "umap"])
-def test_its_maps_are_there_and_belong_to_its_embeddings(run, method):
+def test_starter_maps_exist_and_belong_to_its_embeddings(run, method):
     from core.evaluation.projection import ProjectionConfig
 
     made = MapFiles.from_run(STORE, run, "test", ProjectionConfig(method)).read()
@@ -101,14 +101,14 @@ def test_its_maps_are_there_and_belong_to_its_embeddings(run, method):
 
 
 @pytest.mark.slow
-def test_no_record_tells_where_or_by_whom_it_was_made():
+def test_starter_records_have_no_paths_or_user_names():
     for file in TRAINED.glob("starter-*/**/*.json"):
         text = json.dumps(json.loads(file.read_text()))
         assert "/root" not in text and "/home" not in text and "/work" not in text, file
 
 
 @EVERY
-def test_whether_deletion_is_evidence_comes_with_it(run):
+def test_starter_has_its_faithfulness_result_for_deletion(run):
     found = BeliefFiles.from_run(STORE, run, "deletion").read()
     assert found is not None and found.sentences == 200
     assert [judge_method(each.method, {**each.tests, "answers": found.answers}).verdict for each in found.methods] == [

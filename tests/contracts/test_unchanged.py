@@ -1,4 +1,4 @@
-"""What every verb answers with `--json`, and the numbers of every figure, are those of the record beside this file.
+"""The JSON of every command and the numbers of every figure equal the record in this folder.
 
 `unchanged.json` was written before the rooms were taken apart (issue 26); a change that only moves code leaves it as it
 is. For each command it has one line: for each dictionary or list of the answer (`rows[]`, in their order) its keys, a
@@ -57,7 +57,7 @@ PASSING = re.compile(
     r"|when|^at$|_at$|^time$|hash|commit|fingerprint|file$|files|path|folder|identity|key_of|host|pid|hub_cache"
     r"|^inference$|^efficiency$"
 )
-"""Keys whose values differ between machines, days or releases."""
+"""Keys whose values differ between machines, days or versions."""
 
 A, B = "starter-ndt-pm1-n2", "starter-lexical-last"
 TEXT, OTHER = "The food was not bad at all.", "The film was not good at all."
@@ -166,7 +166,7 @@ DRAWN: dict[str, tuple[str, ...]] = {
 
 
 def call(place: Path, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of `sentiscope`, in this process, from a folder of its own."""
+    """Exit code, stdout and stderr of `sentiscope`, run in this process and in a separate folder."""
     from core.cli import main
 
     out, err, code = io.StringIO(), io.StringIO(), 0
@@ -186,7 +186,7 @@ def call(place: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def furnish(place: Path) -> None:
-    """The starters, a data set and a suite of tests."""
+    """The starter runs, a data set and a behavioral test suite."""
     for run in (A, B):
         shutil.copytree(TRAINED / run, place / "runs" / run)
     random = np.random.default_rng(0)
@@ -201,7 +201,7 @@ def furnish(place: Path) -> None:
 
 
 def columns(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """(`rows[].n`, value) of every value, in order; lists and dictionaries also say how long they are."""
+    """(`rows[].n`, value) of every value, in order; also the lengths of lists and dictionaries."""
     if PASSING.search(key.rpartition(".")[2].removesuffix("[]").lower()):
         yield key, "…"
     elif isinstance(value, dict):
@@ -216,7 +216,7 @@ def columns(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def scaled(number: float) -> float:
-    """Where it is on a scale that is even near 0 and logarithmic beyond."""
+    """Position on a scale that is linear near 0 and logarithmic beyond."""
     return math.asinh(number / EPSILON) / STEP
 
 
@@ -238,7 +238,7 @@ def renamed(record: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
 
 
 def before(text: str, behind: str = "!?[<>=~]") -> str:
-    """A text with the names that rules had in the record."""
+    """A text with the former names of rules."""
     old = {new: key.rpartition(".")[2] for key, new in RENAMED.items()}
     return re.sub(rf"\b({'|'.join(old)})(?={behind})", lambda name: old[name[1]], text)
 
@@ -266,7 +266,7 @@ def written(columns: dict[str, list[Any]]) -> str:
 
 
 def entry(found: Iterator[tuple[str, Any]], place: Path) -> dict[str, str]:
-    """What each dictionary, list or table comes to, by where it stands."""
+    """The summary of each dictionary, list or table, by its position."""
     gathered: dict[str, dict[str, list[Any]]] = {}
     for key, value in found:
         said = before(re.sub(r"\d\.\d+", "0.0", value.replace(str(place), ""))) if isinstance(value, str) else value
@@ -285,7 +285,7 @@ def cells(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def helped() -> Iterator[tuple[str, dict[str, str]]]:
-    """Every verb with its arguments and options and what they are unless given."""
+    """Every command with its arguments, options and defaults."""
     import typer
 
     from core.cli import app
@@ -324,7 +324,7 @@ def answers(place: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def differing(before: str, now: str, places: int = 1) -> bool:
-    """Whether it is another one, more than a machine makes it."""
+    """Whether a value differs by more than machines do."""
     (hashed, _, points), (hashed_now, _, points_now) = before.rpartition(" "), now.rpartition(" ")
     if before == now or " = " not in hashed:
         return before != now
@@ -335,7 +335,7 @@ def differing(before: str, now: str, places: int = 1) -> bool:
 
 
 def differences(before: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> list[str]:
-    """A line for each entry, key or column that is gone, new, elsewhere or another one."""
+    """A line for each entry, key or column that is missing, new, moved or different."""
     said = [f"{name}: is gone" for name in before if name not in now]
     said += [f"{name}: is new" for name in now if name not in before]
     for name in (name for name in before if name in now):
@@ -351,13 +351,13 @@ def differences(before: dict[str, dict[str, str]], now: dict[str, dict[str, str]
     return said
 
 
-def test_every_answer_and_every_figure_is_what_it_was(tmp_path):
+def test_predictions_and_figures_are_unchanged(tmp_path):
     furnish(tmp_path)
     said = differences(renamed(json.loads(RECORD.read_text())), dict(answers(tmp_path)))
     assert not said, "\n".join(said)
 
 
-def test_a_key_is_renamed_where_the_table_says():
+def test_keys_are_renamed_by_the_table():
     told = "n, said = 0f A"
     record = {"errors": {"": told, "rows[]": told}, "figures A/errors": {"": told}, "figures A/words": {"": told}}
     kept, now = "n, said = 0f A", "n, predicted = 0f A"
@@ -367,7 +367,7 @@ def test_a_key_is_renamed_where_the_table_says():
     )
 
 
-def test_another_number_key_order_or_text_is_seen_and_a_rounding_is_not():
+def test_changed_number_key_order_or_text_is_detected_but_not_rounding():
     whole = {"rows": [{"n": 1, "share": 0.25, "said": "good"}, {"n": 2, "share": 0.5, "said": "bad"}]}
 
     def seen(changed: Any) -> list[str]:
@@ -388,7 +388,7 @@ def test_another_number_key_order_or_text_is_seen_and_a_rounding_is_not():
 
 
 def write(starts: list[str]) -> None:
-    """Write the record, or those entries whose names begin so."""
+    """Write the record, or only entries whose names start with the given words."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""A store of runs, and how often a study draws."""
+"""Fixtures: a store of runs, and the number of draws in a study."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +11,13 @@ from core.runs.store import RunStore
 
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    """Runs of this test alone."""
+    """Return a store of runs for one test."""
     return RunStore(tmp_path / "runs")
 
 
 @pytest.fixture
 def studies(pytestconfig: pytest.Config) -> Callable[..., int]:
-    """Return studies(whole) → how many are drawn: all of them under `pytest -m study`, else `few` at most."""
+    """Return a function of a number of draws: all of them under `pytest -m study`, else at most `few`."""
 
     def count(whole: int, few: int = FEW) -> int:
         return whole if pytestconfig.option.markexpr == "study" else min(whole, few)

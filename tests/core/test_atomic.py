@@ -10,8 +10,8 @@ from core.data.uploads import keep_choice, keep_file, list_choices, read_choice
 from core.exceptions import StorageError
 
 
-@pytest.mark.parametrize("name", ["run.json", "ä" * 127])  # as long as a file system allows
-def test_a_file_is_replaced_and_nothing_else_is_left_and_other_errors_stay_what_they_are(tmp_path, name):
+@pytest.mark.parametrize("name", ["run.json", "ä" * 127])  # the longest name that file systems allow
+def test_writing_replaces_the_file_and_leaves_no_temporary_file(tmp_path, name):
     path = tmp_path / name
     atomic.write_text(path, "old")
     atomic.write_text(path, "new ä \ud800")
@@ -32,7 +32,7 @@ def test_a_file_is_replaced_and_nothing_else_is_left_and_other_errors_stay_what_
     ],
 )
 @pytest.mark.parametrize("stage", ["fsync", "replace"])
-def test_a_disk_that_refuses_leaves_the_old_file_and_says_what_to_do(tmp_path, monkeypatch, number, told, stage):
+def test_write_errors_keep_the_old_file_and_suggest_a_remedy(tmp_path, monkeypatch, number, told, stage):
     path = tmp_path / "run.json"
     atomic.write_text(path, "old")
 
@@ -46,8 +46,8 @@ def test_a_disk_that_refuses_leaves_the_old_file_and_says_what_to_do(tmp_path, m
     assert [each.name for each in tmp_path.iterdir()] == ["run.json"]
 
 
-def at_once(threads, work):
-    """Call `work(number)` in many threads behind one barrier; what any of them raised."""
+def run_threads(threads, work):
+    """Call `work(number)` in many threads at once, and return the errors."""
     start, failed = threading.Barrier(threads), []
 
     def begin(number):
@@ -66,7 +66,7 @@ def at_once(threads, work):
 
 
 @pytest.mark.slow
-def test_thirty_threads_write_one_file_and_none_fails_or_reads_half_of_it(tmp_path):
+def test_thirty_threads_can_write_and_read_one_file(tmp_path):
     path, torn = tmp_path / "choice.json", []
     atomic.write_bytes(path, b"0" * 50_000)
 
@@ -77,12 +77,12 @@ def test_thirty_threads_write_one_file_and_none_fails_or_reads_half_of_it(tmp_pa
             if len(found) != 50_000 or len(set(found)) != 1:
                 torn.append(found)
 
-    assert at_once(30, write) == []
+    assert run_threads(30, write) == []
     assert torn == []
     assert [each.name for each in tmp_path.iterdir()] == ["choice.json"]
 
 
-def test_thirty_threads_keep_one_upload_and_its_choice(tmp_path):
+def test_thirty_threads_store_one_upload_and_choice(tmp_path):
     content, kept = b"text,label\n" * 5_000, [None] * 30
 
     def keep(number):
@@ -90,7 +90,7 @@ def test_thirty_threads_keep_one_upload_and_its_choice(tmp_path):
         choice = keep_choice(tmp_path, DataConfig(str(kept[number]), text="text", label="label"))
         assert read_choice(tmp_path, choice.id) == choice
 
-    assert at_once(30, keep) == []
+    assert run_threads(30, keep) == []
     assert len(set(kept)) == 1
     assert kept[0].read_bytes() == content
     assert [each.name for each in (tmp_path / "files").iterdir()] == [kept[0].parent.name]

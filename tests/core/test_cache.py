@@ -1,11 +1,11 @@
-"""Files that can be made again: within a size, and never in the way."""
+"""Cache files: limited in size, and errors are only logged."""
 
 import os
 
 from core.cache import keep_files, mark_used
 
 
-def test_of_one_kind_the_file_not_read_for_longest_leaves_first_and_what_was_just_made_stays(tmp_path):
+def test_the_least_recently_used_cache_files_are_deleted_first(tmp_path):
     for number, name in enumerate(["kind-a", "kind-b", "kind-c", "other-d"]):
         (tmp_path / name).write_bytes(b"x" * 40)
         os.utime(tmp_path / name, (number, number))
@@ -16,7 +16,7 @@ def test_of_one_kind_the_file_not_read_for_longest_leaves_first_and_what_was_jus
     assert sorted(path.name for path in tmp_path.glob("kind-*")) == ["kind-a", "kind-b"]
 
 
-def test_what_cannot_be_written_is_only_a_warning_and_what_has_gone_cannot_be_marked(tmp_path, capsys):
+def test_failed_cache_writes_are_only_logged(tmp_path, capsys):
     (tmp_path / "file").write_text("no folder")
     keep_files([(tmp_path / "file" / "kind-a", b"x")], "kind")
     assert "the kind is not kept" in capsys.readouterr().err

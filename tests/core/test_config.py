@@ -1,15 +1,15 @@
-"""Settings: text becomes typed values, a slip is refused by its name before anything starts."""
+"""Settings: text becomes typed values, and errors name the setting."""
 
 import json
 
 import pytest
 
 from core.config import (
+    SETTINGS,
     compose,
     find_missing_inputs,
     flatten_config,
     from_dict,
-    list_setting_names,
     parse_settings,
     to_dict,
 )
@@ -19,7 +19,7 @@ from core.recipes import apply_recipe
 from core.runs.configuration import configure
 
 
-def test_text_becomes_values_of_the_right_type_and_they_survive_json():
+def test_typed_settings_get_their_type_and_survive_json():
     typed = {"training.epochs": "3", "training.lr": "1e-3", "model.attention.row_norm": "yes", "data.name": "a b.csv"}
     config = compose("ndt-01-n3", typed)
     assert (config.training.epochs, config.training.lr, config.data.name) == (3, 1e-3, "a b.csv")
@@ -30,8 +30,8 @@ def test_text_becomes_values_of_the_right_type_and_they_survive_json():
 
 
 @pytest.mark.slow
-def test_a_record_without_a_setting_has_its_default():
-    for name in [name for name in list_setting_names() if name != "text.lookalikes"]:
+def test_missing_settings_in_records_get_their_default():
+    for name in [name for name in SETTINGS if name != "text.lookalikes"]:
         tree = to_dict(compose("vanilla"))
         *groups, last = name.split(".")
         node = tree
@@ -41,7 +41,7 @@ def test_a_record_without_a_setting_has_its_default():
         assert from_dict(tree) == compose("vanilla"), name
 
 
-def test_a_run_that_records_no_table_of_look_alikes_reads_without_one_and_a_new_one_with_it():
+def test_only_new_runs_merge_look_alikes():
     tree = to_dict(compose("vanilla"))
     assert tree["text"].pop("lookalikes") == 1
     assert from_dict(tree).text.lookalikes == 0
@@ -59,12 +59,12 @@ def test_a_run_that_records_no_table_of_look_alikes_reads_without_one_and_a_new_
         ("tfidf-logreg", {}, 1),
     ],
 )
-def test_look_alikes_are_left_as_they_are_where_a_model_reads_as_it_was_released(preset, settings, version):
+def test_look_alikes_are_kept_for_models_as_released(preset, settings, version):
     assert compose(preset, settings).text.lookalikes == version
 
 
 @pytest.mark.slow
-def test_every_recipe_of_a_published_backbone_leaves_look_alikes_as_they_are():
+def test_recipes_for_backbones_keep_look_alikes():
     for name in FINE_TUNINGS:
         assert compose(PRESET, apply_recipe(name, PRESET).settings).text.lookalikes == 0, name
 
@@ -102,7 +102,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("pair", "words"), REFUSED.items(), ids=REFUSED)
-def test_a_slip_is_refused_in_words(pair, words):
+def test_wrong_settings_are_refused_in_words(pair, words):
     with pytest.raises(ConfigError, match=words) as refusal:
         compose("vanilla", parse_settings([pair]))
     assert pair.partition("=")[0] in str(refusal.value)
@@ -110,14 +110,14 @@ def test_a_slip_is_refused_in_words(pair, words):
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "mps", "cuda", "cuda:1"])
-def test_devices_are_known_by_their_form_whether_here_or_not(device):
+def test_device_names_are_checked_by_their_form(device):
     assert compose("vanilla", {"training.device": device}).training.device == device
 
 
 @pytest.mark.slow
-def test_every_setting_can_be_given_back_as_it_is():
+def test_every_setting_can_be_set_to_its_own_value():
     tree = to_dict(compose("ndt-pm1-n2"))
-    for name in list_setting_names():
+    for name in SETTINGS:
         value = tree
         for part in name.split("."):
             value = value[part]
@@ -139,7 +139,7 @@ ACROSS = {
 
 
 @pytest.mark.parametrize("name", ACROSS)
-def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
+def test_contradicting_settings_are_refused_with_a_valid_choice(name):
     settings, setting, way_out = ACROSS[name]
     with pytest.raises(ConfigError) as refusal:
         compose(name, settings)
@@ -148,14 +148,16 @@ def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
     assert compose("differential", {"training.diversity": 0.1}).training.diversity == 0.1
 
 
-def test_portions_are_refused_for_new_runs_alone_and_only_where_batches_are_normalized():
-    assert compose("cnn", {"training.portions": 4}).training.portions == 4  # its convolutions have no batch norm
+def test_portions_are_refused_for_new_runs_with_batch_normalization():
+    assert (
+        compose("cnn", {"training.portions": 4}).training.portions == 4
+    )  # its convolutions have no batch normalisation
     recorded = to_dict(compose("inceptive-64"))
     recorded["training"]["portions"] = 4
     assert from_dict(recorded).training.portions == 4
 
 
-def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen_together():
+def test_several_lexicons_are_counted():
     two = {"text.lexicon": "vader,my.csv", "model.attention.lexical": "add"}
     with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
         compose("vanilla", {**two, "model.attention.lexicons": 1})
@@ -171,9 +173,9 @@ def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen
     assert not config.model.needs_tags and config.text.tagger == "none"
 
 
-def test_every_setting_has_its_value_flat():
+def test_flattened_settings_include_every_setting():
     values = flatten_config(compose("sentiformer"))
-    assert list(values) == list_setting_names()
+    assert list(values) == list(SETTINGS)
     assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
 
 
@@ -188,20 +190,20 @@ def test_every_setting_has_its_value_flat():
         ("sentiformer", "imdb", {"text.max_length": "64"}, "text.max_length", 64),
         ("lexicon", "sst2", {}, "text.min_freq", 1),
         ("vanilla", "nsmc", {}, "text.tokenizer", "bpe"),
-        # What a paper reports of a data set is of its own models.
+        # Reported results are for the paper's own models.
         ("ndt-01-n3", "sst2", {}, "text.min_freq", 5),
         ("cnn", "sst2", {}, "text.min_freq", 2),
         ("sentiformer", "twitter_financial", {}, "text.min_freq", 2),
         ("cnn", "twitter_financial", {}, "text.normaliser", "tweet"),
         ("vanilla", "twitter_financial", {}, "text.normaliser", "tweet"),
-        # What others are measured with reads every data set alike.
+        # Baselines read every data set in the same way.
         ("tfidf-logreg", "sst2", {}, "text.min_freq", 2),
         ("tfidf-logreg", "sst2", {"text.min_freq": "5"}, "text.min_freq", 5),
         ("tfidf-nb", "sentiment140", {}, "text.normaliser", "lower"),
         ("lexicon", "sentiment140", {}, "text.normaliser", "lower"),
     ],
 )
-def test_a_preset_keeps_its_settings_others_suit_the_data_and_a_person_decides(model, data, settings, setting, value):
+def test_user_settings_override_presets_which_override_data_settings(model, data, settings, setting, value):
     assert flatten_config(configure(data, model, settings))[setting] == value
 
 
@@ -217,16 +219,16 @@ def test_a_preset_keeps_its_settings_others_suit_the_data_and_a_person_decides(m
         ("sentiformer", {"text.tagger": "none"}, {}),
     ],
 )
-def test_what_parts_read_is_added_unless_a_person_has_said_otherwise(preset, settings, expected):
+def test_inputs_of_model_parts_are_added_unless_set(preset, settings, expected):
     assert find_missing_inputs(preset, settings) == expected
 
 
-def test_what_parts_read_is_not_asked_of_a_model_that_cannot_be():
+def test_inputs_of_impossible_models_are_refused():
     with pytest.raises(ConfigError, match="choose gate=true"):
         find_missing_inputs("vanilla", {"model.attention.lexicon_gate": "yes"})
 
 
-def test_the_penalty_on_maps_is_refused_where_long_texts_have_none():
+def test_the_diversity_penalty_is_refused_for_long_texts_with_a_window():
     settings = {"training.diversity": 0.1, "model.attention.window": 64}
     settings |= {"model.attention.mixing": "additive", "model.attention.components": 2}
     assert compose("vanilla", {**settings, "text.max_length": 1024}).training.diversity == 0.1

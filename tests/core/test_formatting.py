@@ -1,4 +1,4 @@
-"""How whole numbers and shares are written, here and on the pages."""
+"""Formatting of whole numbers and shares."""
 
 from core.formatting import count, whole_percent
 

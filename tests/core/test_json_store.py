@@ -1,4 +1,4 @@
-"""Stored JSON: a value has the shape of its type, or a sentence names the field, what stands there and what should."""
+"""Stored JSON: a value matches its type, or a message names the field, its value and what was expected."""
 
 import dataclasses
 import json
@@ -26,14 +26,16 @@ class Thing:
     pairs: list[list[float | None]] | None = None
 
 
-def read(tmp_path, content):
+def read_content(tmp_path, content):
     file = tmp_path / "thing.json"
     file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return json_store.read(file, Thing)
 
 
-def test_what_fits_comes_back_typed_and_with_what_is_left_over_it_makes_the_whole_again(tmp_path):
-    found = read(tmp_path, {"count": 3, "names": ["x"], "inner": {"by_name": {"t": {"f": [1]}}, "new": 1}, "later": 5})
+def test_valid_data_are_typed_and_unknown_fields_can_be_merged_back(tmp_path):
+    found = read_content(
+        tmp_path, {"count": 3, "names": ["x"], "inner": {"by_name": {"t": {"f": [1]}}, "new": 1}, "later": 5}
+    )
     assert found == Thing(3, names=("x",), inner={"by_name": {"t": {"f": [1.0]}}})
     given = {"a": 1, "b": {"c": 2, "new": {"x": 1}}, "later": [1]}
     known = {"a": 1, "b": {"c": 2}}
@@ -73,13 +75,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("content", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_is_refused_with_file_field_and_reason(tmp_path, content, said):
+def test_wrong_data_are_refused_with_file_field_and_reason(tmp_path, content, said):
     with pytest.raises(RunDamaged, match=rf"thing\.json: cannot be read: .*(?:{said})") as refusal:
-        read(tmp_path, content)
+        read_content(tmp_path, content)
     assert len(str(refusal.value)) < 400
 
 
-def test_no_file_is_told_apart_from_a_damaged_one_and_one_too_large_is_not_read(tmp_path):
+def test_missing_damaged_and_too_large_files_are_distinguished(tmp_path):
     with pytest.raises(FileNotFoundError):
         json_store.read(tmp_path / "none.json", Thing)
     (tmp_path / "folder.json").mkdir()
@@ -90,7 +92,7 @@ def test_no_file_is_told_apart_from_a_damaged_one_and_one_too_large_is_not_read(
         json_store.read(tmp_path / "large.json", Thing, limit=1024**2)
 
 
-def test_a_file_of_another_schema_is_refused_and_ours_is_read_without_it():
+def test_other_schemas_are_refused_and_the_schema_field_is_removed():
     file = Path("plan.json")
     assert json_store.strip_schema({"schema": 1, "a": 2}, 1, file=file) == {"a": 2}
     with pytest.raises(RunDamaged, match=r"plan\.json: .*schema 9 is not 1: written by another version"):

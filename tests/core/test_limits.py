@@ -1,4 +1,4 @@
-"""Quotas of a server: what the environment says, and that a class stays below."""
+"""Quotas of a server: set by environment variables, and high enough for a class."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from core.runs.store import RunStore
 
 
 @pytest.mark.parametrize("quota", limits.ALL, ids=lambda quota: quota.variable)
-def test_the_environment_changes_a_quota_and_only_a_whole_number_does(monkeypatch, quota):
+def test_environment_variables_change_quotas_with_whole_numbers(monkeypatch, quota):
     monkeypatch.delenv(quota.variable, raising=False)
     assert quota() == quota.default
     monkeypatch.setenv(quota.variable, "7")
@@ -24,7 +24,7 @@ def test_the_environment_changes_a_quota_and_only_a_whole_number_does(monkeypatc
             quota()
 
 
-def test_uploads_are_limited_in_number_and_size_and_the_same_file_comes_again(tmp_path, monkeypatch):
+def test_uploads_are_limited_in_number_and_size(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_UPLOADS", "2")
     first = keep_file(tmp_path, "a.csv", b"1")
     keep_file(tmp_path, "b.csv", b"2")
@@ -46,7 +46,7 @@ def test_the_readme_names_every_limit_with_its_number():
         assert count(quota.default) in row
 
 
-def test_a_terminal_is_held_to_the_queue_too(tmp_path, monkeypatch):
+def test_the_command_line_is_limited_to_the_queue_too(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
     (tmp_path / queue.FOLDER).mkdir()
     with queue.open_lock(tmp_path / queue.FOLDER / "ticket-1-waits") as ticket:

@@ -1,4 +1,4 @@
-"""One entry in the table of metrics is all that a metric needs."""
+"""The table of metrics: one entry is enough for a new metric."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ SEVERAL = np.array([[1, 0], [1, 1]]), np.array([[0.9, 0.2], [0.4, 0.8]])
 
 @pytest.fixture
 def boldness(monkeypatch):
-    """A metric that nobody knew: the mean of the highest probability."""
+    """Add a new metric: the mean of the highest probability."""
     measure = lambda scores, weights: scores.compute_mean(scores.probabilities.max(1), weights)  # noqa: E731
-    metric = Metric("boldness", "Boldness", "higher", measure, "probabilities")
+    metric = Metric("boldness", "Boldness", measure, "probabilities")
     monkeypatch.setitem(METRICS, "boldness", metric)
 
 
@@ -32,13 +32,13 @@ def test_a_new_metric_can_be_compared_in_sweeps(boldness):
     assert format_title("boldness") == "Boldness"
 
 
-def test_what_thresholds_change_is_what_reads_answers_only_and_every_metric_reads_what_it_says():
+def test_metrics_depend_only_on_what_they_declare():
     labels, probabilities = SEVERAL
     half, low = (evaluate(labels, probabilities, "multi", limit) for limit in (0.5, 0.1))
     assert {name for name in half if half[name] != low[name]} <= set(select_thresholded())
     others = {name for name, metric in select_metrics("multi").items() if metric.reads != "answers"}
     assert others == {"roc_auc_macro", "average_precision", "loss", "brier"}
-    # Answers stay where probabilities move a little; so do ranks where all of them are halved from above 0.5.
+    # Small changes of probabilities keep the answers; halving all of them keeps the ranks.
     labels = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
     probabilities = np.array([[0.9, 0.2], [0.1, 0.8], [0.7, 0.6], [0.3, 0.4]])
     moved = (probabilities * 2 + 0.5) / 3
@@ -50,7 +50,7 @@ def test_what_thresholds_change_is_what_reads_answers_only_and_every_metric_read
         assert (before != after) == (metric.reads == "probabilities"), name
 
 
-def test_the_better_direction_is_that_of_a_perfect_classifier():
+def test_better_is_the_direction_of_a_perfect_classifier():
     labels = np.array([0, 1, 2, 0])
     perfect, hopeless = (evaluate(labels, np.eye(3)[each], ordered=True) for each in (labels, 2 - labels[[1, 0, 3, 2]]))
     for name, metric in select_metrics("single", ordered=True).items():

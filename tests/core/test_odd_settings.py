@@ -1,11 +1,11 @@
-"""Whatever is typed as a setting: it is taken, or a sentence of sane length says what is wrong with it."""
+"""Odd values of settings: each is accepted, or refused with a short sentence."""
 
 import math
 import random
 
 import pytest
 
-from core.config import compose, flatten_config, list_setting_names
+from core.config import SETTINGS, compose, flatten_config
 from core.exceptions import ConfigError
 from core.models.dropout import Dropout
 from core.models.presets import PRESETS
@@ -23,8 +23,8 @@ LONGEST_SENTENCE = 500
 
 
 @pytest.mark.slow
-def test_an_odd_value_is_taken_or_refused_with_a_sentence():
-    for name in list_setting_names():
+def test_odd_values_are_accepted_or_refused_with_a_sentence():
+    for name in SETTINGS:
         draw = random.Random(name)
         drawn = [draw.choice("0123456789.eE+-_ \0x") * draw.randint(1, 9) for _ in range(4)]
         for value in (*draw.sample(NUMBERS, 8), *draw.sample(TEXTS, 9), *draw.sample(OTHERS, 4), *drawn):
@@ -39,9 +39,9 @@ def test_an_odd_value_is_taken_or_refused_with_a_sentence():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_many_odd_values_at_once_are_taken_or_refused(seed):
+def test_many_odd_values_together_are_accepted_or_refused(seed):
     draw = random.Random(seed)
-    names, presets = list_setting_names(), sorted(PRESETS)
+    names, presets = list(SETTINGS), sorted(PRESETS)
     for _ in range(50):
         chosen = {name: draw.choice([*NUMBERS, *TEXTS]) for name in draw.sample(names, 3)}
         try:
@@ -50,7 +50,7 @@ def test_many_odd_values_at_once_are_taken_or_refused(seed):
             assert len(str(error)) < LONGEST_SENTENCE
 
 
-def test_a_dropout_just_below_one_divides_by_no_zero():
+def test_dropout_just_below_one_gives_finite_values():
     import torch
 
     x = torch.ones(1000)
@@ -58,14 +58,14 @@ def test_a_dropout_just_below_one_divides_by_no_zero():
 
 
 @pytest.mark.parametrize("device", ["cuda:128", "cuda:256", "cuda:999"])
-def test_a_device_that_is_not_there_is_named_as_it_was_typed(device):
-    """torch keeps eight bits of the number: cuda:999 becomes cuda:-25 there, and cuda:256 cuda:0."""
+def test_missing_devices_are_named_as_typed(device):
+    """In torch, which keeps eight bits of the number, cuda:999 is cuda:-25 and cuda:256 is cuda:0."""
     compose("vanilla", {"training.device": device})
     with pytest.raises(ConfigError, match=f"training.device={device}: this machine has"):
         choose_device(device)
 
 
 @pytest.mark.parametrize("name", ["weight_decay", "clip", "diversity"])
-def test_what_is_no_number_is_not_taken_for_one_that_is_not_negative(name):
+def test_nan_is_not_accepted_as_a_nonnegative_number(name):
     with pytest.raises(ConfigError, match=f"{name}=nan: 0 to"):
         TrainingConfig(**{name: math.nan})

@@ -1,4 +1,4 @@
-"""Paths from outside: regular files of a decent size, where they may lie, and one sentence for each refusal."""
+"""Paths from outside: regular files of limited size in allowed folders, with one sentence for each refusal."""
 
 import os
 import socket
@@ -19,7 +19,7 @@ def file(tmp_path):
     return path
 
 
-def test_a_file_is_resolved_a_folder_where_one_is_meant_and_the_size_is_looked_at_first(file):
+def test_paths_are_resolved_and_sizes_checked_first(file):
     assert resolve_path(str(file)) == file
     assert resolve_path(str(file.parent), folders=True) == file.parent
     with pytest.raises(InputError, match="this is a folder, not a file"):
@@ -37,7 +37,7 @@ def test_devices_are_not_files(name):
         resolve_path(name, folders=True)
 
 
-def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
+def test_pipes_and_sockets_are_refused_without_blocking(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind(str(tmp_path / "socket"))
@@ -58,19 +58,19 @@ def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
         ("elsewhere:grades.csv", "grades.csv: this file is on the machine that the run comes from"),
     ],
 )
-def test_names_of_no_file_are_refused_in_words(name, said):
+def test_impossible_file_names_are_refused_in_words(name, said):
     with pytest.raises(InputError, match=said):
         resolve_path(name)
 
 
-def test_a_file_of_another_machine_is_refused_even_where_one_of_that_name_lies(tmp_path, monkeypatch):
+def test_files_of_another_machine_are_refused_even_if_the_path_exists(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere:grades.csv").write_text("secret")
     with pytest.raises(InputError, match="was not included in it"):
         resolve_path("elsewhere:grades.csv")
 
 
-def test_a_stranger_opens_only_what_lies_in_the_roots_and_learns_of_nothing_else(file, tmp_path):
+def test_remote_users_open_only_files_in_the_allowed_folders(file, tmp_path):
     allowed = AllowedPaths(anywhere=False, roots=(file.parent,))
     assert resolve_path(str(file), allowed) == file
     (tmp_path / "secret.csv").write_text("x")

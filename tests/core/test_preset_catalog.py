@@ -1,4 +1,4 @@
-"""Presets found by paper and shown whole."""
+"""Presets by paper and in detail."""
 
 import pytest
 from structures import STRUCTURES
@@ -23,7 +23,7 @@ from core.recipes import RECIPES
         ("Baselines", "baseline"),
     ],
 )
-def test_a_paper_is_found_by_key_and_short_title(said, key):
+def test_papers_are_found_by_key_and_short_title(said, key):
     assert preset_catalog.find_paper(said) == key
     assert {each["paper"] for each in preset_catalog.list_presets(said)} == {key}
 
@@ -35,7 +35,7 @@ def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
             call(vocabulary=vocabulary, classes=classes)
 
 
-def test_papers_together_list_every_preset_once_and_an_unknown_one_is_refused_with_all():
+def test_papers_list_every_preset_once():
     names = [each["name"] for paper in PAPERS for each in preset_catalog.list_presets(paper)]
     assert sorted(names) == sorted(PRESETS)
     assert [each["name"] for each in preset_catalog.list_presets()] == list(PRESETS)
@@ -44,7 +44,7 @@ def test_papers_together_list_every_preset_once_and_an_unknown_one_is_refused_wi
     assert all(key in str(refusal.value) for key in PAPERS)
 
 
-def test_one_whole_adds_up_and_names_its_relative():
+def test_parameters_of_parts_add_up_and_the_nearest_preset_is_named():
     found = preset_catalog.describe_preset("sentiformer-no-gate", vocabulary=1_000, classes=5)
     assert sum(part["parameters"] * part["times"] for part in found["diagram"]) == found["parameters"]
     assert found["nearest"] == "sentiformer"
@@ -55,8 +55,8 @@ def test_one_whole_adds_up_and_names_its_relative():
 
 
 @pytest.mark.slow
-def test_every_setting_of_the_model_is_there_for_something():
-    """A preset or a recipe changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
+def test_every_model_setting_is_used_by_a_preset_or_trial():
+    """A preset or recipe changes it, a deviation from a paper names it, or a trial suggests it."""
     usual = flatten_config(compose("vanilla"))
     used = {
         name
@@ -68,20 +68,20 @@ def test_every_setting_of_the_model_is_there_for_something():
     used |= {name for recipe in RECIPES.values() for name in recipe.settings}
     tried = [each["set"].split() for preset in PRESETS for each in preset_catalog.suggest_trials(preset)]
     used |= {name for settings in tried for name in parse_settings(settings)}
-    # By whoever trains a pretrained encoder, and by whoever has a lexicon besides VADER's.
+    # Settings for pretrained encoders, and for lexicons other than VADER.
     named = {"model.backbone", "model.attention.lexicons"}
     assert {name for name in usual if name.startswith("model.")} <= used | named
 
 
 @pytest.mark.slow
-def test_what_is_worth_trying_can_be_typed_and_makes_another_model():
+def test_suggested_trials_can_be_typed_and_change_the_model():
     for preset in STRUCTURES:
         for each in preset_catalog.suggest_trials(preset):
             assert each["question"].endswith("?"), (preset, each)
             assert compose(preset, parse_settings(each["set"].split())).model != PRESETS[preset].model, (preset, each)
 
 
-def test_what_is_worth_trying_is_what_the_preset_has_parts_for():
+def test_suggested_trials_fit_the_parts_of_the_preset():
     asked = {each["set"] for each in preset_catalog.suggest_trials("sentiformer")}
     assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
     assert preset_catalog.suggest_trials("cnn") == preset_catalog.suggest_trials("vanilla") == ()
@@ -96,14 +96,14 @@ def settings():
 
 
 @pytest.mark.slow
-def test_every_setting_of_the_model_has_words_of_its_own(settings):
+def test_every_model_setting_has_its_own_label(settings):
     said = [describe_setting(name) for name in settings["vanilla"] if name.startswith("model.")]
     assert len(set(said)) == len(said) and not any("_" in each for each in said)
     assert describe_setting("model.attention.lexical") == "sigma of the lexicon"
     assert describe_setting("training.batch_size") == "batch size"
 
 
-def test_a_difference_names_setting_words_and_both_values_those_of_the_model_first(settings):
+def test_differences_name_setting_and_both_values_with_model_settings_first(settings):
     (found,) = list_differences(settings["sentiformer-no-gate"], settings["sentiformer"])
     assert found == ("model.attention.gate", "gate on the keys", "no", "yes")
     (found,) = list_differences(settings["ndt-01-n2"], settings["ndt-pm1-n2"])
@@ -114,7 +114,7 @@ def test_a_difference_names_setting_words_and_both_values_those_of_the_model_fir
 
 
 @pytest.mark.slow
-def test_no_other_preset_differs_in_fewer_settings_of_the_model_than_the_nearest(settings):
+def test_the_nearest_preset_has_the_fewest_different_model_settings(settings):
     def changed(name, other):
         found = list_differences(settings[name], settings[other])
         return sum(each.setting.startswith("model.") for each in found), len(found)

@@ -1,4 +1,4 @@
-"""Recipes: settings above data and preset, below a person's."""
+"""Recipes override data and preset, and the user's settings override recipes."""
 
 import pytest
 from structures import STRUCTURES
@@ -12,7 +12,7 @@ from core.runs.configuration import configure
 STRONG = RECIPES["strong"].settings
 
 
-def test_it_stands_above_data_and_preset_and_below_a_person_and_without_one_nothing_is_set():
+def test_recipes_override_data_and_preset_but_not_the_user():
     found = apply_recipe("strong", "vanilla", {"training.lr": 3e-4}, {"text.min_freq": 5, "text.normaliser": "tweet"})
     values = flatten_config(compose("vanilla", found.settings, {"text.min_freq": 5, "text.normaliser": "tweet"}))
     assert {name: values[name] for name in STRONG} == {**STRONG, "training.lr": 3e-4}
@@ -24,7 +24,7 @@ def test_it_stands_above_data_and_preset_and_below_a_person_and_without_one_noth
 
 
 @pytest.mark.parametrize("preset", STRUCTURES)
-def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
+def test_presets_report_unsupported_settings_of_a_recipe(preset):
     found = apply_recipe("strong", preset)
     compose(preset, found.settings)
     assert found.settings.keys() | found.left_out.keys() == STRONG.keys()
@@ -40,7 +40,7 @@ def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
         assert list(found.left_out) == ([] if model.family == "encoder" else ["model.ngram_buckets"])
 
 
-def test_what_a_person_sets_decides_what_fits_and_an_unknown_recipe_is_answered_with_the_nearest():
+def test_user_settings_decide_which_recipe_settings_fit():
     found = apply_recipe("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
     assert list(found.left_out) == ["model.ngram_buckets"]
     assert compose("vanilla", found.settings).training.teacher == ""

@@ -1,4 +1,4 @@
-"""What is declared beside a setting: its words, its range, and what it needs to do anything."""
+"""Declarations of settings: words, range and conditions."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ from core.exceptions import ConfigError
 from core.settings import GROUPS, Need, Range, check_needs, check_ranges, collect_settings, setting
 
 
-def test_choices_are_those_of_the_type_a_sentence_is_whole_and_a_group_is_one_of_the_builders():
+def test_settings_have_choices_of_their_type_and_complete_sentences():
     assert SETTINGS["training.schedule"].choices == ("cosine", "linear", "constant")
     assert SETTINGS["model.attention.row_norm"].choices == ("true", "false")
     assert SETTINGS["training.lr"].choices == ()
@@ -40,7 +40,7 @@ class Kitchen:
     chairs: int = 4
 
 
-def test_settings_are_found_through_their_groups_and_named_by_their_fields_where_nothing_is_said():
+def test_settings_of_nested_groups_have_dotted_names_and_labels():
     found = {each.name: each for each in collect_settings(Kitchen)}
     assert list(found) == ["oven.heat", "oven.fan", "oven.speed", "oven.light", "chairs"]
     assert (found["oven.speed"].label, found["chairs"].label) == ("speed of the fan", "chairs")
@@ -49,12 +49,12 @@ def test_settings_are_found_through_their_groups_and_named_by_their_fields_where
 
 
 @pytest.mark.parametrize("heat", [49, 301, math.nan])
-def test_a_number_outside_its_range_is_refused_with_the_range(heat):
+def test_numbers_outside_their_range_are_refused_with_the_range(heat):
     with pytest.raises(ConfigError, match=rf"kitchen\.oven\.heat={heat}: 50 to 300"):
         Oven(heat=heat)
 
 
-def test_what_would_do_nothing_is_refused_with_the_reason_unless_it_may_rest():
+def test_settings_without_effect_are_refused_with_the_reason():
     with pytest.raises(ConfigError, match=r"kitchen\.oven\.speed=2: off at 200; choose fan=on"):
         Oven(heat=200, speed=2)
     assert Oven(light="cold").light == "cold"
@@ -78,8 +78,8 @@ def test_an_open_end_is_outside_its_range(within, inside, outside, said):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-hadamard", "cnn", "lexicon"])
-def test_what_is_refused_as_useless_is_what_the_page_hides(preset):
-    """One rule: a setting with an effect is never refused for having none."""
+def test_refused_settings_are_those_that_the_page_hides(preset):
+    """A setting with an effect is never refused for having none."""
     model = compose(preset).model
     for name, found in SETTINGS.items():
         other = next((choice for choice in found.choices if choice != str(found.default).lower()), "0.5")
@@ -90,7 +90,7 @@ def test_what_is_refused_as_useless_is_what_the_page_hides(preset):
                 assert explain_idle(name, model)
 
 
-def test_why_a_setting_rests_is_a_sentence_without_holes():
+def test_reasons_for_settings_without_effect_are_complete_sentences():
     for preset in STRUCTURES:
         model = compose(preset).model
         for name in SETTINGS:

@@ -1,4 +1,4 @@
-"""Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them, in a browser too."""
+"""Runs for tests (a tiny training, a baseline, a damaged copy), and the app with these runs, also in a browser."""
 
 import functools
 import os
@@ -22,7 +22,7 @@ APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
 
 @pytest.fixture(scope="session", autouse=True)
 def _pages_that_never_fail() -> Iterator[None]:
-    """Pages of an `AppTest` are read once, wait for nothing that only a browser does, and may end in no exception."""
+    """Make `AppTest` read pages once, skip waits for a browser, and fail on any exception."""
     run, compiled = AppTest._run, ScriptCache()
 
     def run_without_exception(app: AppTest, *given: Any, **more: Any) -> AppTest:
@@ -31,17 +31,17 @@ def _pages_that_never_fail() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "_run", run_without_exception)
-        scan = functools.cache(manifest_scanner.scan_component_manifests)  # else two thirds of a page's time, each time
+        scan = functools.cache(manifest_scanner.scan_component_manifests)  # takes 2/3 of the time of a page
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
-        patch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)  # the first look waits for the end
+        patch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)  # the first check waits for the end
         patch.setattr("dashboard.screens.sentence_more.BREATH", 0.0)
         yield
 
 
 @pytest.fixture
 def runs(trained, tmp_path, monkeypatch) -> Path:
-    """A copy that a test may change, as the app's run directory."""
+    """A copy of the run folder that a test may change."""
     folder = tmp_path / "runs"
     shutil.copytree(trained, folder)
     monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
@@ -72,13 +72,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests in a browser last: while its driver runs, no other test can start an event loop of its own."""
+    """Run browser tests last: while the browser driver runs, no other test can start an event loop."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 @pytest.fixture(scope="session")
 def library(trained, tmp_path_factory) -> RunStore:
-    """The runs of the one server: those of `trained`, and what fixtures of the session add."""
+    """The runs of the shared server: those of `trained`, and those added by session fixtures."""
     return RunStore(shutil.copytree(trained, tmp_path_factory.mktemp("library") / "runs"))
 
 
@@ -97,7 +97,7 @@ def bare(tmp_path_factory) -> RunStore:
 
 @pytest.fixture(scope="session")
 def empty_server(bare) -> Iterator[str]:
-    """Serve the app without a run; what a test trains there is removed after it."""
+    """Serve the app without a run; runs trained by a test are removed after it."""
     with dashboard(bare.folder) as address:
         yield address
 
@@ -108,7 +108,7 @@ STORES = {"server": "library", "empty_server": "bare"}
 
 @pytest.fixture(autouse=True)
 def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Close the pages that a test in a browser leaves open, and remove what it wrote among the runs of its server."""
+    """Close the pages of a browser test, and remove what it wrote into the run folder of its server."""
     stores = [request.getfixturevalue(store) for name, store in STORES.items() if name in request.fixturenames]
     before = {path for store in stores for path in store.folder.glob("*")}
     yield
@@ -121,6 +121,6 @@ def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
             context.set_offline(False) if kept else context.close()
     for path in {path for store in stores for path in store.folder.glob("*")} - before:
         if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)  # a process that the test ended may still be writing
+            shutil.rmtree(path, ignore_errors=True)  # an ended process may still write
         else:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Who counts as the person who sits at this machine, and what everybody else may open."""
+"""Who counts as a local user, and what all others may open."""
 
 import pytest
 from pages import opened, press, words
@@ -17,18 +17,18 @@ from dashboard.data import data
         ("::1", ["localhost", "127.0.0.1"], True),
         ("0.0.0.0", ["localhost", "127.0.0.1"], False),
         (None, [], False),
-        ("127.0.0.1", ["localhost", "127.0.0.1", "class.example.org"], False),  # behind a proxy
+        ("127.0.0.1", ["localhost", "127.0.0.1", "class.example.org"], False),  # server behind a proxy
         ("127.0.0.1", ["*"], False),
     ],
 )
-def test_only_a_server_that_nobody_else_can_name_is_local(monkeypatch, address, names, local):
+def test_only_a_server_without_other_names_is_local(monkeypatch, address, names, local):
     options = {"server.address": address, "server.allowedHosts": names}
     monkeypatch.setattr(access.st, "get_option", options.__getitem__)
     assert access.is_local() is local
 
 
 @pytest.mark.parametrize("typed", ["/etc", "~", "..", "/etc/../etc/hostname"])
-def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(monkeypatch, typed):
+def test_typed_setting_cannot_name_files_of_the_server(monkeypatch, typed):
     monkeypatch.setattr(access, "is_local", lambda: False)
     refused = {"data.name": "no data set, file or folder here is called", "text.lexicon": "; choose vader"}
     for name, said in {**refused, "data.examples": "; write counter-examples"}.items():
@@ -37,8 +37,8 @@ def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(mon
     access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 
 
-def test_a_visitor_names_only_backbones_that_this_server_lists(monkeypatch, tmp_path):
-    """The same folder may be typed by whoever sits at the machine; one in the folder of backbones has a name."""
+def test_visitors_can_name_only_listed_backbones(monkeypatch, tmp_path):
+    """A local user may type any folder; a folder among the backbones has a name."""
     for folder in (tmp_path / "own" / "bert", tmp_path / "private"):
         folder.mkdir(parents=True)
         (folder / "config.json").write_text("{}")
@@ -55,7 +55,7 @@ def test_a_visitor_names_only_backbones_that_this_server_lists(monkeypatch, tmp_
                     access.refuse_foreign({"model.backbone": typed})
 
 
-def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
+def test_link_to_the_data_folder_reaches_no_other_folder(monkeypatch, tmp_path):
     inside, outside = tmp_path / "shared", tmp_path / "private"
     for folder in (inside / "own", outside):
         folder.mkdir(parents=True)
@@ -69,7 +69,7 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, runs, table, monkeypatch):
+def test_train_page_refuses_server_paths_and_starts_nothing(app, runs, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: False)
     app.session_state[f"{state.SETTING}data.name"] = str(table)
     press(opened(app, "train", data=str(table)), "start")
@@ -77,7 +77,7 @@ def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, run
     assert len(list(runs.glob("*/run.json"))) == 3
 
 
-def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
+def test_server_reads_uploads_only_in_the_sandbox_and_only_once(monkeypatch):
     looked, real = [], sandbox.inspect_file
 
     def never(*arguments, **settings):

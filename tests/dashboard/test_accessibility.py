@@ -36,7 +36,7 @@ marks of its own."""
 
 
 def walked(page) -> Iterator[str]:
-    """Walk through all pages of the navigation, so that a new page is checked as well; the path of each."""
+    """Visit all pages of the navigation, so that new pages are checked too; yields the path of each."""
     entries = page.get_by_test_id("stSidebarNavLink")
     entries.first.wait_for()
     paths = [(entry.get_attribute("href") or "").rsplit("/", 1)[-1] for entry in entries.all()]
@@ -50,14 +50,14 @@ def walked(page) -> Iterator[str]:
 
 
 def list_faults(page, complaints, rules=()) -> list[str]:
-    """List what is wrong with the open page as it looks now."""
+    """List accessibility errors of the open page as it looks now."""
     found = [*violations(page, rules), *complaints, *page.get_by_test_id("stException").all_inner_texts()]
     found += ["too wide"] * is_too_wide(page)
     complaints.clear()
     return found
 
 
-def test_no_page_of_a_finished_run_has_a_grave_fault(browser, server):
+def test_pages_of_a_finished_run_have_no_serious_faults(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/models?run=finished")
     for path in walked(page):
@@ -66,8 +66,8 @@ def test_no_page_of_a_finished_run_has_a_grave_fault(browser, server):
             assert list_faults(page, complaints, rules) == [], (path, rules)
 
 
-def test_no_page_without_a_run_has_a_grave_fault(browser, empty_server):
-    """These say little: half of them are shown light and wide, half dark and narrow."""
+def test_pages_without_a_run_have_no_serious_faults(browser, empty_server):
+    """Pages with little content: half are checked light and wide, half dark and narrow."""
     page, complaints = visit(browser, empty_server)
     open_page(page, empty_server)
     for number, path in enumerate(walked(page)):
@@ -76,13 +76,13 @@ def test_no_page_without_a_run_has_a_grave_fault(browser, empty_server):
             show(page, *LOOKS[1])
 
 
-def test_every_stop_of_tab_is_outlined(browser, server, table):
+def test_all_tab_stops_have_an_outline(browser, server, table):
     page, _ = visit(browser, server)
     unseen = []
     for path in TABBED:
         page.emulate_media(color_scheme="light")
         open_page(page, f"{server}/{path}?run=finished&data={table}")
-        for theme, key in (("light", "Tab"), ("dark", "Shift+Tab")):  # there, and the same way back
+        for theme, key in (("light", "Tab"), ("dark", "Shift+Tab")):  # forwards and backwards
             switch_theme(page, theme)
             for _ in range(STOPS):
                 page.keyboard.press(key)
@@ -92,13 +92,13 @@ def test_every_stop_of_tab_is_outlined(browser, server, table):
     assert unseen == []
 
 
-def test_a_theme_switched_on_an_open_page_reaches_its_text_and_its_figures(browser, server):
+def test_theme_switch_updates_text_and_figures_of_an_open_page(browser, server):
     page, _ = visit(browser, server)
     open_page(page, f"{server}/performance?run=finished")
     title, drawn = page.get_by_role("heading", level=1), page.locator(".js-plotly-plot .main-svg").first
     ink = {"light": "rgb(34, 38, 43)", "dark": "rgb(233, 231, 226)"}
     paper = {"light": "rgb(253, 252, 250)", "dark": "rgb(21, 24, 28)"}
-    for theme in ("light", "dark", "light", "dark"):  # and back: what the server was told before is not its last word
+    for theme in ("light", "dark", "light", "dark"):  # twice: a theme can be chosen again
         page.emulate_media(color_scheme=theme)
         expect(title).to_have_css("color", ink[theme])
         expect(drawn).to_have_css("background-color", paper[theme])

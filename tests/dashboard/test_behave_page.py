@@ -24,12 +24,12 @@ tests:
 
 @pytest.fixture
 def page(app, runs):
-    """page(**parameters): of a small suite that was uploaded, as a link shows it."""
+    """page(**parameters): the page with an uploaded small suite, as a link shows it."""
     kept = uploads.keep_file(runs / ".data", "films.yaml", SUITE)
     return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 
 
-def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
+def test_page_opens_with_its_summary_and_the_worst_capability(page):
     app = page()
     assert "baseline passes 0 of 3 capabilities" in words(app)
     assert "films</b> 3 tests, 3 capabilities, 7 cases" in words(app)
@@ -37,7 +37,7 @@ def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
     assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
 
 
-def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
+def test_link_names_the_selected_row_and_the_compared_runs(page):
     app = page(capability="test capitals", against="finished", fails="baseline")
     assert "Failed tests: capitals" in words(app) and "baseline passes all these tests." in words(app)
     assert "It shows no clear difference from finished." in words(app)
@@ -45,7 +45,7 @@ def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
 
 
-def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page, runs):
+def test_missing_or_wrong_suite_is_reported_and_the_default_can_be_chosen(page, runs):
     app = page(suite=f"{'0' * 64}/none.yaml")
     assert "the suite of this link is gone" in words(app) and "passes" not in words(app)
     assert "Sentiscope&#x27;s suite" in words(press(app, "our-suite"))
@@ -55,11 +55,11 @@ def test_no_other_file_of_the_machine_can_be_named(page):
     assert "suite of this link is gone" in words(page(suite="../../../etc/passwd"))
 
 
-def test_text_of_a_suite_is_never_markup(page):
+def test_suite_texts_are_escaped(page):
     assert "<b>wise" not in words(page(capability="capability words"))
 
 
-def test_classes_without_a_polarity_are_asked_about(page, runs):
+def test_page_asks_for_the_polarity_of_unknown_classes(page, runs):
     store = RunStore(runs)
     store.update("baseline", classes=("calm", "joy"))
     app = page()
@@ -70,7 +70,7 @@ def test_classes_without_a_polarity_are_asked_about(page, runs):
     assert "baseline passes" in words(app)
 
 
-def test_a_large_suite_is_asked_by_a_job(page, monkeypatch):
+def test_large_suite_is_predicted_by_a_background_job(page, monkeypatch):
     monkeypatch.setattr(SuiteAnswers, "AT_ONCE", 4)
     monkeypatch.setattr(SuiteAnswers, "start", SuiteAnswers.compute)
     app = page()

@@ -1,4 +1,4 @@
-"""The app in a real browser: a first training to a sentence, the keyboard of words, heads and levers, saved figures."""
+"""The app in a browser: from training to a sentence, words, heads and levers by keyboard, saved figures."""
 
 import re
 
@@ -13,10 +13,10 @@ ENDS = """() => {
     const text = field.getBoundingClientRect().right - parseFloat(getComputedStyle(field).paddingRight);
     return [text, counter.getBoundingClientRect().left];
 }"""
-"""Where the text of the sentence's field ends at the latest, and where its counter begins."""
+"""The end of the text in the sentence field, and the start of its counter."""
 
 
-def test_from_nothing_to_a_look_inside(browser, empty_server, table):
+def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, table):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/runs")
     page.get_by_role("button", name="Train a first model").click()
@@ -54,7 +54,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     assert complaints == []
 
 
-def test_words_heads_and_levers_answer_to_the_keyboard_and_undo_while_typing(browser, server):
+def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
     word = page.get_by_role("button", name="attention from good")
@@ -105,7 +105,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
 
 
 def move_levers(page: Page, browser: Browser, server: str) -> None:
-    """Move a slider and silence a head by keys; the link of the answer restores it for another visitor."""
+    """Move a slider and disable a head by keyboard; the link restores both for another visitor."""
     slider = page.get_by_role("slider", name="λ₁").first
     slider.focus()
     for _ in range(8):
@@ -114,7 +114,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     expect(bar).to_be_visible()
     settle(page)
     page.wait_for_function("location.search.includes('edit=l1c1')")
-    expect(slider).to_be_focused()  # the levers were drawn anew meanwhile
+    expect(slider).to_be_focused()  # although the levers were drawn again
     head = page.get_by_role("button", name="switch off head 1 of layer 1")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "true")
@@ -134,15 +134,15 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     assert complaints == []
 
 
-def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_counter(browser, server):
-    """A text so long, and read to its end, that the search takes long."""
+def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(browser, server):
+    """A very long text makes the search slow."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
     look = page.get_by_role("button", name="Find the smallest change")
-    look.wait_for()  # the words of so long a text come first
+    look.wait_for()  # for a long text, only the words are shown first
     settle(page)
     look.press("Enter")
-    stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
+    stop = page.locator(".st-key-flip-stop").get_by_role("button")  # attribution methods may have another stop button
     expect(stop).to_have_count(1)
     expect(page.get_by_text(re.compile("of at most 4.000 variants checked"))).to_be_visible()
     stop.press("Enter")
@@ -150,7 +150,7 @@ def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_
     expect(stop).to_have_count(0)
     expect(page.get_by_role("button", name="Smallest change · CSV")).to_be_visible()
     settle(page)
-    page.locator(".st-key-text input").fill("not good " * 2_000)  # its counter is not printed over it
+    page.locator(".st-key-text input").fill("not good " * 2_000)  # the counter must not cover the text
     page.locator(".st-key-text [data-testid=InputInstructions]").wait_for()
     text, counter = page.evaluate(ENDS)
     assert text <= counter and complaints == []

@@ -12,12 +12,12 @@ PAGES = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Lambdas")
 
 
 def at(page: Page, title: str) -> None:
-    """Wait until the page of this title stands still."""
+    """Wait until the page with this title is settled."""
     expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
     settle(page)
 
 
-def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, server):
+def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/models?run=finished")
     at(page, "Models")
@@ -30,7 +30,7 @@ def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, 
             step()
             page.wait_for_url(re.compile(rf"/{title.lower()}\b.*run=finished"))
             at(page, title)
-    # What is heard of a page after *Back* has led away from it does not hide the way forward.
+    # A late message of the left page must not remove the *Forward* entry.
     page.get_by_role("link", name="Models", exact=True).click()
     at(page, "Models")
     before = page.url
@@ -40,7 +40,7 @@ def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, 
     page.go_back()
     page.wait_for_url(before)
     at(page, "Models")
-    for late in (sentence, before):  # what Streamlit enters when a run of Sentence ends late
+    for late in (sentence, before):  # Streamlit's entries when Sentence ends late
         page.evaluate("address => history.pushState({}, '', address)", late)
     page.go_forward()
     page.wait_for_url(sentence)
@@ -48,7 +48,7 @@ def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, 
     assert complaints == []
 
 
-def test_a_link_without_a_run_is_one_step_too(browser, server):
+def test_link_without_a_run_is_one_history_step(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
     for title in ("Performance", "Sentence"):
@@ -59,7 +59,7 @@ def test_a_link_without_a_run_is_one_step_too(browser, server):
     assert complaints == []
 
 
-def test_the_page_before_is_as_it_was_left(browser, server):
+def test_previous_page_is_restored_as_it_was(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
     at(page, "Performance")

@@ -1,4 +1,4 @@
-"""Behave in a browser: a capability is picked by the keyboard, a failing sentence leads to Sentence, axe is content."""
+"""Behave in a browser: select a capability by keyboard, open a failed sentence, no accessibility errors."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(browser, server):
+def test_picked_capability_lists_sentences_that_can_be_opened(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/behave?run=finished&against=baseline")
     table = page.get_by_role("treegrid", name="Failure rates by capability and run")
@@ -21,7 +21,7 @@ def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(
     assert parse_qs(urlsplit(page.url).query)["capability"] == ["capability emoji"]
     for rules in looks(page):
         assert violations(page, rules) == []
-    page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the box before the first row
+    page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the checkbox of the first row
     page.get_by_role("button", name="Look inside this sentence").click()
     expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
     settle(page)

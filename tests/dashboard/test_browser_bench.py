@@ -16,7 +16,7 @@ OPEN = (
 )
 
 
-def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, server):
+def test_open_bench_sections_have_no_serious_accessibility_faults(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/{OPEN}")
     for title in (
@@ -29,7 +29,7 @@ def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(bro
     expect(page.locator("th", has_text="Shapley").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     settle(page)
-    page.wait_for_function("!document.querySelector('[data-stale=true]')")  # what is faded has less contrast
+    page.wait_for_function("!document.querySelector('[data-stale=true]')")  # faded elements have less contrast
     for rules in looks(page):
         assert violations(page, rules) == [] and not is_too_wide(page)
     assert complaints == []
@@ -38,11 +38,11 @@ def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(bro
 FOCUSED = (
     "(e => { while (e.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; })(document.activeElement)"
 )
-"""Within our components too."""
+"""The focused element, also inside components."""
 
 
 def tab_to(page: Page, what: str, most: int = 60) -> None:
-    """Press Tab until what is focused matches a selector."""
+    """Press Tab until the focused element matches a selector."""
     for _ in range(most):
         page.keyboard.press("Tab")
         if page.evaluate(f"what => ({FOCUSED}).matches(what)", what):
@@ -50,7 +50,7 @@ def tab_to(page: Page, what: str, most: int = 60) -> None:
     raise AssertionError(f"Tab does not reach {what}")
 
 
-def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, server):
+def test_bench_can_be_used_with_the_keyboard_alone(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={TEXT}")
     tab_to(page, "input[aria-label='Sentence']")
@@ -64,7 +64,7 @@ def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, server):
     page.keyboard.press("ArrowRight")
     page.wait_for_function("location.search.includes('edit=')")
     settle(page)
-    assert page.evaluate(f"{FOCUSED}.value") != before  # and it is focused still
+    assert page.evaluate(f"{FOCUSED}.value") != before  # still focused
     tab_to(page, ".levers td button")
     page.keyboard.press("Enter")
     page.wait_for_function("decodeURIComponent(location.search).includes('m1.')")
@@ -88,7 +88,7 @@ BAD = {
 }
 
 
-def test_texts_that_nobody_expects_are_answered(browser, server):
+def test_unusual_texts_are_predicted(browser, server):
     page, complaints = visit(browser, server, width=1024)
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))

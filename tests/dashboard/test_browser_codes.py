@@ -24,7 +24,7 @@ PLACE = ".reader .pane .top b"
 
 @pytest.fixture
 def codes(library) -> Codes:
-    """A codebook of two, and nothing coded."""
+    """A codebook with two codes, and no coded sentences."""
     found = Codes(library.folder, "built-in")
     for name in ("irony", "label"):
         found.add_code(name)
@@ -36,7 +36,7 @@ def store(tmp_path) -> RunStore:
     return RunStore(tmp_path / "runs")
 
 
-def test_a_session_with_keys_alone(browser, server, codes):
+def test_coding_session_works_with_keys_alone(browser, server, codes):
     wrong = int(read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame["wrong"].sum())
     codes.add_code("other")
     page, complaints = visit(browser, server)
@@ -59,7 +59,7 @@ def test_a_session_with_keys_alone(browser, server, codes):
         page.keyboard.press("j")
         expect(page.locator(PLACE)).to_have_text(f"{row + 2} of {wrong}")
         waits.append(time.perf_counter() - begun)
-        # Not faster than codes are written: under the load of .ci/run the 25 did not all arrive.
+        # Wait until each code is written: under the load of .ci/run some of the 25 were lost.
         until(page, lambda row=row: len(codes.read_annotations("ann 123 jku").given) == row + 1)
     given = codes.read_annotations("ann 123 jku").given
     assert sorted({len(codes) for each in given.values() for codes in each.values()}) == [1]
@@ -73,8 +73,8 @@ def test_a_session_with_keys_alone(browser, server, codes):
     page.keyboard.press("u")
     until(page, lambda: codes.read_annotations().notes == {})
     assert len(codes.read_annotations().given) == ROWS
-    expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # what was taken back is of that sentence
-    for rest in (0, 200, 400):  # milliseconds: the page hears after 350 where the reader rests
+    expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # the undone code belongs to that sentence
+    for rest in (0, 200, 400):  # ms: the reader sends its place after 350
         page.keyboard.press("n")
         page.keyboard.type("again")
         for key in ("Escape", "k"):
@@ -85,7 +85,7 @@ def test_a_session_with_keys_alone(browser, server, codes):
         until(page, lambda: codes.read_annotations().notes == {})
         settle(page)
         expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")
-    for key in "1u2":  # the second code comes after what is taken back, however busy the page is
+    for key in "1u2":  # the second code is set after the undo, even on a busy page
         page.keyboard.press(key)
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["2label"])
     until(page, lambda: len(codes.read_annotations().given) > ROWS)
@@ -99,7 +99,7 @@ def test_a_session_with_keys_alone(browser, server, codes):
 
 
 def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[str]]:
-    """Errors in a browser of its own, under a name or under none, with the keys at the list."""
+    """Errors in a separate browser, with or without a coder's name, with the focus on the list."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
@@ -112,15 +112,15 @@ def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[st
 
 
 def call(page: Page, name: str) -> None:
-    """Give a name, and wait until the page has it."""
+    """Enter a name, and wait until the page has it."""
     author = page.get_by_role("textbox", name="Author", exact=True)
     author.fill(name)
     author.press("Enter")
     settle(page)
 
 
-def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
-    """Codes and notes of all rows that have any."""
+def read_codes(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
+    """Codes and notes of all rows with any."""
     found = codes.read_annotations()
     return [*found.given.values()], [*found.notes.values()]
 
@@ -132,12 +132,12 @@ MOUNT = """at => {
   const setStateValue = (name, value) => { if (name === "coded") window.rows = Object.values(value.rows); };
   window.left = draw({ data: { ...window.given, at }, parentElement, setStateValue, setTriggerValue: () => {} });
 }"""
-"""Draw the reader anew at a row, as a page does that puts a new component in the place of the old one."""
+"""Draw the reader again at a row, like a page that replaces the component."""
 GONE = "() => { document.body.replaceChildren(); left(); }"
 
 
 @pytest.mark.parametrize(("at", "given"), [(0, ["irony", "label", "irony", "label"]), (4, ["irony"])])
-def test_codes_without_a_reader_wait_for_one_at_their_row(browser, store, at, given):
+def test_codes_wait_for_a_reader_at_their_row(browser, store, at, given):
     labels = np.arange(6) % 2
     answering(store, "one", right_where(np.zeros(6, bool), labels), texts(labels))
     codes = Codes(store.folder, get_data_name(store.read("one")))
@@ -164,50 +164,51 @@ def test_codes_without_a_reader_wait_for_one_at_their_row(browser, store, at, gi
     assert complaints == []
 
 
-def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, server, codes):
+def test_two_browsers_of_one_author_keep_each_others_codes(browser, server, codes):
     one, complaints = opened(browser, server, "ann")
     two, _ = opened(browser, server, "ann")
     one.keyboard.press("1")
-    until(one, lambda: said(codes) == ([{"ann": ("irony",)}], []))
+    until(one, lambda: read_codes(codes) == ([{"ann": ("irony",)}], []))
     two.keyboard.press("n")
-    two.keyboard.type("so it is")  # the tab is not left: a pause is enough
-    until(two, lambda: said(codes)[1] == [{"ann": "so it is"}])
+    two.keyboard.type("so it is")  # a pause is enough to save
+    until(two, lambda: read_codes(codes)[1] == [{"ann": "so it is"}])
     two.keyboard.press("Escape")
     one.keyboard.press("2")
-    until(one, lambda: said(codes)[0] == [{"ann": ("irony", "label")}])
-    assert said(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
+    until(one, lambda: read_codes(codes)[0] == [{"ann": ("irony", "label")}])
+    assert read_codes(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
     two.keyboard.press("u")
-    until(two, lambda: said(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))  # the author's last change
+    # the author's latest change
+    until(two, lambda: read_codes(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))
     expect(two.locator(".reader .foot .done")).to_contain_text("Undone")
     assert complaints == []
 
 
-def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(browser, server, codes):
+def test_nameless_annotators_stay_separate_after_a_reload_until_they_give_a_name(browser, server, codes):
     one, complaints = opened(browser, server)
     two, _ = opened(browser, server)
     one.keyboard.press("1")
-    until(one, lambda: len(said(codes)[0]) == 1)
+    until(one, lambda: len(read_codes(codes)[0]) == 1)
     two.keyboard.press("2")
-    until(two, lambda: len(said(codes)[0][0]) == 2)
+    until(two, lambda: len(read_codes(codes)[0][0]) == 2)
     one.reload()
     expect(one.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
     settle(one)
     one.locator(".reader .list").focus()
-    one.keyboard.press("u")  # what the other one said last is not theirs to take back
-    until(one, lambda: [*said(codes)[0][0].values()] == [("label",)])
+    one.keyboard.press("u")  # a coder cannot undo another coder's change
+    until(one, lambda: [*read_codes(codes)[0][0].values()] == [("label",)])
     two.locator(".reader .list").focus()
     two.keyboard.down("1")
-    for _ in range(4):  # a key that is held down
+    for _ in range(4):  # a key held down
         two.keyboard.down("1")
     two.keyboard.up("1")
-    until(two, lambda: [*said(codes)[0][0].values()] == [("irony", "label")])
+    until(two, lambda: [*read_codes(codes)[0][0].values()] == [("irony", "label")])
     call(two, "ben")
-    until(two, lambda: said(codes)[0] == [{"ben": ("irony", "label")}])
+    until(two, lambda: read_codes(codes)[0] == [{"ben": ("irony", "label")}])
     expect(two.locator(".reader .codes [aria-pressed=true]")).to_have_count(2)
     assert complaints == []
 
 
-def test_what_could_not_be_written_is_written_later(browser, server, codes, library):
+def test_failed_changes_are_stored_later(browser, server, codes, library):
     runs = library.folder
     page, _ = opened(browser, server, "ann")
     for file in runs.glob("codes.sqlite*"):
@@ -219,11 +220,11 @@ def test_what_could_not_be_written_is_written_later(browser, server, codes, libr
     (runs / "codes.sqlite").unlink()
     for file in runs.glob("away-*"):
         file.rename(file.with_name(file.name.removeprefix("away-")))
-    until(page, lambda: said(codes)[0] == [{"ann": ("irony",)}])
+    until(page, lambda: read_codes(codes)[0] == [{"ann": ("irony",)}])
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
 
 
-def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser, server, codes):
+def test_codebook_of_ten_codes_is_made_on_a_small_page(browser, server, codes):
     page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{server}/errors?run=starter-vanilla&projector=true")
@@ -244,7 +245,7 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
     assert complaints == []
 
 
-def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, codes):
+def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, codes):
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]
     codes.add_code("sarcasm")
@@ -287,7 +288,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, cod
 
     choose("Code", "dry humour")
     name = book.get_by_role("textbox", name="Name", exact=True)
-    expect(name).to_have_value("dry humour")  # the form of this code, not of the one before
+    expect(name).to_have_value("dry humour")  # the form of this code, not of the previous one
     name.fill("humour")
     book.get_by_role("button", name="Save").click()
     expect(names.filter(has_text="dry humour")).to_have_count(0)

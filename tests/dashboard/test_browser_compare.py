@@ -20,7 +20,7 @@ def address(library, server):
     return server
 
 
-def test_a_picked_pair_and_a_clicked_cell_show_their_sentences(address, browser):
+def test_picked_pair_and_clicked_cell_show_their_sentences(address, browser):
     page, _ = visit(browser, address)
     page.set_viewport_size({"width": 1440, "height": 1800})
     page.goto(f"{address}/compare?compare=a&compare=b&compare=c")

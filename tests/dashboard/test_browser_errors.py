@@ -18,11 +18,11 @@ def opened(page: Page, address: str) -> None:
 
 
 def place(page: Page) -> str:
-    """Which sentence is read: `2 of 16`."""
+    """The position in the reader: `2 of 16`."""
     return page.locator(".reader .top b").first.inner_text()
 
 
-def test_keys_move_the_link_keeps_a_field_has_its_letters_and_a_filter_is_set_by_keyboard(browser, server):
+def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard(browser, server):
     page, complaints = visit(browser, server)
     opened(page, f"{server}/errors?run=finished&select=all")
     assert place(page) == "1 of 16"

@@ -1,4 +1,4 @@
-"""Errors of runs unlike most: nothing wrong, one class among the labels, twenty classes, several labels each."""
+"""Errors in a browser for special runs: no errors, one class, twenty classes, multilabel."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ def folder(at: Path, name: str, labels: Sequence[str], wrong: float, only: str =
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with a run of each kind."""
+    """The app with a run of each kind."""
     at, sets = tmp_path_factory.mktemp("kinds"), ["late", "late;loud", "loud", "warm", "late;warm"]
     for name, labels, wrong, only in (
         ("none-wrong", ["bad", "good"], 0.0, ""),
@@ -57,13 +57,13 @@ def opened(page: Page, address: str) -> None:
 
 
 def sound(page: Page, complaints: list[str]) -> None:
-    """Nothing grave to axe, nothing beyond the page, no complaint of the browser, no traceback."""
+    """No serious accessibility errors, no overflow, no browser errors, no traceback."""
     assert violations(page) == [] and not is_too_wide(page)
     assert page.locator("[data-testid=stException]").count() == 0
     assert complaints == []
 
 
-def test_where_nothing_is_wrong_it_says_so_and_leads_on(browser, address):
+def test_run_without_errors_shows_a_notice_and_a_next_step(browser, address):
     page, complaints = visit(browser, address, *LOOKS[1])
     page.goto(f"{address}/errors?run=none-wrong")
     expect(page.get_by_text("All 24 are right")).to_be_visible()
@@ -76,7 +76,7 @@ def test_where_nothing_is_wrong_it_says_so_and_leads_on(browser, address):
 @pytest.mark.parametrize(
     ("run", "wrong", "look"), [("one-class", 4, LOOKS[0]), ("twenty", 48, LOOKS[1]), ("several", 12, LOOKS[0])]
 )
-def test_the_list_the_codes_and_the_tags_stand_for_every_kind(browser, address, run, wrong, look):
+def test_list_codes_and_tags_work_for_each_kind_of_run(browser, address, run, wrong, look):
     page, complaints = visit(browser, address, *look)
     opened(page, f"{address}/errors?run={run}")
     expect(page.locator(".reader .top b").first).to_have_text(f"1 of {wrong}")
@@ -84,7 +84,7 @@ def test_the_list_the_codes_and_the_tags_stand_for_every_kind(browser, address, 
     expect(page.locator(".reader .top b").first).to_have_text(f"2 of {wrong}")
     expect(page.get_by_role("heading", name="Codes")).to_be_attached()
     sound(page, complaints)
-    if run == "twenty":  # the filter lists all, and two make a selection
+    if run == "twenty":  # the filter lists all values; two of them make a selection
         page.get_by_role("button", name="any class").first.click()
         options = page.get_by_role("listbox", name="true class")
         for name in TWENTY:

@@ -1,4 +1,4 @@
-"""Errors with a thousand sentences in a real browser: rules that are typed, the list beyond what is sent."""
+"""Errors with a thousand sentences in a browser: typed rules, and rows after the first batch."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +14,7 @@ ROWS = 1000
 
 @pytest.fixture(scope="module")
 def address(library, server) -> str:
-    """The app, with a run of a thousand sentences; what is good and said to be bad speaks of rain."""
+    """The app with a run of 1000 sentences; positive texts predicted as negative mention rain."""
     each = np.arange(ROWS)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
@@ -34,7 +34,7 @@ def opened(page: Page, address: str) -> None:
     settle(page)
 
 
-def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, address):
+def test_ids_and_rules_can_be_typed_and_invalid_ones_are_reported(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=many&select=all")
     page.get_by_role("button", name="any tweet").click()
@@ -61,7 +61,7 @@ def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, 
     assert complaints == []
 
 
-def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(browser, address):
+def test_arriving_tags_keep_open_menus_and_the_focus(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/errors?run=late&select=all")
     page.get_by_role("button", name="any class").first.focus()
@@ -81,7 +81,7 @@ def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(brows
 
 
 def at(page: Page) -> str:
-    """Which sentence is read."""
+    """The sentence in the reader."""
     return page.locator(".reader .top b").first.inner_text()
 
 
@@ -90,7 +90,7 @@ def listed(page: Page) -> int:
     return page.locator(".reader .list li").count()
 
 
-def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, address):
+def test_keys_move_beyond_the_sent_rows_and_the_link_follows(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=many&select=all")
     assert listed(page) == 300
@@ -117,7 +117,7 @@ def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, a
     assert complaints == []
 
 
-def test_the_list_grows_when_it_is_scrolled_and_the_bar_says_where_the_keys_are(browser, address):
+def test_list_grows_when_scrolled_and_the_bar_shows_the_position(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=many&select=all")
     page.locator(".reader .list li").nth(299).scroll_into_view_if_needed()
@@ -126,7 +126,7 @@ def test_the_list_grows_when_it_is_scrolled_and_the_bar_says_where_the_keys_are(
     assert 250 < top / size < 400 and at(page) == "1 of 1\u202f000"
     first = page.locator(".reader .list li").first
     assert first.get_attribute("aria-selected") == "true"
-    opened(page, f"{address}/errors?run=many&select=wrong")  # the bar says which sentence the keys are at
+    opened(page, f"{address}/errors?run=many&select=wrong")  # the bar shows the current sentence
     for place in range(2, 5):
         page.keyboard.press("j")
         expect(page.locator(".reader .top b").first).to_have_text(f"{place} of 125")

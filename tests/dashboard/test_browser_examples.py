@@ -1,4 +1,4 @@
-"""Counter-examples in a real browser: kept beside an answer by keyboard, listed for the class, opened, taken out."""
+"""Counter-examples in a browser: saved by keyboard, listed for the class, opened, removed."""
 
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TEXT = "not <script>document.title='taken'</script> dull"
 
 
-def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, library):
+def test_saved_counter_example_is_listed_and_can_be_removed(browser, server, library):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text={quote(TEXT)}")
     keep = page.locator(".st-key-keep button").first
@@ -37,7 +37,7 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, 
     grid = page.get_by_test_id("stDataFrame").last
     grid.scroll_into_view_if_needed()
     settle(page)
-    grid.click(position={"x": 20, "y": 56})  # the box before the first row
+    grid.click(position={"x": 20, "y": 56})  # the checkbox of the first row
     back = page.get_by_role("link", name="Show how it was found")
     expect(back).to_be_visible()
     for rules in looks(page):
@@ -49,7 +49,7 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, 
     assert read_examples(library.folder) == [] and complaints == []
 
 
-def test_a_link_leads_back_and_a_find_of_another_appears_by_itself(browser, server, library):
+def test_link_returns_to_the_sentence_and_other_users_examples_appear(browser, server, library):
     keep_example(library.folder, "not bad", "positive", "", "ben", f"/sentence?run=finished&text={quote(TEXT)}")
     page, complaints = visit(browser, server)
     page.goto(f"{server}/behave?run=finished")

@@ -16,7 +16,7 @@ PRESETS = {"ordered": "ndt-01-n2", "bilstm": "bilstm", "cnn": "cnn", "bayes": "t
 
 @pytest.fixture(scope="module")
 def families(library, server, tmp_path_factory, tiny) -> str:
-    """The app, with a run of each preset, whose three classes are a scale."""
+    """The app with a run of each preset, with three ordered classes."""
     folder = tmp_path_factory.mktemp("families")
     lines = [f"{word} film number {n},{label}" for label, words in WORDS.items() for word in words for n in range(12)]
     (folder / "grades.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
@@ -30,8 +30,8 @@ def families(library, server, tmp_path_factory, tiny) -> str:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_pages_of_every_family_fit_and_axe_finds_nothing_grave(browser, families, name):
-    """Of one family Sentence is light and wide and Steps is dark and narrow, of the next it is the other way round."""
+def test_pages_of_each_family_fit_and_have_no_serious_accessibility_faults(browser, families, name):
+    """Test Sentence light and wide and Steps dark and narrow for one family, the reverse for the next."""
     first, second = LOOKS if list(PRESETS).index(name) % 2 else reversed(LOOKS)
     page, complaints = visit(browser, families, *first)
     open_page(page, f"{families}/sentence?run={name}&text=fine+film,+dull+and+slow")

@@ -25,7 +25,7 @@ GIVEN = {
 }
 
 
-def test_the_latest_data_stay_and_only_their_drawing_is_ended(browser, server):
+def test_latest_data_stay_and_only_their_drawing_is_completed(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
     for name, (given, shown) in GIVEN.items():
@@ -51,7 +51,7 @@ PRESSED = """async (script) => {
 }"""
 
 
-def test_a_message_has_every_change_that_no_drawing_has_confirmed(browser, server):
+def test_each_message_contains_all_unconfirmed_changes(browser, server):
     page, _ = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
     told = page.evaluate(

@@ -20,17 +20,17 @@ def opened(page: Page, address: str, link: str) -> None:
 
 FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential", "ndt-01-n3")
 THREE = ("lexical-last", "differential", "ndt-01-n3")
-"""Those of three layers."""
+"""The levers of three layers."""
 EDITED = ("ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "sentiformer&edit=g3.2:0.3")
 
 
 def fit(page: Page, name: str) -> None:
-    """The board of three layers ends above the lower edge, its rows are neither too low nor too high."""
+    """The board of three layers ends inside the window, with rows of a readable height."""
     bottom, row = page.locator(".levers").evaluate(HEIGHTS)
     assert bottom <= 720 and 24 <= row <= 37, name
 
 
-def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and_levers(browser, server):
+def test_first_projector_screen_has_sentence_prediction_words_head_view_and_levers(browser, server):
     page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
     for link in EDITED:
@@ -47,13 +47,13 @@ def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and
         assert not is_too_wide(page) and complaints == [], name
         if name in THREE:
             fit(page, name)
-    page.mouse.move(600, 400)  # the answer stays in sight while the page scrolls
+    page.mouse.move(600, 400)  # the prediction stays visible while the page scrolls
     page.mouse.wheel(0, 2000)
     page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 1500")
     settle(page)
     box = page.locator(".st-key-answer .s-bar").first.bounding_box()
     assert box and 0 <= box["y"] and box["y"] + box["height"] <= 200
-    head = "switch off head 1 of layer {}, effect"  # another layer opens when its name is pressed
+    head = "switch off head 1 of layer {}, effect"  # a click on its name opens another layer
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
     expect(page.get_by_role("button", name=head.format(1))).to_be_hidden()
     first = page.get_by_role("button", name="layer 1", exact=True)
@@ -62,11 +62,11 @@ def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and
     expect(first).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_role("button", name=head.format(1))).to_be_visible()
     expect(page.get_by_role("button", name=head.format(3))).to_be_hidden()
-    page.set_viewport_size({"width": 1280, "height": 1400})  # with room all are open again
+    page.set_viewport_size({"width": 1280, "height": 1400})  # a taller window opens all layers again
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
 
 
-def test_a_slider_says_the_answer_that_comes_when_it_is_let_go(browser, server):
+def test_slider_shows_the_prediction_of_its_release(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-differential")
     for name in ("λ₁ of layer 2", "factor on every λ"):
@@ -92,7 +92,7 @@ def test_a_slider_says_the_answer_that_comes_when_it_is_let_go(browser, server):
     assert complaints == []
 
 
-def test_a_gate_is_opened_as_far_as_one_likes_by_keys(browser, server):
+def test_gate_is_opened_to_any_degree_by_keys(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-sentiformer&layer=2")
     gate = page.get_by_role("slider", name="gate of although in layer 2")
@@ -108,7 +108,7 @@ def test_a_gate_is_opened_as_far_as_one_likes_by_keys(browser, server):
     assert complaints == []
 
 
-def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_edited(browser, server):
+def test_switch_sets_parts_to_their_mean_and_effects_are_of_the_edited_model(browser, server):
     page, complaints = visit(browser, server, width=1440)
     opened(page, server, "run=starter-vanilla")
     board = page.locator(".levers")
@@ -131,13 +131,13 @@ def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_ed
     assert complaints == []
 
 
-def test_levers_that_are_pressed_while_the_page_is_busy_are_all_heard(browser, server):
+def test_levers_clicked_on_a_busy_page_are_all_applied(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-vanilla&layer=1")
     pressed = [page.get_by_role("button", name=f"switch off head {head} of layer 1, effect") for head in (1, 2, 3)]
     for button in pressed[:2]:
-        button.evaluate("button => button.click()")  # without waiting for what the one before does
-    expect(pressed[0]).to_have_count(0)  # it says now that it is off; the second may still be on its way
+        button.evaluate("button => button.click()")  # without waiting for the effect of the previous click
+    expect(pressed[0]).to_have_count(0)  # it shows "off" now; the second may still follow
     pressed[2].evaluate("button => button.click()")
     page.wait_for_function("/h1\\.1.*h1\\.2.*h1\\.3/.test(decodeURIComponent(location.search))")
     settle(page)

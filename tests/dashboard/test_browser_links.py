@@ -1,6 +1,7 @@
 """What leads from one page to another in a real browser, and a selection that can be cleared."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from browsing import is_in_window, settle, visit
@@ -11,11 +12,17 @@ from core.config import compose
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
-"""Around everything, in shares of the plot."""
+"""A lasso around all points, in fractions of the plot."""
+HALF = ((-0.49, -0.49), (0, -0.49), (0, 0.49), (-0.49, 0.49), (-0.49, -0.45))
+MARKED = """() => document.querySelector("[class*=st-key-fig-map] .js-plotly-plot").data
+  .flatMap((each) => [...(each.selectedpoints ?? [])].map((place) => each.customdata[place])).sort((a, b) => a - b)"""
+"""The rows that the map shows as selected."""
+KEPT = ".js-plotly-plot", ".s-head", ".st-key-method", ".st-key-colour", ".st-key-map-fields input"
+"""Parts of the page Embeddings that a lasso changes nothing about."""
 
 
 def first_row(page: Page, name: str, rows: int = 0) -> None:
-    """Choose a row of a table by its box, which is painted and has no element of its own."""
+    """Choose a table row by its checkbox, which is painted on a canvas and has no element."""
     table = page.get_by_role("figure", name=name).or_(page.locator(f"[aria-label='{name}']")).first
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
@@ -23,7 +30,7 @@ def first_row(page: Page, name: str, rows: int = 0) -> None:
     page.mouse.click(box["x"] + 16, box["y"] + 38 * (rows + 1) + 19)
 
 
-def draw(page: Page) -> None:
+def draw(page: Page, around: Sequence[tuple[float, float]] = LASSO) -> None:
     """A lasso on the map."""
     plot = page.locator("[class*=st-key-fig-map] .nsewdrag")
     plot.evaluate("plot => plot.scrollIntoView({block: 'center'})")
@@ -32,7 +39,7 @@ def draw(page: Page) -> None:
     assert box is not None
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    for number, (right, down) in enumerate(LASSO):
+    for number, (right, down) in enumerate(around):
         page.mouse.move(x + right * box["width"], y + down * box["height"], steps=6)
         if number == 0:
             page.mouse.down()
@@ -40,12 +47,12 @@ def draw(page: Page) -> None:
 
 
 def outlines(page: Page) -> int:
-    """Shapes that a selection has left on the map."""
+    """Shapes of a selection on the map."""
     return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
 
 
 def read_on_the_sentence_page(page: Page) -> str:
-    """The text that the Sentence page shows, which must be in its link too."""
+    """The text on the Sentence page, which must also be in the link."""
     page.wait_for_url(re.compile(r"/sentence\?"))
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     expect(field).to_be_visible()
@@ -56,7 +63,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     return text
 
 
-def test_a_row_of_the_table_of_runs_leads_to_its_run(browser, server, library):
+def test_row_of_the_runs_table_opens_its_run(browser, server, library):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")
@@ -65,7 +72,7 @@ def test_a_row_of_the_table_of_runs_leads_to_its_run(browser, server, library):
     table.get_by_role("rowheader", name="finished").click()
     expect(page.locator(".s-sel b")).to_have_text("finished")
     settle(page)
-    library.create(compose("vanilla"), "vanilla", "elsewhere")  # what others train is noticed without a reload
+    library.create(compose("vanilla"), "vanilla", "elsewhere")  # runs of others appear without a reload
     expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Sentence", exact=True).click()
@@ -74,7 +81,7 @@ def test_a_row_of_the_table_of_runs_leads_to_its_run(browser, server, library):
     assert complaints == []
 
 
-def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
+def test_sentence_of_a_matrix_cell_opens_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
@@ -86,7 +93,36 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
     assert complaints == []
 
 
-def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(browser, server):
+def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/embeddings?run=finished&split=test")
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    settle(page)
+    before = [page.locator(each).first.element_handle() for each in KEPT]
+    assert page.evaluate(MARKED) == []
+    draw(page, HALF)
+    bar = page.locator(".st-key-selected-now .s-now")
+    expect(bar).to_contain_text("selected on the map")
+    settle(page)
+    rows = page.evaluate(MARKED)
+    assert 0 < len(rows) < 16 and bar.inner_text().startswith(f"{len(rows)} of 16")
+    assert [name for name, each in zip(KEPT, before, strict=True) if not each.evaluate("it => it.isConnected")] == []
+    page.goto(f"{server}/performance?{page.url.partition('?')[2]}")
+    expect(bar).to_contain_text(f"{len(rows)} of 16")
+    settle(page)
+    page.locator(".st-key-selected-to-embeddings button").first.click()
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    settle(page)
+    assert page.evaluate(MARKED) == rows
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    settle(page)
+    assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
+    assert complaints == []
+
+
+def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
     page, complaints = visit(browser, server, width=1024)
     page.goto(f"{server}/embeddings?run=finished")
     expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
@@ -104,7 +140,7 @@ def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(b
     page.keyboard.press("Enter")
     expect(page.get_by_text("The diamond is your sentence")).to_be_visible()
     settle(page)
-    assert page.locator(".s-now", has_text="selected on the map").count() == 0  # the browser does not bring it back
+    assert page.locator(".s-now", has_text="selected on the map").count() == 0  # not restored by the browser
     draw(page)
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
     settle(page)
@@ -114,7 +150,7 @@ def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(b
     assert complaints == []
 
 
-def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
+def test_text_of_the_data_page_opens_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/data?run=finished&find=porter")
     expect(page.get_by_role("heading", name="Texts")).to_be_visible()
@@ -125,7 +161,7 @@ def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
     assert complaints == []
 
 
-def test_the_split_goes_along_between_pages_that_have_one(browser, server):
+def test_split_is_kept_between_pages_that_use_one(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
     chosen = page.get_by_role("radio", name="validation")

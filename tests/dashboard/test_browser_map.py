@@ -1,4 +1,4 @@
-"""The map in a real browser: search, groups and neighbours become the one selection; the layers are read beside it."""
+"""The map in a browser: search, groups and neighbours set the selection; layers are computed next to it."""
 
 import re
 
@@ -12,7 +12,7 @@ RUN = "run=starter-ndt-pm1-n2"
 
 
 def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
-    """The page of a link once it stands, and what it complains about."""
+    """The page of a link once it is settled, and its errors."""
     page, complaints = visit(browser, base, theme, width)
     page.goto(f"{base}/embeddings?{RUN}&{link}")
     expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
@@ -21,11 +21,11 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
 
 
 def bar(page: Page):
-    """What is selected, as the bar says it."""
+    """The selection as the bar shows it."""
     return page.locator(".st-key-selected .s-now")
 
 
-def test_what_is_found_is_selected_by_its_rule_and_the_link_brings_both_back(browser, server):
+def test_search_result_is_selected_by_rule_and_the_link_restores_both(browser, server):
     page, complaints = opened(browser, server, "")
     page.get_by_role("textbox", name="Find", exact=True).fill("never")
     page.keyboard.press("Enter")
@@ -42,7 +42,7 @@ def test_what_is_found_is_selected_by_its_rule_and_the_link_brings_both_back(bro
     assert complaints == [] and others == []
 
 
-def test_a_group_that_is_picked_is_the_selection(browser, server):
+def test_picked_cluster_becomes_the_selection(browser, server):
     page, complaints = opened(browser, server, "colour=found%20group")
     table = page.locator("table[aria-label^='Clusters of sentences']")
     expect(table).to_be_visible()
@@ -55,7 +55,7 @@ def test_a_group_that_is_picked_is_the_selection(browser, server):
     assert complaints == []
 
 
-def test_the_neighbors_of_the_sentence_that_is_looked_at_follow_it(browser, server):
+def test_neighbors_follow_the_current_sentence(browser, server):
     page, complaints = opened(browser, server, "select=text~boring&split=test")
     nearest = page.get_by_role("heading", name="Nearest neighbours")
     said = page.locator(".st-key-head-map-neighbours .s-fig span")
@@ -71,14 +71,14 @@ def test_the_neighbors_of_the_sentence_that_is_looked_at_follow_it(browser, serv
     assert complaints == []
 
 
-def test_layers_are_read_beside_the_page_and_nothing_on_it_is_at_fault(browser, server):
+def test_layers_are_read_in_the_background_and_the_page_is_accessible(browser, server):
     page, complaints = opened(browser, server, "find=not&density=on&place=a%20fine%20film")
     read = page.locator(".st-key-read-layers button")
     chart = page.locator(".st-key-fig-map-layers")
     expect(read.or_(chart).first).to_be_visible()
     if read.count():
         read.click()
-    expect(chart).to_be_visible(timeout=240_000)  # all layers are read anew
+    expect(chart).to_be_visible(timeout=240_000)  # all layers are computed again
     settle(page)
     for rules in looks(page):
         assert violations(page, rules) == []

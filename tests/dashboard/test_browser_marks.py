@@ -1,4 +1,4 @@
-"""The table of marks under a keyboard: walked, ticked, picked and unfolded without a pointer."""
+"""The table of intervals with the keyboard only: move, tick, select and unfold."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ def seeds(library) -> None:
     (second / "run.json").write_text(json.dumps(record))
 
 
-def test_rows_are_walked_ticked_unfolded_and_picked(browser, server, seeds):
+def test_rows_can_be_focused_ticked_unfolded_and_picked(browser, server, seeds):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")

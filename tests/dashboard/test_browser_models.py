@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_a_model_is_drawn_at_every_width(browser, server):
+def test_model_is_drawn_at_each_width(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/models?model=sentiformer&run=finished")
     drawing = page.get_by_role("img", name=re.compile("^From text to answer: Embedding"))
@@ -23,7 +23,7 @@ def test_a_model_is_drawn_at_every_width(browser, server):
     assert complaints == []
 
 
-def test_a_chosen_row_is_shown_below_and_can_be_trained(browser, server):
+def test_chosen_preset_is_shown_below_and_can_be_trained(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/models?paper=SentiFormer&run=finished")
     expect(page.get_by_role("heading", name="sentiformer", exact=True)).to_be_visible()
@@ -44,7 +44,7 @@ def test_a_chosen_row_is_shown_below_and_can_be_trained(browser, server):
     assert complaints == []
 
 
-def test_a_model_of_ones_own_is_drawn_as_it_is_put_together(browser, server):
+def test_changed_model_is_drawn_while_it_is_built(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/train?model=ndt-01-n3&run=finished")
     page.get_by_text("Compose your own").click()

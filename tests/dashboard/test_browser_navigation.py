@@ -19,7 +19,7 @@ OLD = {
 """Addresses that are not in the menu or that differ from the title of their page."""
 
 
-def test_old_addresses_and_those_without_an_entry_open_their_page(browser, server):
+def test_old_and_unlisted_addresses_open_their_page(browser, server):
     page, complaints = visit(browser, server)
     for path, title in OLD.items():
         open_page(page, f"{server}/{path}?run=finished")
@@ -30,7 +30,7 @@ def test_old_addresses_and_those_without_an_entry_open_their_page(browser, serve
     assert complaints == []
 
 
-def test_the_menu_has_three_groups_and_its_pages_lead_back_in_one_press(browser, server):
+def test_menu_has_three_groups_and_back_works_in_one_press(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/?run=finished")
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
@@ -50,3 +50,37 @@ def test_the_menu_has_three_groups_and_its_pages_lead_back_in_one_press(browser,
     page.wait_for_url(re.compile(r"127\.0\.0\.1:\d+/\?.*run=finished"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
     assert complaints == []
+
+
+def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browser, server):
+    page, complaints = visit(browser, server, width=1280)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    open_page(page, f"{server}/performance?run=finished&split=validation")
+    page.keyboard.press("a")
+    expect(page.get_by_text("1 link in “talk”")).to_be_visible()
+    page.get_by_role("button", name="Present", exact=True).click()
+    finding = page.locator(".s-finding")
+    expect(finding).to_contain_text("wrong:")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    settle(page)
+    assert finding.bounding_box()["y"] < 60 and page.evaluate("document.documentElement.scrollHeight") <= 720
+    chart = page.locator(".st-key-exhibit .main-svg").first.bounding_box()
+    assert chart["y"] <= 120 and chart["height"] > 500 and chart["y"] + chart["height"] <= 720
+    for rules in looks(page):
+        assert violations(page, rules) == []
+    expect(page.get_by_text("Rows are true classes")).to_be_hidden()
+    page.keyboard.press("c")
+    expect(page.get_by_text("Rows are true classes")).to_be_visible()
+    page.keyboard.press("g")
+    expect(page.get_by_role("dialog", name="Go to a page")).to_be_visible()
+    page.keyboard.press("m")
+    expect(finding).to_contain_text("nearest neighbours")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".strip [aria-current]")).not_to_contain_text("Embeddings")
+    settle(page)
+    open_page(page, f"{server}/?talk=talk&present=1")
+    expect(finding).to_contain_text("wrong:")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", level=1, name="Performance")).to_be_visible()
+    page.wait_for_url(re.compile("/performance.*split=validation"))
+    assert "present" not in page.url and complaints == []

@@ -1,4 +1,4 @@
-"""Two fields for two texts in a real browser: typed, in the link, and along from page to page."""
+"""Two text fields in a browser: typing, the link, and moving between pages."""
 
 import re
 from urllib.parse import quote
@@ -25,12 +25,12 @@ def address(library, server, tmp_path_factory) -> str:
 
 
 def fields(page: Page, first: str, second: str) -> None:
-    """What both fields hold, as soon as they do."""
+    """The contents of both fields, once they are filled."""
     expect(page.get_by_role("textbox", name="First text", exact=True)).to_have_value(first)
     expect(page.get_by_role("textbox", name="Second text", exact=True)).to_have_value(second)
 
 
-def test_both_texts_are_typed_linked_and_taken_along(browser, address):
+def test_both_texts_can_be_typed_linked_and_kept(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/sentence?run=both&text={quote(join_pair(FIRST, SECOND))}")
     fields(page, FIRST, SECOND)

@@ -1,4 +1,4 @@
-"""A report as a person opens it: a file without a network, in both themes, on paper; and the button that makes it."""
+"""A report as a file in a browser: no network, both themes, print; and the button that creates it."""
 
 import io
 from pathlib import Path
@@ -73,7 +73,7 @@ def starter(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
-    """The report of a run on texts, columns and classes that would do harm as markup or in a spreadsheet."""
+    """The report of a run whose texts, columns and classes would do harm as markup or in a spreadsheet."""
     folder = tmp_path_factory.mktemp("nasty")
     store, labels = RunStore(folder / "runs"), np.arange(2 * len(NASTY)) % 2
     rows = texts(labels, **{"=own": [*NASTY, *NASTY]})
@@ -84,7 +84,7 @@ def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
     return folder / "report.html", store
 
 
-def test_it_opens_without_a_network_draws_every_figure_in_both_themes_and_is_light_on_paper(browser, starter):
+def test_report_works_offline_in_both_themes_and_prints_light(browser, starter):
     data = packed(starter.read_text())
     assert data["rows"]["n"] == 3202 and starter.stat().st_size < LIMIT
     page, complaints = opened(browser, starter)
@@ -105,7 +105,7 @@ def test_it_opens_without_a_network_draws_every_figure_in_both_themes_and_is_lig
     assert page.pdf(format="A4")[:4] == b"%PDF" and complaints == []
 
 
-def test_predictions_are_searched_chosen_sorted_and_walked_by_keyboard(browser, starter):
+def test_predictions_are_searched_filtered_sorted_and_reached_by_keyboard(browser, starter):
     frame = read_table(RunStore(ROOT / "trained"), "starter-ndt-01-n3").frame
     page, complaints = opened(browser, starter)
     status, table = page.locator("#rows [role=status]"), page.locator("#rows tbody tr")
@@ -131,7 +131,7 @@ def test_predictions_are_searched_chosen_sorted_and_walked_by_keyboard(browser, 
     assert complaints == []
 
 
-def test_texts_of_people_stay_texts_in_the_page_and_in_its_csv(browser, nasty):
+def test_user_texts_are_escaped_in_page_and_csv(browser, nasty):
     file, store = nasty
     page, complaints = opened(browser, file)
     assert page.title() == "nasty · Sentiscope"
@@ -153,7 +153,7 @@ def test_texts_of_people_stay_texts_in_the_page_and_in_its_csv(browser, nasty):
     assert all(cell[:1] not in "=+-@" or not cell for name in ("text", "'=own", "true") for cell in ours[name])
 
 
-def test_the_buttons_of_performance_errors_and_compare_make_it(browser, server, library):
+def test_buttons_of_performance_errors_and_compare_make_a_report(browser, server, library):
     labels = np.arange(60) % 2
     rows = texts(labels)
     answering(library, "one", right_where(np.arange(60) > 9, labels), rows)

@@ -1,4 +1,4 @@
-"""Korean, Bangla, Arabic and mixed sentences in a real browser: where words stand, and what keeps to its place."""
+"""Korean, Bangla, Arabic and mixed sentences in a browser: positions of words and fixed elements."""
 
 import re
 
@@ -20,7 +20,7 @@ TEXTS = (ARABIC, BANGLA, KOREAN, MIXED, "감사합니다" * 40, "https://example
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with a tiny run on sentences of these scripts, each in two ways."""
+    """The app with a tiny run on sentences in these scripts, each in two variants."""
     folder = tmp_path_factory.mktemp("scripts")
     rows = [
         (f"{text} {'좋다 ভালো جيد' if row % 2 else '나쁘다 খারাপ سيئ'} {row}", row % 2)
@@ -53,13 +53,13 @@ def lefts(page: Page) -> list[tuple[str, float, float]]:
 
 
 def overflow(page: Page) -> float:
-    """How far anything that people wrote stands out of the page, in pixels."""
+    """Pixels by which user text extends beyond the page."""
     written = ".words li, .words .cause, .reader .words li, .reader .list li, .s-toks b, .s-now"
     rights = "all => all.map((each) => each.getBoundingClientRect().right - document.documentElement.clientWidth)"
     return max([0.0, *page.locator(written).evaluate_all(rights)])
 
 
-def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(browser, address):
+def test_words_follow_the_direction_of_their_text_and_keep_their_position(browser, address):
     page, complaints = visit(browser, address)
     open_page(page, f"{address}/sentence?run=scripts")
     for text, from_the_right in ((ARABIC, True), (MIXED, True), (BANGLA, False), (KOREAN, False)):
@@ -71,7 +71,7 @@ def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(brow
         small = page.locator(".words ul li small").first
         assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
     page.set_viewport_size({"width": 1024, "height": 900})
-    for text in TEXTS[4:]:  # words without end
+    for text in TEXTS[4:]:  # very long words
         read(page, text)
         assert overflow(page) == 0, text
         drawn = page.locator(".head_view svg text").evaluate_all("all => all.map((each) => each.textContent)")
@@ -79,7 +79,7 @@ def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(brow
     assert complaints == []
 
 
-def test_on_errors_each_sentence_of_the_list_has_its_direction(browser, address):
+def test_each_listed_sentence_has_its_own_direction(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/errors?run=scripts")
     rows = page.locator(".reader .list li .text")

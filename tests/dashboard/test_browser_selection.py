@@ -1,4 +1,4 @@
-"""One selection in a real browser: a click sets it beside what was clicked and in the bar, its link brings it back."""
+"""The selection in a browser: a click shows it next to the figure and in the bar, and its link restores it."""
 
 import re
 
@@ -12,7 +12,7 @@ SENTENCES = "[aria-label^='Selected sentences']"
 
 
 def bar(page: Page):
-    """What is selected, as the bar says it."""
+    """The selection as the bar shows it."""
     return page.locator(".st-key-selected .s-now")
 
 
@@ -22,13 +22,13 @@ def click_cell(page: Page) -> None:
 
 
 def shown(page: Page) -> str:
-    """What the bar says, once it says something."""
+    """The text of the bar, once there is any."""
     expect(bar(page)).to_be_visible()
     settle(page)
     return bar(page).inner_text()
 
 
-def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_same(browser, server):
+def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     click_cell(page)
@@ -53,12 +53,12 @@ def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_sa
     other.get_by_role("button", name="Clear", exact=True).click()
     expect(bar(other)).to_have_count(0)
     assert "select=" not in other.url and complaints == [] and others == []
-    go_along(page)
+    check_every_page(page)
     assert complaints == []
 
 
-def go_along(page: Page) -> None:
-    """The selection is there on every page, and its sentence is read."""
+def check_every_page(page: Page) -> None:
+    """The selection appears on every page, and its sentence opens."""
     said = shown(page)
     page.get_by_role("link", name="Steps", exact=True).click()
     page.wait_for_url(re.compile(r"/steps\?.*select="))

@@ -1,4 +1,4 @@
-"""A researcher's session from end to end: her own table, training, errors, codes, comparison, report."""
+"""A complete session of a researcher: own table, training, errors, codes, comparison, report."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size":
 
 
 def own_table() -> bytes:
-    """Three hundred sentences with ids, sources and dates; what comes by phone is labelled at random."""
+    """300 sentences with ids, sources and dates; rows with source `phone` have random labels."""
     draw = random.Random(0)
     good, bad = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
     nouns = ("plot", "cast", "score", "ending", "set")
@@ -33,7 +33,7 @@ def own_table() -> bytes:
 
 
 def train(page: Page) -> None:
-    """From the page Train as it stands to a finished run `mine`."""
+    """From the open page Train to a finished run `mine`."""
     page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     for field, value in {"Name of the run": "mine", **SMALL}.items():
@@ -48,14 +48,14 @@ def train(page: Page) -> None:
 
 
 def listed(page: Page) -> int:
-    """How many sentences are listed, with all tags found."""
+    """The number of listed sentences, after all tags are found."""
     expect(page.locator(".reader .list li").first).to_be_visible()
     expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
     settle(page)
     return int(page.locator(".reader .top b").first.inner_text().split(" of ")[1])
 
 
-def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server, bare, tmp_path):
+def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, empty_server, bare, tmp_path):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/data")
     page.get_by_text("Use your own file").click()
@@ -108,7 +108,7 @@ def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browse
     saved.value.save_as(tmp_path / "report.html")
     report = browser.new_page()
     report.goto((tmp_path / "report.html").as_uri())
-    for said in ("mislabelled", "source", "R-0"):  # her code, her columns, one of her ids
+    for said in ("mislabelled", "source", "R-0"):  # the author's code, column and id
         expect(report.locator("main, body").first).to_contain_text(said)
 
     other, others = visit(browser, empty_server, "dark", 1024)

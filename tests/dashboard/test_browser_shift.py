@@ -1,4 +1,4 @@
-"""Errors in a real browser: test is compared with training on demand; its words and those of clouds filter."""
+"""Errors in a browser: test compared with training on demand; its words and word clouds set the filter."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with one run, whose test texts have a word that training has not, and whose errors one of their own."""
+    """The app with one run: its test texts have a word missing in training, and its errors a typical word."""
     folder, random = tmp_path_factory.mktemp("shift"), np.random.default_rng(0)
     words, signs = ["film", "day", "it", "was", "the", "long"], {"minus": "bad", "plus": "good"}
     rows = []
@@ -45,7 +45,7 @@ def selected(page: Page) -> str:
     return parse_qs(urlsplit(page.url).query)["select"][0]
 
 
-def test_test_is_compared_with_training_on_demand_and_a_word_of_it_selects(browser, address):
+def test_shift_is_computed_on_demand_and_its_words_select_rows(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=shifted")
     page.get_by_role("button", name="Compare with training").press("Enter")
@@ -58,7 +58,7 @@ def test_test_is_compared_with_training_on_demand_and_a_word_of_it_selects(brows
     assert violations(page) == [] and complaints == []
 
 
-def test_a_word_of_a_cloud_is_reached_by_keyboard_and_filters(browser, address):
+def test_cloud_word_is_reached_by_keyboard_and_filters(browser, address):
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=shifted")
     word = page.get_by_role("button", name="ironic").first

@@ -1,4 +1,4 @@
-"""What a click answers is in the window where it was clicked, and a figure has its place before it is drawn."""
+"""The result of a click is visible in the same window, and figures have their size before drawing."""
 
 import pytest
 from browsing import is_in_window, settle, visit
@@ -7,24 +7,24 @@ from playwright.sync_api import Route, expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
+def test_sentences_of_a_clicked_cell_are_scrolled_into_view(browser, server):
     page, complaints = visit(browser, server)
     for width in (1440, 1024):
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{server}/performance?run=finished")  # anew: figures that were cleared have other keys
+        page.goto(f"{server}/performance?run=finished")  # reload: cleared figures have new keys
         page.locator(".st-key-fig-confusion .bars .point").first.wait_for()
         settle(page)
-        page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)  # Plotly lays a surface over it
+        page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)  # Plotly puts a surface over it
         expect(page.get_by_text("of 16 sentences")).to_be_visible()
         settle(page)
         assert is_in_window(page, ".st-key-selection")
-        if width == 1440:  # beside what was clicked, not below it
+        if width == 1440:  # next to the clicked figure, not below it
             bar, matrix = (page.locator(f".st-key-{key}").bounding_box() for key in ("selection", "fig-confusion"))
             assert bar["x"] > matrix["x"] + matrix["width"] and bar["y"] < matrix["y"] + matrix["height"]
         page.get_by_role("button", name="Clear", exact=True).click()
         expect(page.get_by_text("of 16 sentences")).to_be_hidden()
         settle(page)
-        bars = page.locator(".st-key-fig-confidence .bars .point").filter(visible=True)  # most are empty
+        bars = page.locator(".st-key-fig-confidence .bars .point").filter(visible=True)  # most bars are empty
         bars.first.click(force=True)
         expect(page.locator(".st-key-selection")).to_contain_text("of 16 sentences")
         settle(page)
@@ -37,7 +37,7 @@ def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
     assert complaints == []
 
 
-def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(browser, server):
+def test_figure_placeholder_is_shown_while_its_script_loads(browser, server):
     page, _ = visit(browser, server)
     waiting: list[Route] = []
     page.route("**/PlotlyChart*.js", lambda route: waiting.append(route))

@@ -1,4 +1,4 @@
-"""Slices, orders and what is nearly wrong in a browser: picked anywhere, kept in the link, beside what was clicked."""
+"""Slices, orders and near errors in a browser: select, store in the link, show next to the figure."""
 
 import pytest
 from browsing import settle, violations, visit
@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def said(library) -> PredictionTable:
+def predictions(library) -> PredictionTable:
     return read_table(library, "finished")
 
 
@@ -18,12 +18,12 @@ def first(page: Page) -> str | None:
     return page.locator(".reader .list li").first.get_attribute("title")
 
 
-def test_the_list_stands_in_the_order_that_the_link_has(browser, server, said):
+def test_list_has_the_order_of_the_link(browser, server, predictions):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=all")
     expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
     settle(page)
-    rows = said.frame.sort_values("margin", kind="stable")
+    rows = predictions.frame.sort_values("margin", kind="stable")
     page.get_by_label("Order of the sentences").select_option("lowest margin first")
     page.wait_for_url("**order=margin**")
     expect(page.locator(".reader .list li").first).to_have_attribute("title", rows["text"].iat[0])
@@ -37,8 +37,8 @@ def test_the_list_stands_in_the_order_that_the_link_has(browser, server, said):
     assert complaints == []
 
 
-def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, server, said):
-    right = said.frame[~said.wrong]
+def test_run_without_errors_offers_the_least_sure_sentences(browser, server, predictions):
+    right = predictions.frame[~predictions.wrong]
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=wrong;key={right['key'].iat[0]}")
     expect(page.locator(".reader .empty")).to_contain_text("All 1 selected are right")
@@ -49,7 +49,7 @@ def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, ser
     assert first(page) == right["text"].iat[0] and "wrong" not in page.url and complaints == []
 
 
-def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, said):
+def test_slice_is_saved_picked_on_another_page_and_compared(browser, server, predictions):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=true%3Dpositive")
     page.get_by_role("button", name="Save as slice").click()
@@ -57,7 +57,7 @@ def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, s
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as “good *ones*”")).to_be_visible()
     page.goto(f"{server}/performance?run=finished")
-    n = int(said.true[:, said.classes.index("positive")].sum())
+    n = int(predictions.true[:, predictions.classes.index("positive")].sum())
     bar = page.locator(".st-key-selected")
     expect(bar).to_contain_text("Nothing is selected")
     row = page.locator(".st-key-fig-slices tr", has_text="good *ones*").first
@@ -65,7 +65,7 @@ def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, s
     settle(page)
     page.get_by_role("button", name="Slices", exact=True).click()
     page.locator("label", has_text="good *ones*").click()
-    expect(bar).to_contain_text(f"{n} of {len(said)}")
+    expect(bar).to_contain_text(f"{n} of {len(predictions)}")
     page.wait_for_url("**select=true**")
     settle(page)
     assert violations(page) == []

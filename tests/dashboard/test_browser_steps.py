@@ -1,4 +1,4 @@
-"""Steps in a real browser: keys, link, the formula that a cell fills, and what fits on a projector."""
+"""Steps in a browser: keys, link, formula of a selected cell, and fit on a projector."""
 
 import re
 
@@ -25,7 +25,7 @@ def current(page: Page) -> str:
     return page.locator(".steps .rail [aria-current=step]").inner_text()
 
 
-def test_cells_and_arrows_are_walked_and_the_stage_stays_open(browser, server):
+def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, server):
     page, complaints = at(browser, server, more="&stage=combine")
     fill_the_formula(page)
     page.locator(".steps h2").click()
@@ -40,7 +40,7 @@ def test_cells_and_arrows_are_walked_and_the_stage_stays_open(browser, server):
     page.locator(".steps .rail").wait_for()
     settle(page)
     assert current(page) == "Mask"
-    field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field or a choice has its arrows
+    field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field uses the arrow keys itself
     field.click()
     page.keyboard.press("ArrowRight")
     assert current(page) == "Mask"
@@ -66,7 +66,7 @@ def test_cells_and_arrows_are_walked_and_the_stage_stays_open(browser, server):
 
 
 def fill_the_formula(page: Page) -> None:
-    """Point at a cell of the stage that adds maps, go on by an arrow; the formula has the numbers of the cell."""
+    """Point at a cell of the step that adds maps, move by an arrow key; the formula shows the cell's numbers."""
     cell = page.locator(".steps table").last.locator("tbody tr").nth(1).locator("td").nth(2)
     cell.hover()
     filled = page.locator(".steps .filled p")
@@ -78,14 +78,14 @@ def fill_the_formula(page: Page) -> None:
     cell.focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".steps .filled small")).to_have_text("good, that")
-    assert current(page) == "Combine"  # in a matrix the arrows go from cell to cell
+    assert current(page) == "Combine"  # in a matrix the arrow keys move between cells
     table = page.locator(".steps table").last
     assert table.get_by_role("columnheader").all_inner_texts()[:3] == ["a", "good", "film"]
     assert table.get_by_role("rowheader").first.inner_text() == "a" and table.locator("caption math").count() == 1
     assert table.locator("tbody td").first.inner_text() != ""
 
 
-def test_the_sentence_goes_along_from_page_to_page(browser, server):
+def test_sentence_is_kept_between_pages(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text=so+good")
     page.get_by_role("textbox", name="Sentence", exact=True).wait_for()
@@ -103,7 +103,7 @@ def test_the_sentence_goes_along_from_page_to_page(browser, server):
     assert complaints == []
 
 
-def test_formula_and_matrices_are_seen_together_at_every_size(browser, server):
+def test_formula_and_matrices_are_visible_together_at_each_size(browser, server):
     sizes = [(1280, 720, "&projector=true", ("Scores", "Softmax", "Combine", "Mix", "Feed-forward", "Logits"))]
     sizes += [(1024, 768, "", ("Scores", "Combine"))]
     for width, height, more, stages in sizes:

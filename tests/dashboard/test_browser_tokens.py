@@ -1,4 +1,4 @@
-"""Tokens in a real browser: a kind of error filters, a typed sentence gets its tags, and axe finds no fault."""
+"""Tokens in a browser: a kind of error sets the filter, a typed sentence gets tags, no accessibility errors."""
 
 import re
 
@@ -15,18 +15,18 @@ TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training
 
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
-    """The app, with one run, `names`, which has learned half of it."""
+    """The app with one run, `names`, which is half trained."""
     file = write_conll(tmp_path_factory.mktemp("tokens") / "names.conll", 160)
     api.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=library)
     return server
 
 
 def note(page: Page, words: str) -> None:
-    """What stands beside the heading of the sentences."""
+    """The text next to the heading of the sentences."""
     expect(page.locator(".s-fig", has=page.locator("#at-tag-sentences")).locator("span")).to_have_text(words)
 
 
-def test_a_kind_of_error_filters_and_a_typed_sentence_has_the_tags_of_the_command_line(browser, address, library):
+def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(browser, address, library):
     outcomes = api.evaluate("names", store=library)["outcomes"]
     kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
     assert kinds, "the run makes mistakes to look at"

@@ -1,4 +1,4 @@
-"""A training in a real browser: paused, gone on with, left alone by a closed tab, waited for, cancelled."""
+"""Training in a browser: pause, resume, closed tab, waiting, cancel."""
 
 import re
 import time
@@ -20,7 +20,7 @@ LEFT = re.compile(r"at most (\d+ (s|min|h) )+left")
 
 @pytest.fixture(autouse=True)
 def _nothing_trains_on(bare):
-    """A test that fails leaves no run behind that would train for hours."""
+    """Remove the run of a failed test, which would train for hours."""
     yield
     for record in bare.list():
         if record.status in ("queued", "running"):
@@ -28,7 +28,7 @@ def _nothing_trains_on(bare):
 
 
 def start(runs: RunStore, table: Path, tiny: dict[str, object], *names: str) -> None:
-    """Start training runs that would take minutes; one at a time."""
+    """Start training runs that would take minutes, one at a time."""
     long = {"data.name": str(table), "training.epochs": 9000, "training.batch_size": 2, "training.patience": 0}
     config = compose("ndt-01-n3", tiny | long)
     with pytest.MonkeyPatch.context() as patch:
@@ -46,7 +46,7 @@ def logged(runs: RunStore, run: str) -> int:
     return len((runs.get_path(run) / "history.jsonl").read_text().splitlines())
 
 
-def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
+def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, table, bare, tiny):
     runs = bare
     start(runs, table, tiny, "long")
     page, complaints = visit(browser, empty_server)
@@ -64,7 +64,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text(LEFT)).to_be_visible()
     link = page.url
-    page.close()  # the tab is closed, the training goes on
+    page.close()  # training continues after the tab is closed
     before, until = logged(runs, "long"), time.monotonic() + 120
     while logged(runs, "long") <= before and time.monotonic() < until:
         time.sleep(0.2)
@@ -84,7 +84,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
     page.close()
 
 
-def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, bare, tiny):
+def test_second_training_waits_and_starts_when_the_first_is_cancelled(browser, empty_server, table, bare, tiny):
     start(bare, table, tiny, "first", "second")
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/train?run=first")

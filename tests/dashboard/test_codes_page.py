@@ -1,4 +1,4 @@
-"""Codes on Errors: what the reader is given and reports, the filter's word, draws, the codebook."""
+"""Codes on Errors: data and messages of the reader, filter, samples, codebook."""
 
 import re
 from functools import partial
@@ -38,7 +38,7 @@ def keys(runs):
 
 
 @pytest.mark.slow
-def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, codes, keys):
+def test_reader_gets_the_codebook_and_own_codes_separate_from_others(app, page, codes, keys):
     codes.code_rows([keys[0]], ["irony"], author="ann")
     codes.code_rows([keys[0]], ["label"], author="ben")
     codes.code_rows([keys[1]], ["label"], author="ben")
@@ -54,7 +54,7 @@ def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, code
 
 
 @pytest.mark.slow
-def test_the_filter_has_a_word_for_codes(page, codes, keys):
+def test_filter_has_a_menu_for_codes(page, codes, keys):
     codes.code_rows(keys[:3], ["irony"])
     app = page(select="all;code=irony")
     said, reader = drawn(app, "filter")[0], drawn(app, "reader")[0]
@@ -64,7 +64,7 @@ def test_the_filter_has_a_word_for_codes(page, codes, keys):
 
 
 @pytest.mark.slow
-def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marked_row(page, codes, keys):
+def test_shares_are_of_the_whole_selection_and_the_chosen_code_is_marked(page, codes, keys):
     codes.code_rows(keys, ["label"])
     codes.code_rows(keys[:4], ["irony"])
     (table,) = [each for each in drawn(page(select="all;code=irony"), "marks") if each["picked"] == "irony"]
@@ -73,7 +73,7 @@ def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marke
 
 
 @pytest.mark.slow
-def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, codes, runs):
+def test_random_sample_becomes_the_selection_of_its_split(page, codes, runs):
     split = next(each for each in list_evaluated_splits(runs / "finished") if each != "test")
     app = page(select=f"split={split};all")
     n = min(75, len(drawn(app, "reader")[0]["rows"]))
@@ -85,8 +85,8 @@ def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, cod
 
 
 @pytest.fixture
-def heard(monkeypatch, codes, runs):
-    """heard(report): as the reader tells it."""
+def send_report(monkeypatch, codes, runs):
+    """send_report(report): the page after a report of the reader."""
     held = {}
     monkeypatch.setattr(state, "get_value", lambda key, default: held.get(key, default))
     monkeypatch.setattr(state, "set_value", held.__setitem__)
@@ -96,8 +96,8 @@ def heard(monkeypatch, codes, runs):
     shown = apply_query(make_facts(store, store.read("finished"), "test"), "all", store)
     held[state.SESSION] = "now"
 
-    def hear(author="ann", undo=0, session="now", **told):
-        reports = {name: {**each, "session": session} for name, each in told.items()}
+    def hear(author="ann", undo=0, session="now", **parts):
+        reports = {name: {**each, "session": session} for name, each in parts.items()}
         held[state.AUTHOR], held["reader"] = author, {**reports, "undo": {"count": undo, "session": session}}
         errors_codes.store_reports("reader", shown)
         return held
@@ -106,8 +106,8 @@ def heard(monkeypatch, codes, runs):
     return hear
 
 
-def told(count, rows):
-    """A report: by row its codes with whether they are given and the number of the change, and its note."""
+def make_report(count, rows):
+    """A report: for each row its codes (set or removed, number of the change) and its note."""
     return {"count": count, "rows": rows}
 
 
@@ -115,79 +115,83 @@ def row(note=None, **codes):
     return {"codes": codes, **({"note": note} if note else {})}
 
 
-def test_a_report_is_written_once_and_one_that_was_lost_comes_with_the_next(heard, codes, keys):
-    heard(coded=told(2, {keys[0]: row(irony=[True, 1]), keys[1]: row(note=["so", 2, False])}))
+def test_report_is_stored_once_and_a_lost_one_comes_with_the_next(send_report, codes, keys):
+    send_report(coded=make_report(2, {keys[0]: row(irony=[True, 1]), keys[1]: row(note=["so", 2, False])}))
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
         keys[1]: {"ann": "so"}
     }
     codes.code_rows([keys[0]], [], author="ann")
-    held = heard(coded=told(2, {keys[0]: row(irony=[True, 1])}))
+    held = send_report(coded=make_report(2, {keys[0]: row(irony=[True, 1])}))
     assert codes.read_annotations().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
 
 
-def test_what_another_browser_of_the_same_author_said_meanwhile_stays(heard, codes, keys):
-    heard(coded=told(1, {keys[0]: row(irony=[True, 1])}))
+def test_changes_from_another_browser_of_the_same_author_are_kept(send_report, codes, keys):
+    send_report(coded=make_report(1, {keys[0]: row(irony=[True, 1])}))
     codes.give_codes([keys[0]], ["label"], author="ann")
     codes.write_note(keys[0], "theirs", author="ann")
-    heard(coded=told(2, {keys[0]: row(irony=[False, 2])}))
+    send_report(coded=make_report(2, {keys[0]: row(irony=[False, 2])}))
     assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {
         keys[0]: {"ann": "theirs"}
     }
-    heard(coded=told(3, {keys[0]: row(note=["mine", 3, False])}))
+    send_report(coded=make_report(3, {keys[0]: row(note=["mine", 3, False])}))
     assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {
         keys[0]: {"ann": "mine"}
     }
 
 
-def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, keys):
-    heard(coded=told(1, {keys[3]: row(label=[True, 1])}))
-    held = heard(coded=told(2, {keys[3]: row(label=[False, 2])}), undo=3)
+def test_undo_follows_the_changes_in_its_report_and_shows_the_row(send_report, codes, keys):
+    send_report(coded=make_report(1, {keys[3]: row(label=[True, 1])}))
+    held = send_report(coded=make_report(2, {keys[3]: row(label=[False, 2])}), undo=3)
     assert codes.read_annotations().given == {keys[3]: {"ann": ("label",)}} and held[state.AT] == keys[3]
-    text = heard.shown.table.frame["text"].iloc[3]
+    text = send_report.shown.table.frame["text"].iloc[3]
     assert held[state.SAID_OF_CODES].startswith(f"Undone: label taken off: “{text[:40]}")
-    heard(undo=4)
-    assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
+    send_report(undo=4)
+    assert "nothing to undo" in send_report(undo=5)[state.NOT_WRITTEN]
 
 
-def test_a_move_that_was_reported_before_undo_does_not_lead_away_from_its_row(heard, codes, keys, monkeypatch):
+def test_move_reported_before_an_undo_keeps_the_undone_row(send_report, codes, keys, monkeypatch):
     monkeypatch.setattr(errors_reader, "_rerun_parts", lambda: None)
     codes.code_rows([keys[3]], ["label"], author="ann")
-    held = heard(undo=4)
-    for known, at in ((0, keys[3]), (4, keys[2])):  # the number of the undo that the reader knows of
+    held = send_report(undo=4)
+    for known, at in ((0, keys[3]), (4, keys[2])):  # number of the last undo known to the reader
         held["reader"] = {"rest": {"at": keys[2], "want": [], "undone": known}}
         errors_reader._carry_place("reader")
         assert held[state.AT] == at
 
 
-def test_what_was_told_to_a_session_before_is_not_done_again(heard, codes, keys):
+def test_changes_confirmed_by_an_earlier_session_are_not_repeated(send_report, codes, keys):
     codes.code_rows([keys[0]], ["irony"], author="ann")
-    held = heard(coded=told(2, {keys[1]: row(irony=[True, 2])}), undo=3, session="before")
+    held = send_report(coded=make_report(2, {keys[1]: row(irony=[True, 2])}), undo=3, session="before")
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and not held.get(state.HANDLED)
 
 
-def test_what_was_taken_back_before_the_next_code_goes_first(heard, codes, keys):
-    heard(coded=told(1, {keys[0]: row(irony=[True, 1])}))
-    held = heard(coded=told(3, {keys[1]: row(label=[True, 3])}), undo=2)
+def test_undo_before_the_next_code_is_applied_first(send_report, codes, keys):
+    send_report(coded=make_report(1, {keys[0]: row(irony=[True, 1])}))
+    held = send_report(coded=make_report(3, {keys[1]: row(label=[True, 3])}), undo=2)
     assert codes.read_annotations().given == {keys[1]: {"ann": ("label",)}} and held[state.HANDLED] == 3
 
 
-def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
-    heard(coded=told(2, {"no row": row(irony=[True, 1], note=["x", 2, False])}))
+def test_unknown_rows_and_codes_are_not_stored(send_report, codes, keys):
+    send_report(coded=make_report(2, {"no row": row(irony=[True, 1], note=["x", 2, False])}))
     assert codes.read_annotations().given == {} and codes.read_annotations().notes == {}
-    held = heard(coded=told(3, {keys[0]: row(gone=[True, 3])}))
+    held = send_report(coded=make_report(3, {keys[0]: row(gone=[True, 3])}))
     assert "no code 'gone'" in held[state.NOT_WRITTEN] and held[state.HANDLED] == 3
 
 
-def test_a_code_that_is_refused_costs_no_other_row_and_no_note(heard, codes, keys):
-    held = heard(coded=told(3, {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])}))
+def test_refused_code_does_not_lose_other_rows_or_notes(send_report, codes, keys):
+    held = send_report(
+        coded=make_report(3, {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])})
+    )
     assert codes.read_annotations().given == {keys[1]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
         keys[0]: {"ann": "kept"}
     }
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
 
 
-def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, keys, monkeypatch):
-    report = {"coded": told(3, {keys[0]: row(irony=[True, 1]), keys[1]: row(label=[True, 2], note=["so", 3, False])})}
+def test_failed_changes_are_kept_and_stored_later(send_report, codes, keys, monkeypatch):
+    report = {
+        "coded": make_report(3, {keys[0]: row(irony=[True, 1]), keys[1]: row(label=[True, 2], note=["so", 3, False])})
+    }
     with monkeypatch.context() as full:
 
         def give(rows, names, **more):
@@ -196,55 +200,55 @@ def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, key
             Codes.give_codes(codes, rows, names, **more)
 
         full.setattr(codes, "give_codes", give)
-        held = heard(**report)
+        held = send_report(**report)
         assert held[state.HANDLED] == 1 and held[state.AGAIN] == 1 and codes.read_annotations().notes == {}
         assert "the disk is full. This browser keeps it and tries again" in held[state.NOT_WRITTEN]
-        assert heard(**report)[state.AGAIN] == 2
-    held = heard(**report)
+        assert send_report(**report)[state.AGAIN] == 2
+    held = send_report(**report)
     assert held[state.HANDLED] == 3 and held[state.AGAIN] == 0
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}, keys[1]: {"ann": ("label",)}}
     assert codes.read_annotations().notes == {keys[1]: {"ann": "so"}}
 
 
-def test_a_note_that_goes_on_is_taken_back_in_one_go(heard, codes, keys):
+def test_note_written_in_several_steps_is_undone_at_once(send_report, codes, keys):
     codes.write_note(keys[0], "before", author="ann")
     for number, (text, goes_on) in enumerate([("so", False), ("so it", True), ("so it is", True)], 1):
-        heard(coded=told(number, {keys[0]: row(note=[text, number, goes_on])}))
+        send_report(coded=make_report(number, {keys[0]: row(note=[text, number, goes_on])}))
     assert codes.read_annotations().notes == {keys[0]: {"ann": "so it is"}}
-    heard(undo=4)
+    send_report(undo=4)
     assert codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
-    heard(coded=told(5, {keys[1]: row(note=["x", 5, False])}))
-    heard(coded=told(6, {keys[1]: row(note=["", 6, True])}))
+    send_report(coded=make_report(5, {keys[1]: row(note=["x", 5, False])}))
+    send_report(coded=make_report(6, {keys[1]: row(note=["", 6, True])}))
     assert codes.ledger.read_history(codes.data, 1)[0]["undone"] and codes.read_annotations().notes == {
         keys[0]: {"ann": "before"}
     }
 
 
-def test_without_a_name_one_is_somebody_and_what_was_said_becomes_that_of_the_name(heard, codes, keys):
-    heard.held[state.VISITOR] = "?" + "a" * 12
+def test_nameless_codes_move_to_the_name_when_it_is_given(send_report, codes, keys):
+    send_report.held[state.VISITOR] = "?" + "a" * 12
     codes.code_rows([keys[2]], ["label"], author="?" + "b" * 12)
-    heard(author=" ", coded=told(1, {keys[0]: row(irony=[True, 1])}))
+    send_report(author=" ", coded=make_report(1, {keys[0]: row(irony=[True, 1])}))
     assert codes.read_annotations().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
     assert not errors_codes.move_annotations(codes, codes.read_annotations())
-    heard.held[state.AUTHOR] = "ann"
+    send_report.held[state.AUTHOR] = "ann"
     assert errors_codes.move_annotations(codes, codes.read_annotations()) and not errors_codes.move_annotations(
         codes, codes.read_annotations()
     )
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
 
 
-def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard, codes, keys):
+def test_all_selected_rows_get_a_code_and_one_undo_removes_it(send_report, codes, keys):
     codes.code_rows([keys[0]], ["irony"], author="ann")
-    heard.held[state.AUTHOR] = "ann"
-    errors_codes.code_selected(codes, heard.shown, keys, "irony", off=False)
+    send_report.held[state.AUTHOR] = "ann"
+    errors_codes.code_selected(codes, send_report.shown, keys, "irony", off=False)
     assert len(codes.read_annotations("ann").given) == len(keys)
-    assert f"irony added to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
-    heard(undo=1)
+    assert f"irony added to {len(keys)} sentences" in send_report.held[state.SAID_OF_CODES]
+    send_report(undo=1)
     assert set(codes.read_annotations("ann").given) == {keys[0]}
 
 
 @pytest.mark.slow
-def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
+def test_unreadable_code_file_still_shows_the_sentences(page, codes, keys):
     codes.ledger.path.write_bytes(b"no database, long enough to be taken for one " * 40)
     for suffix in ("-wal", "-shm"):
         codes.ledger.path.with_name(codes.ledger.path.name + suffix).unlink(missing_ok=True)
@@ -255,7 +259,7 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
 
 
 @pytest.mark.slow
-def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, runs):
+def test_codes_and_codebooks_are_imported_from_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
     codes.code_rows(keys[:3], ["irony"])
     codings, book = (
@@ -277,7 +281,7 @@ def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, 
 
 
 @pytest.mark.slow
-def test_what_two_coded_differently_becomes_the_selection(page, codes, keys):
+def test_disagreements_of_two_authors_become_the_selection(page, codes, keys):
     codes.code_rows(keys[:3], ["irony"], author="ben")
     codes.code_rows(keys[:1], ["label"], author="ann")
     app = page(select="all")
@@ -291,7 +295,7 @@ def test_what_two_coded_differently_becomes_the_selection(page, codes, keys):
 
 
 @pytest.mark.slow
-def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, codes, keys):
+def test_author_change_updates_the_codes_of_all_known_rows(page, codes, keys):
     codes.code_rows(keys[:2], ["irony"], author="ben")
     app = page(select="all")
     first = drawn(app, "reader")[0]["coding"]
@@ -302,35 +306,35 @@ def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, 
     assert re.fullmatch("[0-9a-f]{32}", first["secret"]) and first["secret"] == second["secret"], "of one session"
 
 
-def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, codes, keys):
+def test_history_names_changes_but_hides_rows_that_are_still_to_code(send_report, codes, keys):
     codes.code_rows([keys[0]], ["irony"], author="ben")
     codes.code_rows(keys[1:3], ["label"], author="ben")
     codes.code_rows([keys[0]], ["label"], author="ann")
-    heard.held[state.AUTHOR] = "ann"
+    send_report.held[state.AUTHOR] = "ann"
     seen = codes.read_annotations().filter_visible("ann")
     own, two, one, *_ = codes.ledger.read_history(codes.data)
-    text = heard.shown.table.frame["text"]
-    assert errors_codes.describe_change(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
-    assert errors_codes.describe_change(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
-    assert errors_codes.describe_change(two, heard.shown, seen, reads=False) == "a hidden change to 2 sentences"
-    assert errors_codes.describe_change(two, heard.shown, seen, reads=True) == "label: 2 rows"
+    text = send_report.shown.table.frame["text"]
+    assert errors_codes.describe_change(own, send_report.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
+    assert errors_codes.describe_change(one, send_report.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
+    assert errors_codes.describe_change(two, send_report.shown, seen, reads=False) == "a hidden change to 2 sentences"
+    assert errors_codes.describe_change(two, send_report.shown, seen, reads=True) == "label: 2 rows"
 
 
-def test_a_draw_is_gone_on_with_at_the_first_sentence_that_is_not_coded(heard, codes, keys, monkeypatch):
+def test_sample_continues_at_the_first_uncoded_sentence(send_report, codes, keys, monkeypatch):
     made = draw_sample(codes, keys, 5, 0, "all", author="ben")
     codes.code_rows(made.keys[:2], ["irony"], author="ann")
-    heard.held[state.AUTHOR] = "ann"
+    send_report.held[state.AUTHOR] = "ann"
     chosen = []
     monkeypatch.setattr(
         "dashboard.selection.choose_keys", lambda *given, **more: chosen.append((given[1:3], more["at"]))
     )
-    errors_codes.resume_draw(heard.shown, codes.read_annotations().filter_visible("ann"), made, "test")
+    errors_codes.resume_draw(send_report.shown, codes.read_annotations().filter_visible("ann"), made, "test")
     assert chosen == [(("test", made.keys), 2)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["performance", "errors"])
-def test_a_report_of_any_page_tells_what_its_author_may_see(app, page, codes, monkeypatch, name):
+def test_report_of_any_page_shows_only_codes_visible_to_its_author(app, page, codes, monkeypatch, name):
     asked = []
 
     def build(runs, **more):

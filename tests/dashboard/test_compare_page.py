@@ -1,4 +1,4 @@
-"""The page Compare: its finding, its tables, what it says where nothing can be compared."""
+"""The page Compare: finding, tables, and messages if runs cannot be compared."""
 
 import numpy as np
 import pages
@@ -30,7 +30,7 @@ def page(app):
     return lambda *runs, **given: pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **given)
 
 
-def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_there(page, store):
+def test_page_opens_with_its_summary_and_all_figures_of_its_runs(page, store):
     shown = words(page("good", "gone", "poor"))
     assert "good is better than poor." in shown
     parts = "Accuracy", "Differences", "good against poor", "Disagreements", "ROC", "Calibration", "against cost"
@@ -39,38 +39,38 @@ def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_the
     assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
 
 
-def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, store):
+def test_default_comparison_has_the_chosen_run_and_others_on_its_rows(page, store):
     app = page(run="poor")
     assert app.multiselect[0].value == app.query_params["compare"] == ["poor", "good"]
 
 
-def test_another_metric_and_column_are_options_of_the_link(page, store):
+def test_metric_and_column_are_link_options(page, store):
     shown = words(page("good", "poor", metric="loss", by="label"))
     assert "Lower is better" in shown and "by label, loss" in shown
 
 
-def test_runs_of_other_rows_are_told_with_what_to_do(page, store):
+def test_runs_on_other_rows_are_reported_with_advice(page, store):
     answering(store, "other", right_where(GOOD[:90], LABELS[:90]), texts(LABELS[:90]), preset="cnn")
     shown = words(page("good", "other"))
     assert "cannot be compared" in shown and "120 and 90, 90 in common" in shown and "--data FILE" in shown
 
 
-def test_runs_without_a_common_split_are_told(page, store):
+def test_runs_without_a_common_split_are_reported(page, store):
     answering(store, "elsewhere", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", split="challenge")
     assert "These runs share no evaluated split" in words(page("good", "elsewhere"))
 
 
-def test_without_two_finished_runs_it_says_what_it_is_for(page):
+def test_page_explains_itself_without_two_finished_runs(page):
     app = page()
     assert "There is no finished run yet" in words(app) and "Train a model" in [button.label for button in app.button]
 
 
-def test_a_sentence_is_read_by_each_model(page, runs):
+def test_sentence_is_predicted_by_each_model(page, runs):
     shown = words(page("finished", "baseline", text="good film"))
     assert "A finished" in shown and "no attention" in shown
 
 
-def test_speed_that_is_not_known_is_measured_by_a_job_of_each_run(page, store, monkeypatch):
+def test_unknown_speed_is_measured_by_a_background_job_per_run(page, store, monkeypatch):
     begun = []
     monkeypatch.setattr(Speed, "start", lambda speed: begun.append(speed.words))
     press(page("good", "poor"), "measure")

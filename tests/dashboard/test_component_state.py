@@ -1,4 +1,4 @@
-"""What components and the page exchange: keys that Streamlit takes, and changes of which none is lost."""
+"""Data between components and the page: valid Streamlit keys, and no lost changes."""
 
 import pytest
 import streamlit as st
@@ -14,12 +14,12 @@ KEY = "fig-filter"
 
 @pytest.fixture
 def session(monkeypatch):
-    """What the session holds, without a page."""
+    """The session state without a page."""
     monkeypatch.setattr(st, "session_state", {})
     return st.session_state
 
 
-def test_a_key_holds_nothing_that_streamlit_refuses(session):
+def test_component_key_has_only_characters_that_streamlit_accepts(session):
     assert state.get_figure_key("levers") == "fig-levers"
     keys = [state.get_figure_key(name) for name in ("runs-my__reviews.csv", "runs-my_reviews.csv", "__", "a b", "")]
     assert len(set(keys)) == len(keys) and not any("__" in key for key in keys)
@@ -27,18 +27,18 @@ def test_a_key_holds_nothing_that_streamlit_refuses(session):
     assert state.get_figure_key("__") not in keys
 
 
-def test_every_change_is_received_and_none_is_confirmed_that_was_not(session):
+def test_all_changes_are_received_and_only_these_are_confirmed(session):
     session[KEY] = {"changes": [[5, "a"], [7, "b"]]}
     assert state.receive_changes(KEY) == ["a", "b"] and state.get_confirmed(KEY) == 7
     session[KEY] = {"changes": [[7, "b"], [8, "c"]]}
     assert state.receive_changes(KEY, after=7) == ["c"] and state.get_confirmed(KEY) == 8
-    session[KEY] = {"changes": [[7, "b"]]}  # a message that was overtaken
+    session[KEY] = {"changes": [[7, "b"]]}  # a message that arrived too late
     assert state.receive_changes(KEY, after=8) == [] and state.get_confirmed(KEY) == 8
     session[KEY] = None
     assert state.receive_changes(KEY) == []
 
 
-def test_words_that_are_chosen_before_the_page_is_drawn_anew_all_hold(session, monkeypatch, trained):
+def test_menu_choices_made_before_a_redraw_are_all_kept(session, monkeypatch, trained):
     chosen = []
     monkeypatch.setattr(selection, "select_rules", lambda record, found: chosen.append(";".join(found.rules)))
     store = RunStore(trained)
@@ -46,7 +46,7 @@ def test_words_that_are_chosen_before_the_page_is_drawn_anew_all_hold(session, m
     word = find_word(shown.facets, "true=negative")
     session[KEY] = {"changes": [[1, {"word": word, "value": "true=negative"}], [2, {"word": TEXT, "value": "film"}]]}
     _apply_words(KEY, shown, 0)
-    _apply_words(KEY, shown, 1)  # the first is in what was drawn
+    _apply_words(KEY, shown, 1)  # the first change is already drawn
     assert chosen == ["all;true=negative;text~film", "all;text~film"]
     session[KEY] = {"changes": [[3, {"word": TEXT, "value": "margin>=soon"}]]}
     _apply_words(KEY, shown, 2)

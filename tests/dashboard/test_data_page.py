@@ -1,4 +1,4 @@
-"""The Data page through the entrance: choosing, looking, bringing a file, and where kept files may lie."""
+"""The Data page: choosing a data set, viewing it, importing a file, and allowed folders."""
 
 import json
 from pathlib import Path
@@ -30,13 +30,13 @@ def own_folders(tmp_path, monkeypatch):
 
 
 def uploaded(app, name: str, content: bytes):
-    """The page after a file was given to it; the small table below keeps the built-in corpus out of the way."""
+    """The page after a file upload; the small table avoids loading the built-in corpus."""
     opened(app, "data", data="caves")
     app.file_uploader[0].set_value((name, content, "text/csv")).run()
     return app
 
 
-def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(app, tmp_path):
+def test_pages_and_commands_hide_the_server_path_of_uploads(app, tmp_path):
     uploaded(app, "mine.csv", CSV)
     press(app, "use-data")
     choice = app.session_state[state.DATA]
@@ -57,22 +57,22 @@ def chosen(app, label: str):
 
 
 def can_be_used(app) -> bool:
-    """Whether the file that is looked at can be kept."""
+    """Whether the shown file can be saved."""
     return "use-data" in [button.key for button in app.button]
 
 
 def kept():
-    """The one data set of the library."""
+    """The only data set of the library."""
     (choice,) = list_choices(access.get_library_folder())
     return choice
 
 
-def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path):
+def test_uploaded_file_is_inspected_confirmed_stored_and_selectable_everywhere(app, tmp_path):
     uploaded(app, "reviews.csv", CSV)
     assert chosen(app, "Text column").value == "review"
     assert chosen(app, "Label column").value == "verdict"
     assert "2 classes: neg (20), pos (20)" in text_of(app)
-    assert not (tmp_path / "runs").exists()  # nothing is kept before it is used
+    assert not (tmp_path / "runs").exists()  # nothing is stored before it is used
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
     assert "a new file" in text_of(app) and app.selectbox(key=state.DATA).disabled
     press(app, "use-data")
@@ -86,7 +86,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path)
     assert chosen(opened(app, "train"), "Data").value == choice.id
 
 
-def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_path, monkeypatch):
+def test_training_on_a_stored_file_uses_all_confirmed_settings(app, tmp_path, monkeypatch):
     monkeypatch.setattr("core.runs.training_jobs.start", lambda store, run: store.read(run))
     content = "verdict;review\n" + "\n".join(f"{label};caf\u00e9 {text}" for text, label in ROWS)
     uploaded(app, "r.csv", content.encode("cp1252"))
@@ -100,7 +100,7 @@ def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_pat
     assert Path(data.name).is_relative_to(access.get_library_folder())
 
 
-def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
+def test_header_like_first_row_can_be_declared_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
     chosen(app, "First row").set_value("data").run()
@@ -114,7 +114,7 @@ def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
     assert kept().config.header == "yes"
 
 
-def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
+def test_wrong_column_or_encoding_is_reported_and_another_is_inspected(app):
     uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
     chosen(app, "Label column").set_value("review").run()
     assert "cannot be both the text and the label" in text_of(app)
@@ -126,7 +126,7 @@ def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
     assert "2 classes: neg (20), pos (20)" in text_of(app)
 
 
-def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app):
+def test_another_table_of_a_file_can_be_chosen_and_stored(app):
     spans = [{"text": text, "label": [[0, 3, "X"]]} for text, _ in [*ROWS, *ROWS]]
     rows = [{"text": text, "label": label} for text, label in ROWS]
     uploaded(app, "r.json", json.dumps({"spans": spans, "reviews": rows}).encode())
@@ -144,18 +144,18 @@ def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app)
         (b"\x80\x04cposix\nsystem\n", "never opened"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_words(app, tmp_path, content, words):
+def test_unusable_file_is_refused_with_a_reason(app, tmp_path, content, words):
     assert words in text_of(uploaded(app, "r.csv", content))
     assert not can_be_used(app) and not (tmp_path / "runs").exists()
 
 
-def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
+def test_file_name_is_escaped_and_cannot_leave_its_folder(app, tmp_path):
     uploaded(app, "../../<img src=x>.csv", CSV)
     assert "<img" not in text_of(press(app, "use-data"))
     assert {path.name for path in tmp_path.iterdir()} <= {"runs", "cache"}
 
 
-def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
+def test_opened_text_shows_its_steps_and_tokens_escaped(app):
     uploaded(app, "r.csv", CSV.replace(b"bad film", b"<script>alert(1)</script>"))
     press(app, "use-data")
     app.session_state[state.TEXTS] = {"selection": {"rows": [0], "columns": [], "cells": []}}
@@ -165,7 +165,7 @@ def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     assert "<small>" in text_of(app) and "<script" not in text_of(app)
 
 
-def test_a_link_restores_filters_and_page(app, table, tmp_path):
+def test_link_restores_filters_and_page(app, table, tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
     for split in ("train", "validation", "test"):
@@ -178,11 +178,11 @@ def test_a_link_restores_filters_and_page(app, table, tmp_path):
     assert "No text matches" in text_of(app)
 
 
-def test_what_is_not_here_says_how_it_can_be_had(app):
+def test_missing_data_set_explains_how_to_get_it(app):
     assert "No download is known" in text_of(opened(app, "data", data="kornli"))
 
 
-def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path, monkeypatch):
+def test_remote_visitors_cannot_open_local_paths(app, table, tmp_path, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: False)
     assert "is called" in text_of(opened(app, "data", data=str(table)))
     monkeypatch.setenv("SENTISCOPE_DATA", str(table.parent))
@@ -191,7 +191,7 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
     assert can_be_used(app)
 
 
-def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table, monkeypatch):
+def test_path_is_inspected_first_and_its_baseline_measured_on_demand(app, table, monkeypatch):
     monkeypatch.setattr(Yardsticks, "start", Yardsticks.compute)
     assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not list_choices(
         access.get_library_folder()
@@ -205,12 +205,12 @@ def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_dem
 
 
 def reviews(cell=lambda n: n % 2, more: str = "") -> bytes:
-    """A Russian file of forty rows in an old encoding; `more` columns stand in the cell of the label too."""
+    """A Russian file of 40 rows in an old encoding; `more` extends the header, `cell` gives all other values."""
     lines = [f"запись,оценка{more}", *(f"скучный фильм номер {n},{cell(n)}" for n in range(40))]
     return "\n".join(lines).encode("cp1251")
 
 
-def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(app):
+def test_guess_about_a_file_shows_its_proof_and_one_button_changes_it(app):
     uploaded(app, "отзывы.csv", reviews(lambda n: f"{n % 5},{'АБ'[n % 2]}", ",город"))
     assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0,А" in text_of(app)
     assert "Label column: город (a guess). As read: А (20), Б (20)" in text_of(app)
@@ -220,7 +220,7 @@ def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(
     assert chosen(app, "Encoding").value == "mac-cyrillic"
 
 
-def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path, monkeypatch):
+def test_guess_about_a_folder_is_changed_by_one_button(app, tmp_path, monkeypatch):
     folder = tmp_path / "отзывы"
     for split in ("train", "test"):
         write_split(folder, split, reviews())
@@ -233,7 +233,7 @@ def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of
     assert "encoding: koi8-r" in text_of(app) and "(a guess)" not in text_of(app)
 
 
-def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp_path):
+def test_failed_change_of_a_folder_keeps_the_data_set(app, tmp_path):
     for split, cities in (("train", "AB"), ("test", "CC")):
         rows = ["text,label,![x](city)", *(f"a fine day number {n},{n % 2},{cities[n % 2]}" for n in range(40))]
         write_split(tmp_path / "days", split, "\n".join(rows).encode())
@@ -250,7 +250,7 @@ def write_split(folder: Path, split: str, content: bytes) -> None:
     (folder / f"{split}.csv").write_bytes(content)
 
 
-def test_what_a_person_chose_has_a_button_back_to_what_was_found(app):
+def test_user_choice_can_be_reset_to_the_detected_value(app):
     uploaded(app, "отзывы.csv", reviews(lambda n: "а;б" if n % 3 else "аб"[n % 2]))
     for name, label, word, other in (
         ("encoding", "Encoding", r"koi8\-r", "cp1251"),
@@ -263,7 +263,7 @@ def test_what_a_person_chose_has_a_button_back_to_what_was_found(app):
         assert chosen(app, label).value == "as found" and word not in {each.label for each in buttons(app, name)}
 
 
-def test_what_was_chosen_for_a_kept_file_has_a_button_back(app):
+def test_choice_for_a_stored_file_can_be_reset(app):
     uploaded(app, "отзывы.csv", reviews())
     press(app, "use-data")
     before = app.session_state[state.DATA]
@@ -273,7 +273,7 @@ def test_what_was_chosen_for_a_kept_file_has_a_button_back(app):
     assert "Encoding: cp1251 (a guess)" in text_of(app) and "n = 40" in text_of(app)
 
 
-def test_a_text_that_is_edited_in_its_class_folder_is_read_anew(tmp_path):
+def test_edited_text_in_a_class_folder_is_read_again(tmp_path):
     for n in range(40):
         path = tmp_path / "films" / ("pos", "neg")[n % 2] / f"{n}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -293,5 +293,5 @@ def buttons(app, setting: str):
 
 
 def use(app, setting: str, word: str) -> None:
-    """Press the button that chooses another value of a setting."""
+    """Click the button for another value of a setting."""
     next(button for button in buttons(app, setting) if button.label == f"Use {word}").click().run()

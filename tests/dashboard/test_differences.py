@@ -1,4 +1,4 @@
-"""Data and Performance say, without being asked, in what validation and test differ from training."""
+"""Data and Performance always show how validation and test differ from training."""
 
 import pytest
 from pages import opened, words
@@ -12,7 +12,7 @@ LONGER = " with gears and valves that turn well"
 
 
 @pytest.mark.parametrize("more", ["", LONGER])
-def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tmp_path, monkeypatch, more):
+def test_data_page_reports_differences_of_test_only_if_there_are_any(app, runs, tmp_path, monkeypatch, more):
     monkeypatch.setattr(access, "is_local", lambda: True)
     folder = write_splits(tmp_path / "data", 60, more)
     shown = words(opened(app, "data", data=str(folder)))
@@ -22,7 +22,7 @@ def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tm
     assert "validation differs" not in shown
 
 
-def test_performance_says_it_of_the_split_that_is_shown(app, runs, monkeypatch):
+def test_performance_page_reports_differences_of_the_shown_split(app, runs, monkeypatch):
     told = {"name": "test", "known": "training", "warnings": ["Compared with training, test has <b>other</b> labels."]}
     monkeypatch.setattr("dashboard.data.data.compare_split", lambda record, name: told if name == "test" else None)
     shown = words(opened(app, "performance", run="finished", split="test"))

@@ -1,4 +1,4 @@
-"""*Evaluate on other data* on Performance: labels matched in a table, measured in a process, shown with warnings."""
+"""*Evaluate on other data* on Performance: match labels, measure in a process, show warnings."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ from dashboard.figures.theme import LIGHT, Look
 
 @pytest.fixture
 def other(tmp_path):
-    """A labelled file whose labels are written otherwise."""
+    """A labelled file with other label names."""
     rows = [("good film", "Positive", "a"), ("dull film", "neg", "b"), ("flat", "neg", "a"), ("so", "-1", "b")] * 10
     pd.DataFrame(rows, columns=["text", "label", "source"]).to_csv(tmp_path / "other.csv", index=False)
     return tmp_path / "other.csv"
@@ -30,7 +30,7 @@ def other(tmp_path):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """What is asked for is measured here, without waiting; the questions."""
+    """Run requested measurements at once in this process; returns the requests."""
     asked = []
 
     def measure(asking):
@@ -42,7 +42,7 @@ def at_once(monkeypatch):
     return asked
 
 
-def test_labels_are_offered_with_what_they_likely_mean(runs, other):
+def test_labels_have_suggested_classes(runs, other):
     record = RunStore(runs).read("finished")
     found = list_labels(record, DataRequest(str(other)))
     assert (found.split, found.rows) == ("all", 40) and found.columns == ["label", "source"]
@@ -50,7 +50,7 @@ def test_labels_are_offered_with_what_they_likely_mean(runs, other):
     assert found.meant == {"-1": None, "neg": "negative", "Positive": "positive"}
 
 
-def test_what_training_renamed_is_renamed_on_other_data_too(runs, other):
+def test_labels_renamed_in_training_are_renamed_on_other_data(runs, other):
     record = RunStore(runs).read("finished")
     renamed = dataclasses.replace(record.config.data, rename="neg=negative,-1=")
     record = dataclasses.replace(record, config=dataclasses.replace(record.config, data=renamed))
@@ -59,11 +59,11 @@ def test_what_training_renamed_is_renamed_on_other_data_too(runs, other):
 
 
 @pytest.mark.slow
-def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
+def test_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     frame = pd.read_csv(other, dtype=str)
     frame[frame["label"] != "-1"].to_csv(other, index=False)
     app.session_state["elsewhere-data"] = str(other)
-    pages.opened(app, "performance", run="finished")
+    pages.opened(app, "performance", run="finished", more="Other data")
     app.selectbox(key=f"elsewhere-by-{other}").set_value("source").run()
     press(app, "elsewhere-start")
     (asked,) = at_once
@@ -82,29 +82,33 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
 
 
 @pytest.mark.slow
-def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
+def test_meaning_of_minus_one_must_be_confirmed_first(app, runs, other, at_once):
     app.session_state["elsewhere-data"] = str(other)
-    pages.opened(app, "performance", run="finished")
+    pages.opened(app, "performance", run="finished", more="Other data")
     assert app.button(key="elsewhere-start").disabled
     assert "First choose a class for &#x27;-1&#x27;" in pages.words(app)
 
 
 @pytest.mark.slow
-def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
+def test_unreadable_data_are_reported(app, runs, tmp_path):
     app.session_state["elsewhere-data"] = str(tmp_path / "nowhere.csv")
-    assert "These data cannot be used" in pages.words(pages.opened(app, "performance", run="finished"))
+    assert "These data cannot be used" in pages.words(
+        pages.opened(app, "performance", run="finished", more="Other data")
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "there"), [("finished", False), ("baseline", True)])
-def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
+def test_results_of_another_run_are_not_shown(app, runs, run, there):
     app.session_state[state.ELSEWHERE] = asked = Evaluation.from_request(RunStore(runs), "baseline", DataRequest())
     asked.compute()
-    assert ("Metrics on these data" in pages.words(pages.opened(app, "performance", run=run))) == there
+    assert (
+        "Metrics on these data" in pages.words(pages.opened(app, "performance", run=run, more="Other data"))
+    ) == there
 
 
 @pytest.mark.slow
-def test_tables_have_what_was_measured(runs):
+def test_tables_have_the_measured_values(runs):
     found = api.evaluate("finished", by="label", store=RunStore(runs))
     table = metrics.build_metric_table(found).set_index("metric")
     assert table.loc["accuracy", "value"] == found["metrics"]["accuracy"]
@@ -118,7 +122,7 @@ def test_tables_have_what_was_measured(runs):
 
 
 @pytest.mark.slow
-def test_the_command_is_the_one_a_person_types_and_its_result_is_found_by_the_page(runs, other):
+def test_typed_command_gives_the_result_that_the_page_finds(runs, other):
     rename = {"neg": "negative", "-1": ""}
     wanted = DataRequest(str(other), "all", rename, 15, {"data.text": "text"})
     asked = Evaluation.from_request(RunStore(runs), "finished", wanted, "source", against="baseline")

@@ -1,4 +1,4 @@
-"""The page Embeddings through the entrance, in every state it can meet."""
+"""The page Embeddings in every state."""
 
 import numpy as np
 import pages
@@ -11,6 +11,8 @@ from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.runs import background_jobs
 from core.runs.projections import MapFiles
 from core.runs.store import RunStore, get_own_process
+from dashboard.figures import embedding_map
+from dashboard.figures.embedding_map import list_colorings
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +22,7 @@ def opened(app, **parameters: str):
 
 
 def saved_map(runs, **settings) -> MapFiles:
-    """A map of the test split on disk, as a job would leave it, but for the sense."""
+    """A map of the test split on disk, as from a job, with placeholder values."""
     store = RunStore(runs)
     files = MapFiles.from_run(store, "finished", "test", ProjectionConfig(**settings))
     places = np.arange(16 * settings.get("dimensions", 2), dtype=np.float32).reshape(16, -1)
@@ -30,7 +32,7 @@ def saved_map(runs, **settings) -> MapFiles:
     return files
 
 
-def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
+def test_pca_is_shown_at_once_with_both_silhouettes_and_their_n(app, runs):
     shown = words(opened(app))
     for said in ("PCA, 2-D", "n = 16", "Silhouette, 16-D original", "Only 16 sentences"):
         assert said in shown
@@ -38,7 +40,20 @@ def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
     assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
 
 
-def test_embeddings_that_cannot_be_read_or_are_not_there_are_told(app, runs):
+def test_colorings_of_the_map_are_listed_once(app, runs, monkeypatch):
+    asked = []
+
+    def note_and_list(points):
+        asked.append(len(points))
+        return list_colorings(points)
+
+    monkeypatch.setattr(embedding_map, "list_colorings", note_and_list)
+    assert "colour: correctness" in words(opened(app, colour="correctness"))
+    app.run()
+    assert asked == [16]
+
+
+def test_unreadable_or_missing_embeddings_are_reported(app, runs):
     (runs / "finished" / "evaluation" / "test" / "embeddings.npy").write_bytes(b"short")
     shown = words(opened(app))
     assert "This page cannot continue" in shown and "embeddings.npy" in shown
@@ -48,7 +63,7 @@ def test_embeddings_that_cannot_be_read_or_are_not_there_are_told(app, runs):
 
 
 @pytest.mark.parametrize(("dimensions", "name"), [(2, "t-SNE, 2-D"), (3, "t-SNE, 3-D")])
-def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensions, name):
+def test_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensions, name):
     saved_map(runs, method="tsne", dimensions=dimensions)
     link = {"method": "t-SNE", "dimensions": f"{dimensions}-D", "colour": "correctness", "split": "test"}
     shown = words(opened(app, **link))
@@ -56,7 +71,7 @@ def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensi
     assert ("Draw around points" in shown) == (dimensions == 2)
 
 
-def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatch):
+def test_missing_map_is_computed_only_by_a_background_job(app, runs, monkeypatch):
     started = []
     monkeypatch.setattr(MapFiles, "start", lambda files: started.append((files.run, files.config)))
     shown = words(opened(app, method="UMAP", rows="1000"))
@@ -65,7 +80,7 @@ def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatc
     assert started == [("finished", ProjectionConfig("umap", 2, 1000))]
 
 
-def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
+def test_background_job_shows_its_progress_and_can_be_stopped(app, runs, monkeypatch):
     files = MapFiles.from_run(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
     files.folder.mkdir()
     background_jobs.write_progress(files, get_own_process(), 0.0, "placing the sentences", 0.5)
@@ -77,14 +92,14 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
     assert [each.stem for each in stopped] == [files.stem]
 
 
-def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
+def test_damaged_map_is_reported_and_can_be_computed_again(app, runs):
     files = saved_map(runs, method="tsne")
     files.get_path("npy").write_bytes(files.get_path("npy").read_bytes()[:-5])
     assert "This t-SNE map is damaged" in words(opened(app, method="t-SNE"))
     assert "Compute the map again" in [button.label for button in app.button]
 
 
-def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
+def test_selection_is_marked_on_the_map_and_listed_below(app, runs):
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     shown = opened(app, select="text~number 1")
     chosen = saved.index[saved["text"].str.contains("number 1")].tolist()
@@ -96,7 +111,7 @@ def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
 
 
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
-def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how):
+def test_typed_sentence_is_placed_and_the_page_explains_how(app, runs, method, how):
     saved_map(runs, method="tsne")
     shown = words(opened(app, method=method, place="a <b>good</b> film"))
     assert how in shown and "<b>good" not in shown
@@ -106,7 +121,7 @@ def nearest_marked(app) -> list[int]:
     return [len(each["customdata"]) for each in pages.charts(app)[0]["data"] if each["name"].startswith("nearest")]
 
 
-def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_marked(app, runs):
+def test_neighbors_of_a_typed_or_current_sentence_are_listed_and_marked(app, runs):
     shown = words(opened(app, place="good film number 3", at="none", select="text~number 1"))
     assert "“good film number 3”, among 16, in the space of what the head reads" in shown
     near = app.dataframe[-1].value
@@ -117,7 +132,7 @@ def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_mar
     assert "nearest to “good film number 3”" in words(app)
 
 
-def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_selected(app, runs):
+def test_common_neighbors_of_a_selection_are_listed_marked_and_selectable(app, runs):
     shown = words(opened(app, select="true=positive"))
     table = next(each.value for each in app.dataframe if {"near", "distance"} <= {*each.value.columns})
     assert "8 selected, among 8 others, in the space of what the head reads" in shown
@@ -126,7 +141,7 @@ def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_
     assert "nearest to 8: true positive" in words(press(app, "select-near"))
 
 
-def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
+def test_training_neighbors_of_a_selection_are_listed_and_selectable(app, runs):
     opened(app, select="true=positive")
     pages.rerun_while(app, lambda: "Reading the training sentences" in words(app))
     found = Run("finished", RunStore(runs)).neighbours(where="true=positive")
@@ -136,7 +151,7 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
     assert "nearest in training to 8: true positive" in words(press(app, "select-training"))
 
 
-def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):
+def test_run_without_weights_shows_its_map_but_places_no_sentence(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     shown = words(opened(app, place="good"))
     assert "PCA, 2-D" in shown and "Your sentence cannot be placed" in shown

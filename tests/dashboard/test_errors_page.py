@@ -1,4 +1,4 @@
-"""Errors: the list of what a link selects, its filter, and what the page says where there is nothing."""
+"""The page Errors: the list of a selection, its filter, and messages for empty lists."""
 
 from functools import partial
 
@@ -33,23 +33,23 @@ def whole(app):
     return pages.rerun_while(app, lambda: "Finding tags" in words(app))
 
 
-def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
+def test_tags_words_slices_and_columns_are_below_the_reader(page, runs):
     app = whole(page(run="finished", split="validation"))
     for title in ("Where errors cluster", "Frequent words", "Weak slices", "Distinguishing features"):
         assert f">{title}</h2>" in words(app)
     assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and column values with their error risk"
-    assert "No property or pair" in words(app)  # so few sentences: no table where there is no row
+    assert "No property or pair" in words(app)  # too few sentences: no rows, so no table
     (said,) = drawn(app, "filter")
     assert "tag" in [word["name"] for word in said["words"]]
 
 
 def forget(*names: str) -> None:
-    """Empty the caches of these readings."""
+    """Clear the caches of these readings."""
     for name in data.memo.caches.keys() & set(names):
         data.memo.caches[name].clear()
 
 
-def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
+def test_failed_tag_search_shows_the_list_and_the_next_visit_tries_again(page, monkeypatch):
     whole(page(split="validation"))
     forget("read_tagged_rows")
     with monkeypatch.context() as patch:
@@ -60,7 +60,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
     assert ">Where errors cluster</h2>" in words(whole(page(split="validation")))
 
 
-def test_without_a_selection_it_lists_what_is_wrong(page, runs):
+def test_errors_are_listed_without_a_selection(page, runs):
     app = page(split="validation")
     frame = read_table(RunStore(runs), "finished", "validation").frame
     wrong = frame[frame["wrong"]].sort_values("p_predicted", ascending=False, kind="stable")
@@ -69,7 +69,7 @@ def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     assert f"n = {len(frame)}</b> validation · {len(wrong)} error" in words(app)
 
 
-def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(page, runs):
+def test_link_selects_rows_and_the_open_one_and_sets_the_filter(page, runs):
     frame = read_table(RunStore(runs), "finished").frame
     own = frame[(frame["true"] == "positive") & frame["text"].str.contains("film number")]
     app = page(select="all;true=positive;text~film number", at=own["key"].iat[3])
@@ -80,21 +80,21 @@ def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(pag
     assert said["contains"] == "film number"
 
 
-def test_a_rule_that_is_not_understood_is_told_and_can_be_left(page):
+def test_invalid_rule_is_reported_and_can_be_removed(page):
     app = page(select="sources=web")
     assert "This selection cannot be made here" in words(app) and "sources=web" in words(app)
     press(app, "select-wrong")
     assert drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
 
 
-def test_texts_of_others_are_never_markup(page, runs):
+def test_user_texts_are_escaped(page, runs):
     rows = texts([0, 1]).assign(text=["<b>bold</b>", "<script>"])
     answering(RunStore(runs), "odd", [[0.1, 0.9], [0.9, 0.1]], rows)
     app = page(run="odd")
     assert "<b>bold" not in words(app) and drawn(app, "reader")[0]["rows"][0]["text"] == "<b>bold</b>"
 
 
-def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_somebody_asks(page, monkeypatch):
+def test_label_errors_and_dropout_uncertainty_are_computed_on_demand(page, monkeypatch):
     begun = []
     monkeypatch.setattr(
         "core.runs.background_jobs.start_job", lambda store, files, command, kind: begun.append(command[3:])
@@ -106,7 +106,7 @@ def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_someb
         assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option]
 
 
-def test_labels_that_are_doubted_become_the_selection(app, tmp_path):
+def test_doubtful_labels_become_the_selection(app, tmp_path):
     frame = pd.read_csv(write_films(tmp_path / "films.csv", {"bad": ("dull",), "good": ("warm",)}, 60))
     frame.loc[::12, "label"] = frame.loc[::12, "label"].map({"bad": "good", "good": "bad"})
     strange = pd.DataFrame({"text": ["a strange one"] * 20, "label": ["bad", "good"] * 10})
@@ -133,8 +133,8 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path):
     assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Label"])
 
 
-def test_tags_that_other_runs_give_and_what_is_not_here(app):
-    """Two models may stand beside the run, the better one first; another seed does as soon as one is trained."""
+def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
+    """Two models can be shown next to the run, the better one first; a new seed appears after its training."""
     store, labels, rows = RunStore(), np.arange(60) % 2, texts(np.arange(60) % 2)
     answering(store, "one", right_where(np.arange(60) > 9, labels), rows)
     for name, width, errors, score in (("low", 48, 20, 0.6), ("high", 64, 5, 0.9)):
@@ -183,7 +183,7 @@ def picked() -> None:
     _select_slice(data.select_tagged_rows(data.store().read("finished"), "test", "wrong"))
 
 
-def test_what_is_picked_becomes_the_selection(runs):
+def test_picked_row_becomes_the_selection(runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
     found = AppTest.from_function(nearly).run()
@@ -195,13 +195,13 @@ def test_what_is_picked_becomes_the_selection(runs):
     assert app.run().session_state[state.SELECT] == "wrong"
 
 
-def test_a_step_that_is_advised_shows_its_sentences(page, runs):
+def test_suggested_step_shows_its_sentences(page, runs):
     labels = np.arange(200) % 2
     right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
     said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
     answering(RunStore(runs), "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
     app = whole(page(run="tagged"))
-    pages.named(app.button, "Show them").click().run()  # thirty of fifty sentences with a negation are wrong
+    pages.named(app.button, "Show them").click().run()  # 30 of 50 sentences with a negation are wrong
     app = whole(app)
     selected = app.session_state[state.SELECT]
     table = read_table(RunStore(runs), "tagged")
@@ -223,7 +223,7 @@ def doubted_row() -> None:
     _select_row(source, rows)
 
 
-def test_a_row_of_doubted_labels_is_the_selection_and_chosen_again_it_is_none(runs):
+def test_doubtful_row_is_selected_by_a_click_and_cleared_by_another(runs):
     key = read_table(RunStore(runs), "finished").frame["key"].iat[2]
     app = AppTest.from_function(doubted_row)
     for row, at, texts_of in ((0, key, ()), (1, None, ("a training text",))):

@@ -1,4 +1,4 @@
-"""Every figure from the command line: the names of the pages, whole files, and words where there is none."""
+"""Every figure from the command line: names of pages, complete files, and messages for missing figures."""
 
 import json
 import re
@@ -21,7 +21,7 @@ TEXT = "a good </script><b>film"
 
 @pytest.fixture(scope="module")
 def made(trained, tmp_path_factory):
-    """The folder with all figures of the finished run, and what the verb says of it."""
+    """The folder with all figures of the finished run, and the message of the command."""
     folder = tmp_path_factory.mktemp("figures") / "new" / "place"
     return folder, api.figures("finished", folder, text=TEXT, store=RunStore(trained))
 
@@ -36,7 +36,7 @@ def data_of(page: str) -> list[dict]:
     return json.loads(call)
 
 
-def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
+def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
     (folder, result), names = made, names_of(made)
     assert {*names, *result["left_out"]} == set(FIGURES)
     assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
@@ -51,7 +51,7 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
 
 
 @pytest.mark.parametrize("name", ["confusion", "map-pca", "grid"])
-def test_a_file_has_title_alternative_text_and_reading_and_asks_nobody(made, name):
+def test_file_has_title_alternative_text_and_reading_and_requests_nothing(made, name):
     page = (made[0] / f"{name}.html").read_text()
     assert "<title>" in page and '<html lang="en">' in page
     assert re.search(r'<figure aria-label="[^"]{20,}"', page)
@@ -59,14 +59,14 @@ def test_a_file_has_title_alternative_text_and_reading_and_asks_nobody(made, nam
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["plotly.min.js"]
 
 
-def test_what_a_person_typed_is_text_in_the_file(made):
+def test_user_text_is_escaped_in_the_file(made):
     page = (made[0] / "grid.html").read_text()
     assert TEXT not in page and "<b>film" not in page
     assert "&lt;/script&gt;" in page
     assert page.count("</script>") == page.count("<script")
 
 
-def test_a_single_figure_is_whole_by_itself(trained, tmp_path):
+def test_single_figure_file_is_self_contained(trained, tmp_path):
     result = api.figures("finished", tmp_path, only=["roc"], store=RunStore(trained))
     assert [path.name for path in tmp_path.iterdir()] == ["roc.html"]
     page = (tmp_path / "roc.html").read_text()
@@ -74,7 +74,7 @@ def test_a_single_figure_is_whole_by_itself(trained, tmp_path):
     assert result["files"][0]["title"] == "ROC"
 
 
-def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
+def test_page_options_are_export_options(trained, tmp_path):
     options = {"threshold": "0.9", "cells": "shares"}
     api.figures("finished", tmp_path, only=["confusion"], options=options, csv=True, store=RunStore(trained))
     saved = pd.read_parquet(trained / "finished" / "evaluation" / "test" / "predictions.parquet")
@@ -85,7 +85,7 @@ def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
     assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()
 
 
-def test_an_edit_of_a_link_changes_what_is_drawn_of_a_sentence(trained, tmp_path):
+def test_edits_of_a_link_change_the_figures_of_a_sentence(trained, tmp_path):
     given = {"only": ["grid"], "text": "not good", "store": RunStore(trained)}
     api.figures("finished", tmp_path / "plain", **given)
     api.figures("finished", tmp_path / "edited", options={"edit": "h1.1"}, **given)
@@ -93,7 +93,7 @@ def test_an_edit_of_a_link_changes_what_is_drawn_of_a_sentence(trained, tmp_path
     assert plain != edited
 
 
-def test_the_figures_are_those_of_the_split(trained, tmp_path):
+def test_figures_are_those_of_the_split(trained, tmp_path):
     for split in ("validation", "test"):
         result = api.figures("finished", tmp_path, only=["confusion", "roc"], split=split, store=RunStore(trained))
         assert result["split"] == split
@@ -106,7 +106,7 @@ def test_the_figures_are_those_of_the_split(trained, tmp_path):
         assert f"{split}, n = {len(saved)}" in page
 
 
-def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
+def test_baseline_has_its_scores_and_reasons_for_missing_figures(trained, tmp_path):
     result = api.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
         *("confusion", "confusion-shares", "confidence", "roc", "pr", "calibration", "metrics", "each-class", "parts"),
@@ -136,26 +136,26 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         ({"theme": "blue"}, "--theme 'blue': one of light, dark"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_words_and_nothing_is_written(trained, tmp_path, settings, words):
+def test_impossible_figures_are_refused_and_nothing_is_written(trained, tmp_path, settings, words):
     with pytest.raises(InputError, match=re.escape(words)):
         api.figures("finished", tmp_path / "none", store=RunStore(trained), **settings)
     assert not (tmp_path / "none").exists()
 
 
-def test_a_place_that_is_a_file_is_refused(trained, tmp_path):
+def test_folder_path_that_is_a_file_is_refused(trained, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         api.figures("finished", tmp_path / "taken", only=["roc"], store=RunStore(trained))
 
 
-def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
+def test_damaged_run_is_reported_with_its_file(trained, tmp_path):
     with pytest.raises(RunDamaged, match=r"run\.json"):
         api.figures("damaged", tmp_path, store=RunStore(trained))
 
 
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
-    asking = {"map-neighbours", "map-training"}  # as those of Errors and of a text
+    asking = {"map-neighbours", "map-training"}  # like the figures of Errors and of a text
     only = [name for name in names_of(made) if FIGURES[name][0].page not in ("errors", *OF_TEXT) and name not in asking]
     code = (
         "import sys; from pathlib import Path; from core import api; from core.runs.store import RunStore\n"

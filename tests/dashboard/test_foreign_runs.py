@@ -1,4 +1,4 @@
-"""Runs that came from elsewhere or were meddled with: they break no page, are not trained, and cost nothing twice."""
+"""Copied or edited runs: no page fails, none is trained, and no file is computed twice."""
 
 import dataclasses
 import json
@@ -28,7 +28,7 @@ POISON = {
 
 @pytest.fixture
 def poisoned(runs):
-    """The runs, and one more for each kind of poison."""
+    """The runs, and one damaged run of each kind."""
     for name, change in POISON.items():
         shutil.copytree(runs / "finished", runs / name, copy_function=os.link)
         file = runs / name / RECORD
@@ -44,7 +44,7 @@ def poisoned(runs):
 
 
 @pytest.mark.parametrize("page", ["runs", "train", "lambdas"])
-def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
+def test_malicious_runs_break_no_page_for_others(app, poisoned, page):
     shown = text_of(opened(app, page, run="finished"))
     if page == "runs":
         for name in POISON:
@@ -53,7 +53,7 @@ def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
         assert "Run “unread” is damaged" not in shown
 
 
-def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, runs, monkeypatch):
+def test_imported_run_with_a_path_can_be_viewed_but_not_trained(app, runs, monkeypatch):
     store = RunStore(runs)
     config = store.read("finished").config
     foreign = dataclasses.replace(config, data=dataclasses.replace(config.data, name="elsewhere:grades.csv"))
@@ -65,18 +65,18 @@ def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, ru
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "a\0b.csv"])
-def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
+def test_link_to_a_missing_file_shows_a_message(app, runs, name):
     assert "no data set, file or folder here is called" in text_of(opened(app, "data", data=name))
 
 
-def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
+def test_pipe_is_refused_as_a_lexicon(runs, tmp_path, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="this is a pipe"):
         access.refuse_foreign({"text.lexicon": f"vader,{tmp_path / 'pipe'}"})
 
 
-def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):
+def test_second_visit_of_a_page_reads_no_record_again(app, runs, monkeypatch):
     for number in range(12):
         shutil.copytree(runs / "finished", runs / f"copy-{number}", copy_function=os.link)
     opened(app, "runs", run="finished")

@@ -1,4 +1,4 @@
-"""Pages that only read files are there before torch is: what each imports in a server that has just begun."""
+"""Pages that only read files do not import torch: the imports of each page in a new server."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ PAGES = ("runs", "train", "performance", "data", "embeddings")
 
 @pytest.fixture(scope="module")
 def loaded(trained, table) -> dict[str, set[str]]:
-    """By page, the modules that are there after it was shown; trained models are chosen, no sentence is typed."""
+    """The loaded modules after each page was shown; trained models are chosen, no sentence is typed."""
     pieces = {page: f"opened({page!r}, run='finished')" for page in PAGES}
     pieces = {"": SERVER % str(APP), **pieces, "data": DATA % str(table), "embeddings": MAP}
     with pytest.MonkeyPatch.context() as patch:
@@ -43,5 +43,5 @@ def loaded(trained, table) -> dict[str, set[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_neither_torch_nor_a_library_of_maps_is_loaded(loaded, page):
+def test_pages_load_neither_torch_nor_a_projection_library(loaded, page):
     assert loaded[page] & {"torch", "umap", "openTSNE"} == set()

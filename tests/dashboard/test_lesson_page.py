@@ -1,6 +1,7 @@
 """Lessons as pages: what a link opens, links that are mistyped, a missing starter run, a class, and the file."""
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_a_stage_or_an_answer_that_cannot_be_is_the_beginning(app, starters, wro
 
 
 def test_a_mistyped_lesson_lists_those_that_exist(app, starters):
-    said = words(opened(app, "lesson", lesson="haeds"))
+    said = unescape(words(opened(app, "lesson", lesson="haeds")))
     assert "There is no lesson 'haeds'; choose one of" in said and all(name in said for name in LESSONS)
 
 
@@ -88,7 +89,7 @@ def test_a_link_of_a_class_opens_its_lesson_with_its_tally(app, starters):
 
 
 def test_a_class_that_is_gone_is_said_and_the_lesson_stays(app, starters):
-    assert "There is no class 'gone'; ask for a new link." in words(opened(app, "lesson", join="gone"))
+    assert "There is no class 'gone'; ask for a new link." in unescape(words(opened(app, "lesson", join="gone")))
     data = shown(app, "heads", lesson="heads", join="gone")
     assert data["problem"] == "There is no class 'gone'; ask for a new link." and data["room"] is None
     other = TallyStore(starters.folder).open_class("accuracy", 4, "somebody else")
@@ -138,7 +139,7 @@ def test_a_message_of_the_browser_changes_link_and_tally(app, starters, monkeypa
     found = tally.open_class("accuracy", 4, "the teacher")
     link: dict[str, str] = {"join": found.code}
     sent = [{"state": {**NO_STATE, "step": 2, "pick": 3}}, {"state": {**NO_STATE, "pick": 77}}, {"hands": [[5, 5]]}]
-    monkeypatch.setattr(state, "receive_changes", lambda key: sent)
+    monkeypatch.setattr(state, "receive_changes", lambda key, after: sent)
     monkeypatch.setattr(state, "read_link", lambda key: link.get(key, ""))
     monkeypatch.setattr(state, "write_link", link.update)
     monkeypatch.setattr(state, "get_secret", lambda: "a pupil")

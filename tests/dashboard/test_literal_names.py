@@ -1,4 +1,4 @@
-"""Names of classes with quotes, ampersands, percent signs, line breaks and emoji: drawn as they are."""
+"""Class names with quotes, ampersands, percent signs, line breaks and emoji are drawn literally."""
 
 import re
 
@@ -22,7 +22,7 @@ KNOWN = {"amp": "&", "lt": "<", "gt": ">"}
 
 
 def drawn(text: str) -> str:
-    """What plotly.js draws of a text: without tags, with its entities."""
+    """What plotly.js draws for a text: without tags, with its entities."""
     bare = re.sub(r"</?(?:b|i|br|span|sup|sub|extra)\b[^<>]*>", "", text)
     return re.sub(r"&(?:#(\d+)|([a-z]+));", lambda m: chr(int(m[1])) if m[1] else KNOWN.get(m[2], m[0]), bare)
 
@@ -32,14 +32,14 @@ OTHERWISE = {"two\nlines\r\nand\rmore": "two↵lines↵and↵more", "a\x00b\tc":
 
 
 @pytest.mark.parametrize("name", [*AS_THEY_ARE, *OTHERWISE])
-def test_a_name_is_drawn_as_it_is(name):
+def test_name_is_drawn_literally(name):
     written = escape_text(name)
     assert drawn(written) == OTHERWISE.get(name, name)
     assert not re.search(r"[<>\n\r]|%\{|&quot;|&#x", written), "no markup, no field of a template, no unknown entity"
 
 
 def strings(value, path=""):
-    """Every text of a figure, with where it stands."""
+    """Every text of a figure, with its position."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from strings(each, f"{path}.{key}")
@@ -67,7 +67,7 @@ def check(store: RunStore, runs: list[str], text: str = "") -> set[str]:
 
 
 def visible(name: str) -> str:
-    """A name with its line breaks as signs."""
+    """A name with line breaks shown as signs."""
     return name.replace("\r\n", "\n").replace("\n", "↵")
 
 
@@ -92,7 +92,7 @@ def test_names_are_literal_on_every_figure_of_a_trained_run(tmp_path, tiny):
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_browser_shows_them_on_axes_and_at_the_pointer(browser, tmp_path):
+def test_browser_shows_literal_names_on_axes_and_in_hover_labels(browser, tmp_path):
     store, labels = RunStore(tmp_path / "runs"), np.arange(80) % 2
     answering(store, "odd", right_where(np.arange(80) > 20, labels), texts(labels), classes=NAMES)
     api.figures("odd", tmp_path / "made", only=["confusion"], store=store)

@@ -1,4 +1,4 @@
-"""Methods, another sentence and belief on the Sentence page: what the core says, what a model lacks, jobs, a stop."""
+"""Attribution methods, another sentence and belief on Sentence: results of core, missing parts, jobs, stop."""
 
 import pages
 import pytest
@@ -27,7 +27,7 @@ def names(table) -> list[str]:
     return [head["name"] for head in table["heads"]]
 
 
-def test_every_word_stands_with_its_push_by_each_method(app, runs):
+def test_each_word_has_its_effect_by_each_method(app, runs):
     opened(app)
     (words,) = pages.drawn(app, "cells")
     *_, found = load_run(RunStore(runs), "finished").compare_methods(TEXT, "positive")
@@ -48,7 +48,7 @@ def test_every_word_stands_with_its_push_by_each_method(app, runs):
     assert f"“{needed}”" in markup(app) and "Attention against effect" in markup(app)
 
 
-def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
+def test_baseline_shows_its_methods_and_why_others_are_missing(app, runs):
     opened(app, run="baseline", methods="all", donor=DONOR)
     (words,) = pages.drawn(app, "cells")
     assert names(words) == ["deletion", "Shapley"]
@@ -59,7 +59,7 @@ def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
     ]
 
 
-def test_they_are_those_of_the_edited_model(app, runs):
+def test_methods_explain_the_edited_model(app, runs):
     opened(app, edit="h1.1")
     (words,), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
     off = Intervention(heads_off=frozenset({(0, 0)}))
@@ -74,13 +74,13 @@ def by_method(app) -> dict:
     return found
 
 
-def asked(text: str) -> ModelRequest:
+def request_methods(text: str) -> ModelRequest:
     return data.request_all(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
 
-def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
+def test_stopped_computation_shows_its_results_and_can_continue(app, runs):
     text = "slow film, good and dull"
-    asking = asked(text)
+    asking = request_methods(text)
     steps = load_run(RunStore(runs), "finished").compare_methods(text, "positive", named=QUICK_METHODS)
     asking.known.found = list(steps)[1]
     asking.known.request_stop()
@@ -91,14 +91,14 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
 
-def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs):
+def test_computation_stopped_by_another_visitor_is_completed(app, runs):
     text = "good and slow, dull film"
-    asked(text).known.request_stop()
+    request_methods(text).known.request_stop()
     opened(app, text=text)
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
 
-def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app, runs):
+def test_patched_places_change_the_prediction_as_in_core(app, runs):
     opened(app, donor=DONOR)
     (grid,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("effect of each patched"))
     found = load_run(RunStore(runs), "finished").patch(TEXT, DONOR, "positive")
@@ -110,7 +110,7 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
     assert "Activation patching" in markup(app) and "towards positive" in markup(app)
 
 
-def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
+def test_sentence_of_another_length_is_reported_with_both_token_lists(app, runs):
     opened(app, donor="good <b>film</b>")
     said = markup(app)
     assert "sentences cannot be combined" in said and "The first has 6: good | film | , | dull | and | slow" in said
@@ -118,7 +118,7 @@ def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, ru
     assert not any(each["label"].startswith("effect of each patched") for each in pages.drawn(app, "cells"))
 
 
-def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch):
+def test_faithfulness_is_measured_only_by_a_background_job(app, runs, monkeypatch):
     started = []
     monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = markup(opened(app))
@@ -128,7 +128,7 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
     assert started == [("finished", ("deletion",), 200), ("finished", (), 200)]
 
 
-def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
+def test_partial_faithfulness_results_are_shown_and_the_rest_is_offered(app, runs):
     api.believe("finished", method="deletion", store=RunStore(runs))
     opened(app)
     assert "attention" not in str(pages.drawn(app, "marks")[0]["table"])

@@ -1,4 +1,4 @@
-"""The menu, the address without a path, and addresses of former versions."""
+"""The menu, the start page, and addresses of earlier versions."""
 
 import json
 import re
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.slow
 
 
 def menu(app) -> str:
-    """Return the style sheet of the menu's groups."""
+    """Return the style sheet of the menu groups."""
     return next(each.proto.body for each in app.get("html") if "stSidebarNavItems] li:has" in each.proto.body)
 
 
-def test_the_menu_has_at_most_15_entries_in_three_groups_and_all_pages_have_a_place():
+def test_menu_has_at_most_15_entries_in_three_groups():
     entries = list_entries(tagging=True)
     assert len(entries) <= 15 and next(iter(entries)) == "start"
     groups = [each.group for each in entries.values()]
@@ -33,16 +33,16 @@ def test_the_menu_has_at_most_15_entries_in_three_groups_and_all_pages_have_a_pl
     assert set(ALIASES.values()) <= PAGES.keys() and not ALIASES.keys() & PAGES.keys()
 
 
-def test_tagging_is_in_the_menu_only_with_a_run_that_tags(app, runs):
+def test_tagging_is_in_the_menu_only_with_a_tagging_run(app, runs):
     assert list_entries(tagging=True).keys() - list_entries(tagging=False) == {"tokens"}
 
 
-def test_group_names_stand_before_the_first_page_of_each(app, runs):
+def test_group_names_are_before_their_first_page(app, runs):
     found = re.findall(r'href\$="/(\w+)"\]\)::before\{content:"(\w+)"', menu(opened(app, "models", run="finished")))
     assert sorted(found) == [("data", "Build"), ("lessons", "Learn"), ("runs", "Evaluate")]
 
 
-def test_without_a_path_starters_open_start_and_own_runs_open_runs(app, runs, tmp_path, monkeypatch):
+def test_default_page_is_start_with_starters_only_and_runs_otherwise(app, runs, tmp_path, monkeypatch):
     starters = tmp_path / "starters"
     shutil.copytree(runs / "finished", starters / "starter-finished")
     own = json.loads((starters / "starter-finished" / "run.json").read_text())
@@ -50,7 +50,7 @@ def test_without_a_path_starters_open_start_and_own_runs_open_runs(app, runs, tm
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(starters))
     opened(app, "")
     assert app.session_state[state.HERE] == "runs" and "<h1>Runs</h1>" in words(app)
-    assert 'href$="/runs"]{background' in menu(app)  # the link of the page in the menu is another one
+    assert 'href$="/runs"]{background' in menu(app)  # differs from the page's link in the menu
     for run in ("finished", "baseline", "damaged"):
         shutil.rmtree(runs / run)
     app.run()

@@ -1,4 +1,4 @@
-"""A run on pairs on every page: both texts in sight, two fields to type them in, one link for both."""
+"""A run on pairs on every page: both texts visible, two fields, one link."""
 
 import json
 
@@ -21,16 +21,16 @@ def trained(paired):
 
 
 @pytest.mark.parametrize(("page", "run"), [*((page, "both") for page in PAGES), ("sentence", "counted")])
-def test_every_page_shows_a_run_on_pairs(app, runs, monkeypatch, page, run):
+def test_all_pages_show_a_run_on_pairs(app, runs, monkeypatch, page, run):
     monkeypatch.setattr(access, "is_local", lambda: True)
     assert not opened(app, page, run=run, data=RunStore(runs).read(run).config.data.name).error
 
 
-def test_a_missing_second_text_is_said(app, runs):
+def test_missing_second_text_is_reported(app, runs):
     assert "This run reads two texts" in text_of(opened(app, "sentence", run="both", text=FIRST))
 
 
-def test_errors_show_both_texts_of_the_sentence_that_is_read(app, runs):
+def test_errors_page_shows_both_texts_of_the_open_sentence(app, runs):
     opened(app, "errors", run="both")
     texts = read_table(RunStore(runs), "both", "test").frame["text"]
     parts = [json.loads(each.proto.json or "{}") for each in app.get("bidi_component")]

@@ -1,4 +1,4 @@
-"""What was tried: steps to undo, what belongs to one change, every sentence once, what is cleared."""
+"""The history of a sentence: steps to undo, grouped changes, unique sentences, clearing."""
 
 from dashboard.screens.sentence_history import MOST, PAUSE, EditHistory, TriedSentence
 
@@ -14,7 +14,7 @@ def walked(*steps: TriedSentence, apart: float = 10 * PAUSE) -> EditHistory:
     return past
 
 
-def test_undo_goes_back_and_redo_forth_over_texts_levers_and_runs():
+def test_undo_and_redo_cover_texts_levers_and_runs():
     steps = [tried("good"), tried("bad"), tried("bad", "h1.1"), tried("bad", "h1.1", "second")]
     past = walked(*steps)
     assert past.steps == tuple(steps) and past.can_undo and not past.can_redo
@@ -26,13 +26,13 @@ def test_undo_goes_back_and_redo_forth_over_texts_levers_and_runs():
     assert past.move_by(1).steps[past.move_by(1).at] == steps[1] and past.move_by(9).at == 3
 
 
-def test_a_change_after_undo_is_the_last_step_and_no_sentence_is_lost():
+def test_change_after_undo_is_the_last_step_and_no_sentence_is_lost():
     past = walked(tried("one"), tried("two"), tried("three")).move_by(-1).add_state(tried("four"), 1e6)
     assert [step.text for step in past.steps] == ["one", "two", "four"] and not past.can_redo
     assert [each.text for each in past.tried] == ["four", "three", "two", "one"]
 
 
-def test_what_is_typed_in_one_go_is_one_step():
+def test_continuous_typing_is_one_step():
     typed = [tried("a film"), *(tried("a film" + " so good"[:end]) for end in range(1, 9))]
     past = walked(*typed, apart=PAUSE / 4)
     assert [step.text for step in past.steps] == ["a film", "a film so good"]
@@ -40,30 +40,30 @@ def test_what_is_typed_in_one_go_is_one_step():
     assert [step.text for step in walked(*typed[:3]).steps] == ["a film", "a film ", "a film s"], "with a pause"
 
 
-def test_a_lever_that_is_moved_on_is_one_step_and_another_lever_is_one_more():
+def test_continued_slider_move_is_one_step_and_another_slider_is_a_new_step():
     edits = ["", "l1c1:0.1", "l1c1:0.2", "l1c1:0.3", "h1.1,l1c1:0.3", "h1.1,h1.2,l1c1:0.3", "h1.2,l1c1:0.3"]
     past = walked(*(tried(edit=edit) for edit in edits), apart=PAUSE / 4)
     assert [step.edit for step in past.steps] == ["", *edits[3:]]
 
 
-def test_a_text_and_a_lever_right_behind_it_are_two_steps():
+def test_text_and_lever_changed_in_sequence_are_two_steps():
     past = walked(tried("a"), tried("b"), tried("b", "h1.1"), tried("c", "h1.1"), apart=PAUSE / 4)
     assert len(past.steps) == 4
 
 
-def test_every_sentence_is_there_once_the_last_one_first_and_none_without_a_word():
+def test_each_sentence_with_words_is_listed_once_last_one_first():
     past = walked(tried("one"), tried("two"), tried(" "), tried("one"), tried("one", "h1.1"))
     assert [(each.text, each.edit) for each in past.tried] == [("one", "h1.1"), ("one", ""), ("two", "")]
     assert [step.text for step in past.steps] == ["one", "two", " ", "one", "one"], "an empty text can be undone"
 
 
-def test_so_many_are_kept():
+def test_number_of_stored_steps_is_limited():
     past = walked(*(tried(f"text {number}") for number in range(3 * MOST)))
     assert len(past.steps) == len(past.tried) == MOST and past.at == MOST - 1
     assert past.tried[0] == past.steps[-1] == tried(f"text {3 * MOST - 1}")
 
 
-def test_cleared_is_what_is_on_screen():
+def test_clearing_keeps_only_the_current_state():
     past = walked(tried("one"), tried("two"), tried("three")).move_by(-1).clear_steps()
     assert past.steps == (tried("two"),) and not past.tried and not past.can_undo and not past.can_redo
     assert EditHistory().clear_steps() == EditHistory()

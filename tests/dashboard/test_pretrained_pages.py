@@ -1,4 +1,4 @@
-"""Pages that ask a model on runs of a pretrained encoder: none has a line about them."""
+"""Pages with runs of a pretrained encoder; no page has special code for them."""
 
 import shutil
 
@@ -23,7 +23,7 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, table):
-    """`tuned`, all of whose weights learned, with sigma, and `probe`, of which the head did."""
+    """`tuned`, with all weights trained and sigma, and `probe`, with only the head trained."""
     root = tmp_path_factory.mktemp("pretrained")
     place = str(backbone(root / "backbones" / "bert", "bert"))
     common = {"data.split": "0.6/0.2/0.2", "training.threads": 1, "training.epochs": 2, "training.batch_size": 8}
@@ -38,7 +38,7 @@ def _at_this_machine(monkeypatch):
 
 
 @pytest.mark.parametrize("page", SAID)
-def test_it_is_shown_on_every_page(app, runs, table, page):
+def test_pretrained_run_is_shown_on_each_page(app, runs, table, page):
     assert SAID[page] in text_of(opened(app, page, run="tuned", data=str(table)))
 
 
@@ -46,11 +46,11 @@ def test_it_is_shown_on_every_page(app, runs, table, page):
     ("page", "run", "said"),
     [
         ("sentence", "probe", ("stores no copy of the weights that it did not change", "SHA-256", "put it back")),
-        ("performance", "probe", (SAID["performance"],)),  # what was measured is in the run
-        ("sentence", "tuned", (SAID["sentence"],)),  # all of its weights changed
+        ("performance", "probe", (SAID["performance"],)),  # the run stores its measurements
+        ("sentence", "tuned", (SAID["sentence"],)),  # training changed all weights
     ],
 )
-def test_where_its_backbone_is_gone_a_page_says_which_and_what_to_do(app, runs, trained, table, page, run, said):
+def test_missing_backbone_is_named_with_advice(app, runs, trained, table, page, run, said):
     place, away = trained.with_name("backbones"), trained.with_name("away")
     shutil.move(place, away)
     try:

@@ -1,4 +1,4 @@
-"""Readings: declared once, kept by a reader's memory, and fresh when a file changes."""
+"""Readings: declared once, cached by a reader, and computed again when a file changes."""
 
 import uuid
 
@@ -14,7 +14,7 @@ from dashboard.reader.read_cache import Memo, cache_result
 
 
 class Counted:
-    """A reader of nothing that counts how often it reads."""
+    """A reader without files that counts its computations."""
 
     def __init__(self, memo: Memo) -> None:
         self.memo, self.home, self.read = memo, uuid.uuid4().hex, []
@@ -31,26 +31,26 @@ class Counted:
 
 
 class Keys(Memo):
-    """Keeps the key of the last reading."""
+    """Stores the key of the last reading."""
 
     def get_or_read(self, how, key, read):
         self.how, self.key = how, key()
         return read()
 
 
-def test_a_key_has_what_was_not_given_and_leaves_out_who_is_told():
+def test_key_has_default_arguments_but_no_progress_callback():
     counted = Counted(Keys())
     for args, named in (("a",), {}), (("a", 3), {"tell": print}), ((), {"name": "a"}):
         assert counted.shared(*args, **named) == ["a", 3] and counted.memo.key == (counted.home, "a", 3)
     assert (counted.memo.how.name, counted.memo.how.entries, counted.memo.how.copied) == ("shared", 2, False)
 
 
-def test_a_reader_without_memory_reads_each_time():
+def test_reader_without_cache_reads_each_time():
     counted = Counted(Memo())
     assert counted.shared("a") == counted.shared("a") and counted.read == [("a", 3), ("a", 3)]
 
 
-def test_pages_share_one_result_or_get_a_copy_each_and_forget_the_oldest():
+def test_pages_share_or_copy_results_and_the_oldest_are_dropped():
     counted = Counted(StreamlitMemo())
     assert counted.shared("a") is counted.shared("a", 3, tell=print) and counted.read == [("a", 3)]
     assert counted.copied("a") == counted.copied("a") and counted.copied("a") is not counted.copied("a")
@@ -60,7 +60,7 @@ def test_pages_share_one_result_or_get_a_copy_each_and_forget_the_oldest():
     assert counted.read[2:] == [("b", 3), ("c", 3), ("a", 3)]
 
 
-def test_the_key_of_a_typed_text_is_a_digest(runs):
+def test_key_of_a_typed_text_is_a_digest(runs):
     seen = []
     memo = StreamlitMemo()
     memo.caches["inspect_text"] = lambda key, read: seen.append(key) or read()
@@ -72,7 +72,7 @@ def test_the_key_of_a_typed_text_is_a_digest(runs):
 
 
 @pytest.mark.slow
-def test_both_readers_find_the_same(runs):
+def test_both_readers_return_the_same(runs):
     record, lone = data.store().read("finished"), Reader(RunStore(runs))
     for read in (lambda one: one.make_report(record, "test").examples, lambda one: one.read_points(record, "test")):
         assert read(lone).equals(read(data)) and read(lone) is not read(lone) and read(data) is read(data)
@@ -96,7 +96,7 @@ def test_curves_follow_the_file(runs):
     assert after.loss == (*before.loss, 0.125)
 
 
-def test_a_changed_model_has_another_fingerprint(runs):
+def test_changed_model_has_another_fingerprint(runs):
     before = data.hash_weights("finished")
     path = runs / "finished" / "weights.safetensors"
     path.write_bytes(path.read_bytes() + b" ")
@@ -106,14 +106,14 @@ def test_a_changed_model_has_another_fingerprint(runs):
     assert data.hash_weights("finished") == ""
 
 
-def test_splits_stand_in_the_order_of_work(runs):
+def test_splits_are_in_the_order_train_validation_test(runs):
     (runs / "finished" / "evaluation" / "zoo").mkdir()
     (runs / "finished" / "evaluation" / "zoo" / "predictions.parquet").touch()
     assert data.list_splits("finished") == ["validation", "test", "zoo"]
 
 
 @pytest.mark.slow
-def test_answers_of_two_kinds_to_the_same_question_are_kept_apart(runs):
+def test_two_kinds_of_results_for_the_same_key_are_kept_apart(runs):
     asked = ("finished", "good", "positive")
     found = [type(ask(*asked)).__name__ for ask in (data.parts, data.lambdas, data.pushed) for _ in range(2)]
     assert found == [*["AblationEffects"] * 2, *["LambdaCurves"] * 2, *["AttributedWords"] * 2]

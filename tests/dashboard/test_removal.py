@@ -1,4 +1,4 @@
-"""Deleting a run from a page: it asks first, and says why where it will not."""
+"""Deleting a run on a page: it asks for confirmation and explains refusals."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def chosen(app, runs):
-    """chosen(run): Runs with the row of this run chosen."""
+    """chosen(run): the page Runs with the row of this run selected."""
 
     def choose(run: str):
         data = Path(RunStore(runs).read(run).config.data.name).name
@@ -25,7 +25,7 @@ def chosen(app, runs):
     return choose
 
 
-def test_a_run_is_gone_once_it_is_confirmed_and_no_page_speaks_of_it(chosen, runs):
+def test_run_is_removed_after_confirmation_and_no_page_shows_it(chosen, runs):
     app = chosen("baseline")
     assert "Delete “baseline”?" in words(press(app, "remove-baseline")) and (runs / "baseline").is_dir()
     press(app, "remove-no")
@@ -37,13 +37,13 @@ def test_a_run_is_gone_once_it_is_confirmed_and_no_page_speaks_of_it(chosen, run
     assert (runs / "finished" / "run.json").is_file()
 
 
-def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
+def test_damaged_run_can_be_deleted_next_to_its_message(app, runs):
     press(opened(app, "performance", run="damaged"), "remove-damaged")
     press(app, "remove-yes")
     assert not (runs / "damaged").exists()
 
 
-def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_again(app, runs, monkeypatch):
+def test_damaged_starter_cannot_be_deleted_and_has_advice(app, runs, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(runs / "starters"))
     shutil.copytree(runs / "damaged", runs / "starters" / "starter-vanilla")
     opened(app, "performance", run="starter-vanilla")
@@ -51,7 +51,7 @@ def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_a
     assert "delete" not in words(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
 
 
-def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(chosen, runs):
+def test_running_training_cannot_be_deleted_and_has_advice(chosen, runs):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status="running", process=get_own_process())

@@ -1,4 +1,4 @@
-"""The report of a run, a comparison or a coded session: its numbers are those of the record, its texts are texts."""
+"""Reports of a run, a comparison or a coded session: numbers equal the record, texts are escaped."""
 
 import base64
 import dataclasses
@@ -39,7 +39,7 @@ RESULTS = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """`good` and `poor` on the same rows, of which one text and one source would run if they were markup."""
+    """`good` and `poor` on the same rows; one text and one source would run as markup."""
     store = RunStore(tmp_path_factory.mktemp("reports") / "runs")
     rows = texts(LABELS, source=["=paper" if row % 4 else EVIL for row in range(60)])
     rows.loc[3, "text"] = f"=1+1 not {EVIL}"
@@ -57,11 +57,11 @@ def coded(store, run, name, told=True):
 
 @pytest.fixture(scope="module")
 def good(store):
-    """The report of one run, and what is said of it."""
+    """The report of one run, and its message."""
     return build_report(["good"], store=store)
 
 
-def test_metrics_intervals_and_counts_are_those_of_the_record_and_the_predictions(good, store):
+def test_metrics_intervals_and_counts_equal_record_and_predictions(good, store):
     for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
         assert f">{number}</td>" in good.markup
     frame, kinds = read_table(store, "good").frame, ("bad", "good")
@@ -70,7 +70,7 @@ def test_metrics_intervals_and_counts_are_those_of_the_record_and_the_prediction
     assert shown == [((frame.true == true) & (frame.predicted == said)).sum() for true in kinds for said in kinds]
 
 
-def test_the_table_has_every_prediction_with_its_own_columns_and_tags(good, store):
+def test_table_has_each_prediction_with_data_columns_and_tags(good, store):
     frame, found = read_table(store, "good").frame, columns(good.markup)
     for name in ("key", "text", "true", "predicted", "source"):
         assert found[name] == frame[name].tolist()
@@ -80,7 +80,7 @@ def test_the_table_has_every_prediction_with_its_own_columns_and_tags(good, stor
     assert "negation" in found["tags"][3] and "negation" not in found["tags"][4]
 
 
-def test_every_section_says_how_much_it_holds(good):
+def test_each_section_names_its_size(good):
     sizes = {each["name"]: each["n"] for each in good.about["sections"]}
     assert sizes["results"] == sizes["predictions"] == 60
     assert sizes["errors"] == int((~GOOD).sum())
@@ -89,7 +89,7 @@ def test_every_section_says_how_much_it_holds(good):
         assert f'<section id="{each["name"]}"' in good.markup and f'href="#{each["name"]}"' in good.markup
 
 
-def test_texts_of_people_are_text_and_nothing_else_may_run_or_be_fetched(good):
+def test_user_texts_are_escaped_and_no_other_script_or_request_is_possible(good):
     assert EVIL not in good.markup and "<script>alert" not in good.markup
     script = good.markup[good.markup.rindex("<script>") + 8 : good.markup.rindex("</script>")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -98,7 +98,7 @@ def test_texts_of_people_are_text_and_nothing_else_may_run_or_be_fetched(good):
     assert not re.findall(r'(?:src|href)="(?!#)', good.markup)
 
 
-def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
+def test_comparison_report_agrees_with_the_verb(store):
     made = build_report(["good", "poor"], store=store)
     (pair,) = api.compare("good", "poor", store=store)["pairs"]
     assert made.about["kind"] == "comparison" and "compare-pairs" in made.about["figures"]
@@ -108,7 +108,7 @@ def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
     assert {"1-metrics", "2-confusion"} <= set(made.about["figures"]) | set(made.about["left_out"])
 
 
-def test_a_run_that_keeps_no_texts_gives_none_away(store):
+def test_run_without_texts_reveals_none(store):
     codes = Run("private", store).codes
     made = build_report(["private"], store=store)
     whole = made.markup + str(packed(made.markup))
@@ -121,7 +121,7 @@ def test_a_run_that_keeps_no_texts_gives_none_away(store):
     assert "sentence 3" in whole and not [told for told in (EVIL, "text 1", "=paper") if told in whole]
 
 
-def test_rates_of_codes_stand_only_where_they_may_be_told(store):
+def test_code_rates_appear_only_if_they_can_be_estimated(store):
     run = Run("good", store)
     run.codes.add("irony", definition="<b>the opposite</b>", example="great, just great")
     draw = run.codes.draw(5, author="ann")
@@ -144,7 +144,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     run.codes.undo(author="ann")
 
 
-def test_what_cannot_be_written_is_refused_in_words_and_a_file_that_is_there_stays_as_it_is(store, tmp_path):
+def test_unwritable_file_is_refused_and_an_existing_one_is_kept(store, tmp_path):
     with pytest.raises(InputError, match="a coding session belongs to one run"):
         api.report("good", tmp_path / "report.html", against=["poor"], codes="x", store=store)
     assert not list(tmp_path.iterdir())
@@ -157,7 +157,7 @@ def test_what_cannot_be_written_is_refused_in_words_and_a_file_that_is_there_sta
         api.report("good", tmp_path / "no" / "such" / "folder.html", store=store)
 
 
-def test_a_visitor_of_a_server_is_told_no_path(store):
+def test_visitors_of_a_server_see_no_path(store):
     record = store.read("poor")
     data = dataclasses.replace(record.config.data, name="/srv/secret/reviews.csv")
     made = dataclasses.replace(record, run="away", config=dataclasses.replace(record.config, data=data))
@@ -169,7 +169,7 @@ def test_a_visitor_of_a_server_is_told_no_path(store):
     assert "/srv/secret" not in told and "elsewhere:reviews.csv" in told
 
 
-def test_what_is_wrong_comes_first_where_not_all_rows_fit(monkeypatch):
+def test_errors_come_first_if_not_all_rows_fit(monkeypatch):
     monkeypatch.setattr(kept_rows, "MOST_ROWS", 3)
     wrong = np.array([False, False, True, False, True])
     assert kept_rows.select_rows(wrong, [1] * 5).places.tolist() == [0, 2, 4]
@@ -190,11 +190,11 @@ TREES = st.recursive(
 
 @settings(max_examples=60)
 @given(TREES, TREES)
-def test_light_and_what_differs_are_dark(light, dark):
+def test_dark_theme_is_stored_as_difference_from_light(light, dark):
     assert changed(light, compute_difference(light, dark)) == dark
 
 
-def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
+def test_report_without_texts_hides_definitions_and_selection_words(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "private", right_where(POOR, LABELS), texts(LABELS), data__texts=False)
     run = Run("private", store)
@@ -208,7 +208,7 @@ def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
         assert "irony" in markup and "5 of " in markup and ("Left out: definitions and examples" in markup) != told
 
 
-def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_path):
+def test_shares_appear_for_a_random_sample_but_not_for_picked_rows(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "own", right_where(POOR, LABELS), texts(LABELS))
     run = Run("own", store)
@@ -225,7 +225,7 @@ def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_pa
     assert told(draw["id"]) == told("ann") == (True, False), "a whole draw is among what ann has coded"
 
 
-def test_a_report_of_3000_long_texts_is_at_most_6_mb(tmp_path):
+def test_report_of_3000_long_texts_is_at_most_6_mb(tmp_path):
     random, labels = np.random.default_rng(0), np.arange(3000) % 2
     letters, often = list("abcdefghijklmnopqrstuvwxyz"), 1 / np.arange(1, 30_001)
     words = np.array(["".join(random.choice(letters, random.integers(2, 10))) for _ in range(30_000)])

@@ -1,4 +1,4 @@
-"""What the server refuses before Streamlit hears of it."""
+"""Requests that the server refuses before Streamlit receives them."""
 
 import asyncio
 import types
@@ -34,7 +34,7 @@ async def answer(app, method, path):
 
 
 def behind(kept, size=MB):
-    """A guard before an app that keeps what is put."""
+    """A guard in front of an app that stores uploads."""
 
     async def app(scope, receive, send):
         if scope["method"] == "PUT":
@@ -51,7 +51,7 @@ def put(app, session, file):
     return answer(app, "PUT", f"/base/_stcore/upload_file/{session}/{file}")
 
 
-def test_a_session_keeps_four_files_of_the_largest_size_and_others_are_not_concerned(kept):
+def test_session_stores_four_largest_files_without_limiting_others(kept):
     app = behind(kept)
     statuses = [asyncio.run(put(app, "one", number))[0] for number in range(6)]
     assert statuses == [204, 204, 204, 204, 413, 413]
@@ -61,7 +61,7 @@ def test_a_session_keeps_four_files_of_the_largest_size_and_others_are_not_conce
     assert asyncio.run(put(app, "one", 7))[0] == 204
 
 
-def test_uploads_at_once_are_counted_before_they_are_kept(kept):
+def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
     app = behind(kept)
 
     async def many():
@@ -71,7 +71,7 @@ def test_uploads_at_once_are_counted_before_they_are_kept(kept):
     assert not app.coming
 
 
-def test_small_files_are_limited_in_number(kept):
+def test_number_of_small_files_is_limited(kept):
     app = behind(kept, size=1)
     statuses = [asyncio.run(put(app, "one", number))[0] for number in range(45)]
     assert statuses == [204] * 40 + [413] * 5
@@ -82,7 +82,7 @@ OPEN = ("/", "/_stcore/health", "/metrics", "/_stcore/upload_file/a/b")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
-def test_the_metrics_are_not_for_visitors_and_everything_else_goes_through(kept, method):
+def test_metrics_are_hidden_from_visitors_and_other_requests_pass(kept, method):
     statuses = [asyncio.run(answer(behind(kept), method, path))[0] for path in (*HIDDEN, *OPEN)]
     assert statuses == [404] * len(HIDDEN) + [204] * len(OPEN)
 
@@ -92,15 +92,15 @@ def test_the_metrics_are_not_for_visitors_and_everything_else_goes_through(kept,
     [
         ("http://127.0.0.1:8501", "127.0.0.1:8501", True),
         ("http://localhost:8501", "localhost:8501", True),
-        ("https://class.example.org", "localhost:8501", True),  # a proxy; Streamlit looks at these
-        ("", "127.0.0.1:8501", True),  # no browser
+        ("https://class.example.org", "localhost:8501", True),  # a proxy; Streamlit checks these requests
+        ("", "127.0.0.1:8501", True),  # not a browser
         ("http://127.0.0.1:9999", "127.0.0.1:8501", False),
         ("http://localhost:8501", "127.0.0.1:8501", False),
         ("http://[::1]:9999", "[::1]:8501", False),
         ("http://[", "127.0.0.1:8501", False),
     ],
 )
-def test_a_page_of_another_local_server_does_not_drive_ours(origin, host, taken):
+def test_page_of_another_local_server_cannot_control_ours(origin, host, taken):
     sent = []
 
     async def app(scope, receive, send):

@@ -1,4 +1,4 @@
-"""Every page through the entrance, in every state it can meet."""
+"""Every page in every state, opened through the entry page."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SAID = {
     "start": ("Is the writer positive or negative?",) * 4,
     "lessons": ("Predict first. Then look.",) * 4,
     "lesson": ("Predict first. Then look.",) * 4,
-    "runs": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
+    "runs": (EMPTY, "Bars: 95", DAMAGED, "Bars: 95"),
     "data": ("reviews.csv",) * 4,
     "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
     "train": ("Train which model", "finished after", DAMAGED, "fitted at once"),
@@ -45,16 +45,16 @@ SAID = {
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
 WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare")
-"""Pages that do not speak of one run."""
+"""Pages that are not about one run."""
 
 
-def test_these_are_all_pages_of_the_navigation():
+def test_navigation_has_all_pages():
     assert PAGES.keys() == SAID.keys()
 
 
 @pytest.fixture
 def brief(table, monkeypatch) -> dict[str, str]:
-    """A link's parameters: a small file instead of the built-in corpus, which takes seconds, on the page of data."""
+    """A link's parameters; on the Data page with a small file, because the built-in corpus takes seconds."""
     monkeypatch.setattr(access, "is_local", lambda: True)
     return {"data": str(table)}
 
@@ -63,7 +63,7 @@ EVERY = pytest.mark.parametrize("page", SAID)
 
 
 @EVERY
-def test_without_a_run_every_page_teaches_what_to_do(app, page, brief):
+def test_pages_without_a_run_explain_what_to_do(app, page, brief):
     assert SAID[page][0] in text_of(opened(app, page, **brief))
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
     own |= dict.fromkeys(("start", "lessons", "lesson"), "")
@@ -72,24 +72,24 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief):
 
 @EVERY
 @pytest.mark.parametrize(("place", "run"), [(1, "finished"), (2, "damaged"), (3, "baseline")])
-def test_a_run_is_shown_told_with_its_file_if_it_is_damaged_and_with_what_it_lacks(app, runs, page, brief, place, run):
+def test_run_is_shown_and_its_damage_or_missing_parts_are_reported(app, runs, page, brief, place, run):
     shown = text_of(opened(app, page, run=run, **brief))
     assert SAID[page][place] in shown
     assert run != "damaged" or page in WITHOUT_RUN or "run.json" in shown
 
 
-def test_a_link_to_a_run_that_is_not_here_says_so(app, runs):
+def test_link_to_a_missing_run_is_reported(app, runs):
     assert "There is no run “gone” here" in text_of(opened(app, "performance", run="gone"))
 
 
-def test_a_run_without_weights_still_has_its_metrics(app, runs):
+def test_run_without_weights_still_shows_its_metrics(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     assert "n = 16" in text_of(opened(app, "performance", run="finished"))
     for page in ("sentence", "steps"):
         assert "This run has no weights" in text_of(opened(app, page))
 
 
-def test_weights_that_cannot_be_read_are_told(app, runs):
+def test_unreadable_weights_are_reported(app, runs):
     (runs / "finished" / "weights.safetensors").write_bytes(b"short")
     shown = text_of(opened(app, "sentence", run="finished"))
     assert "This page cannot continue" in shown and "weights.safetensors" in shown
@@ -99,26 +99,26 @@ def test_weights_that_cannot_be_read_are_told(app, runs):
     ("page", "said"),
     [("train", "1 lines of the history cannot"), ("lambdas", "1 line of the history of finished cannot be read")],
 )
-def test_a_history_that_is_cut_off_counts_its_lost_lines(app, runs, page, said):
+def test_truncated_history_reports_its_lost_lines(app, runs, page, said):
     path = runs / "finished" / "history.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
     assert said in text_of(opened(app, page, run="finished"))
 
 
-def test_a_typed_text_is_shown_as_text_only(app, runs):
+def test_typed_text_is_escaped(app, runs):
     opened(app, "sentence", run="finished", text="<img src=x onerror=alert(1)> good")
     assert "<img" not in words_of(app)
-    assert ["<", "img"] == [item["word"] for item in drawn(app, "words")[0]["items"]][:2]  # set as text by the script
+    assert ["<", "img"] == [item["word"] for item in drawn(app, "words")[0]["items"]][:2]  # inserted as text
     assert not [element for element in app.markdown if "onerror" in element.value]
 
 
-def test_switching_runs_keeps_the_page_whole(app, runs):
+def test_run_change_keeps_the_page_complete(app, runs):
     opened(app, "sentence", run="finished", map="λ₁A₁")
     for name in ("baseline", "damaged", "finished"):
         app.selectbox(key=state.RUN).set_value(name).run()
 
 
-def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkeypatch):
+def test_stopping_run_ends_while_another_can_be_started(app, runs, monkeypatch):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status="running", process=get_own_process())
@@ -126,7 +126,7 @@ def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkey
     assert [each.label for each in app.expander][:1] == ["Train another model"]
     assert any(button.label == "Start training" for button in app.button)
     assert "Stopping" in text_of(press(app, "pause")) and store.is_cancel_requested("live")
-    os.utime(store.get_path("live") / CANCEL, (0, 0))  # it does not answer: the next press ends its process
+    os.utime(store.get_path("live") / CANCEL, (0, 0))  # unanswered: the next click ends the process
     with subprocess.Popen(["sleep", "60"]) as child:
         store.update("live", process=describe_process(child.pid))
         assert "Does not answer" in text_of(app.run())
@@ -135,38 +135,31 @@ def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkey
     assert store.read("live").status == "cancelled" and "it did not answer and was ended" in text_of(app)
 
 
-def test_projector_mode_hides_the_export_bar(app, runs):
-    opened(app, "performance", run="finished")
-    assert app.get("download_button")
-    app.toggle(key=state.PROJECTOR).set_value(True).run()
-    assert not app.get("download_button")
-
-
-def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
+def test_removed_run_is_no_longer_shown(app, runs):
     opened(app, "performance", run="finished")
     shutil.rmtree(runs / "finished")
-    assert "No run is chosen" in text_of(app.run())
+    assert "There is no run “finished” here" in text_of(app.run())
 
 
 def confusion_of(app) -> list[list[int]]:
-    """The counts that the page shows, from the table beside the figure."""
+    """Return the counts of the confusion matrix, from its table."""
     table = next(frame.value for frame in app.dataframe if "is" in frame.value)
     return table.drop(columns="is").to_numpy().tolist()
 
 
-def test_the_threshold_moves_every_count(app, runs):
+def test_threshold_changes_all_counts(app, runs):
     threshold = 0.83
-    opened(app, "performance", run="finished")
+    opened(app, "performance", run="finished", more="all")
     app.slider(key="threshold").set_value(threshold).run()
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
     expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
-    assert confusion_of(app) == expected and f"{expected[0][0] + expected[1][1]} of 16 right" in text_of(app)
+    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 wrong" in text_of(app)
 
 
-def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
-    opened(app, "performance", run="finished", cost="5")
+def test_cost_ratio_sets_the_threshold_until_it_is_moved_or_reset(app, runs):
+    opened(app, "performance", run="finished", cost="5", more="Calibration")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
     best = find_cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
     assert app.slider(key="threshold").value == round(best, 2)
@@ -177,19 +170,27 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     assert app.slider(key="threshold").value == 0.5 and "Cost at each threshold" not in text_of(app)
 
 
-def test_a_link_restores_threshold_and_cells(app, runs):
-    opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
+def test_link_restores_threshold_and_cells(app, runs):
+    opened(
+        app,
+        "performance",
+        run="finished",
+        threshold="1.0",
+        cells="shares",
+        split="validation",
+        more="Counts as a table",
+    )
     assert app.slider(key="threshold").value == 1.0
     assert [row[1] for row in confusion_of(app)] == [0, 0]
     matrix = next(chart.proto for chart in app.get("plotly_chart"))
     assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
-    assert "validation sentences" in text_of(app)
+    assert "<b>validation</b>" in text_of(app)
 
 
-def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
+def test_run_requested_during_a_fragment_rerun_is_chosen(app, runs):
     opened(app, "train", run="finished")
-    app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short
-    app.run()  # the browser still sends the old value of the picker along
+    app.session_state[state.REQUESTED] = "baseline"  # a click in a script run that a timer interrupted
+    app.run()  # the browser still sends the old value of the picker
     assert app.selectbox(key=state.RUN).value == "baseline" and state.REQUESTED not in app.session_state
     app.selectbox(key=state.RUN).set_value("finished").run()
     assert app.selectbox(key=state.RUN).value == "finished"
@@ -203,7 +204,7 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
         ("queued", False, "It has not started, so it has no checkpoint", False),
     ],
 )
-def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs, status, kept, words, beside):
+def test_cancelling_asks_first_and_explains_the_checkpoint(app, runs, status, kept, words, beside):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status=status, process=get_own_process())
@@ -217,7 +218,7 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
     assert words not in text_of(press(app, "confirm-cancel-live")) and store.is_cancel_requested("live")
 
 
-def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
+def test_run_can_be_exported_and_an_imported_one_is_chosen(app, runs, tmp_path):
     api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "runs")
     app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
@@ -228,10 +229,10 @@ def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_cho
     assert "finished-2 is imported" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
-    assert "picked" not in picked  # the browser still sends the old one
+    assert "picked" not in picked  # the browser still sends the old selection
 
 
-def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
+def test_invalid_import_is_refused_with_a_reason(app, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("dashboard.access.is_local", lambda: True)
     opened(app, "runs")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()

@@ -1,4 +1,4 @@
-"""The one selection: what clicks come to, what a link restores, and what the bar says and does on every page."""
+"""The selection: result of clicks, restoring by link, and text and actions of the bar on every page."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def called(script, **session) -> AppTest:
-    """A script with what a browser has sent, in the session that callbacks see."""
+    """A script with values from the browser, in the session that callbacks use."""
     app = AppTest.from_function(script, default_timeout=60)
     for key, value in session.items():
         app.session_state[key] = value
@@ -54,7 +54,7 @@ def take_bar() -> None:
     select_bar(source, source.read_once(thresholding.read_decision))
 
 
-def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
+def test_cell_at_another_threshold_is_selected_by_rows(runs):
     app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
     frame = read_table(RunStore(runs), "finished").frame
     rule = link(app)
@@ -62,10 +62,10 @@ def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     assert group.about == "true negative, predicted positive at 0.00" and group.by_outcome
     assert sorted(group.keys) == sorted(frame["key"][frame["true"] == "negative"])
     again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
-    assert state.SELECT not in again.query_params  # a second click takes it back
+    assert state.SELECT not in again.query_params  # a second click deselects it
 
 
-def test_a_bar_is_selected_by_what_is_right_there(runs):
+def test_confidence_bar_selects_its_predictions(runs):
     table = read_table(RunStore(runs), "finished")
     chance = table.probabilities[:, table.classes.index("positive")]
     place = int(chance[~table.wrong][0] * 20)
@@ -77,7 +77,7 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
 
 
 @pytest.mark.parametrize("page", ["runs", "data", "train", "compare", "steps"])
-def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, table, monkeypatch):
+def test_selection_bar_is_on_each_page_and_clear_removes_it(app, runs, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
     shown = words(opened(app, page, run="finished", select="true=negative", data=str(table)))
     negative = int(read_table(RunStore(runs), "finished").true[:, 0].sum())
@@ -85,7 +85,7 @@ def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, t
     assert 'class="s-now"' not in words(press(app, "selected-clear")) and "select" not in app.query_params
 
 
-def test_an_old_link_opens_on_the_pages_and_a_click_writes_the_new_words(app, runs):
+def test_old_link_opens_and_a_click_writes_the_new_parameters(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     asked = "split=test;truth=negative;p_said>0.1"
     n = int(((frame["true"] == "negative") & (frame["p_predicted"] > 0.1)).sum())
@@ -98,7 +98,7 @@ def test_an_old_link_opens_on_the_pages_and_a_click_writes_the_new_words(app, ru
     assert kept.select == "split=test;true=negative;p_predicted>0.1"
 
 
-def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
+def test_link_restores_individually_chosen_sentences_and_the_current_one(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = store_picked(RunStore(runs), PickedRows(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
     opened(app, "performance", run="finished", select=rule, at=frame["key"].iloc[2])
@@ -111,7 +111,7 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
     assert not app.button(key="selected-Previous").disabled
 
 
-def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
+def test_sentences_outside_splits_keep_their_bar_and_label(app, runs):
     rule = store_picked(
         RunStore(runs), PickedRows(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", ""))
     )
@@ -125,13 +125,13 @@ def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
 @pytest.mark.parametrize(
     ("select", "said"), [("ids:../../../etc", "names no sentences that were selected"), ("<script>", "&lt;script&gt;")]
 )
-def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, select, said):
+def test_link_without_matches_explains_why_and_the_page_is_complete(app, runs, select, said):
     opened(app, "performance", run="finished", select=select)
-    assert "Nothing is selected" in words(app) and said in words(app) and "Confusion matrix" in words(app)
+    assert "Nothing is selected" in words(app) and said in words(app) and "16 wrong:" in words(app)
     assert "Nothing is selected" not in words(press(app, "selected-clear"))
 
 
-def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
+def test_selection_is_saved_as_a_slice_and_an_invalid_name_is_reported(app, runs):
     opened(app, "performance", run="finished", select="true=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
     assert "Not saved:" in words(press(app, "selected-keep"))
@@ -147,7 +147,7 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
     save_slice(store, record, "bad ones", Selection(("true=negative",)))
-    opened(app, "performance", run="finished")
+    opened(app, "performance", run="finished", more="Slices")
     app.text_input(key="slice-renamed").set_value("<i>denied</i>")
     assert "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(press(app, "slice-rename"))
     assert [each.name for each in read_slices(store, record)] == ["<i>denied</i>"]
@@ -166,7 +166,7 @@ def take_slice() -> None:
     select_slice(source, SAVED.read_data(source))
 
 
-def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
+def test_slice_or_its_class_is_picked_and_a_second_click_clears_it(runs):
     store = RunStore(runs)
     save_slice(store, store.read("finished"), "sure", Selection(("p_predicted>0.5",)))
     both = f"sure{CLASS}negative", "p_predicted>0.5;true=negative"
@@ -177,7 +177,7 @@ def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_
     assert state.SELECT not in app.query_params
 
 
-def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
+def test_all_errors_are_selected_with_a_button(app, runs):
     opened(app, "performance", run="finished", split="validation")
     wrong = read_table(RunStore(runs), "finished", "validation").wrong
     button = app.button(key="select-wrong")
@@ -187,8 +187,8 @@ def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     assert f"<b>{wrong.sum()} of {len(wrong)}</b> <span>wrong</span>" in words(app)
 
 
-def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
-    """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
+def test_selection_bar_counts_only_codes_visible_to_the_author(runs):
+    """Ann has coded two, Ben one of these: among sentences coded only by Ann, Ben's selection is empty."""
     store = RunStore(runs)
     record = store.read("finished")
     codes, keys = Codes(store.folder, get_data_name(record)), read_table(store, "finished").frame["key"].tolist()
@@ -229,11 +229,11 @@ def search() -> None:
         ({state.CLASS: "negative", state.PART: "validation"}, "split=validation;true=negative"),
     ],
 )
-def test_what_is_looked_for_on_data_is_the_selection_of_all_pages(runs, typed, rules):
+def test_search_on_data_is_the_selection_of_all_pages(runs, typed, rules):
     assert link(called(search, name="", **typed)) == rules
 
 
-def search_told() -> None:
+def explain_search() -> None:
     import streamlit as st
 
     from dashboard.data import data
@@ -246,13 +246,13 @@ def search_told() -> None:
     ]
 
 
-def test_of_what_is_looked_for_in_all_splits_it_is_told_whose_are_selected(runs):
-    told = called(search_told).session_state["told"]
+def test_search_in_all_splits_names_the_selected_split(runs):
+    told = called(explain_search).session_state["told"]
     assert told == ["Other pages select the test matches. Choose a split to change this.", "", ""]
 
 
 @pytest.mark.parametrize("left", [{}, {state.PART: "test"}, {state.FIND: "x", state.PART: "train"}])
-def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_before_no_longer(runs, left):
+def test_rows_without_a_prediction_are_not_selected_and_old_searches_are_cleared(runs, left):
     given = {"name": "", state.SELECT: "text~before", state.SELECTOR: state.FIND}
     assert called(search, **given, **left).session_state[state.SELECT] == ""
     assert called(search, **given | left | {"name": "other", state.FIND: "x"}).session_state[state.SELECT] == ""
@@ -260,7 +260,7 @@ def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_bef
     assert called(search, **of_another).session_state[state.SELECT] == "text~before"
 
 
-def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
+def test_selection_bar_compares_its_accuracy_with_the_other_rows(app, runs):
     table = read_table(RunStore(runs), "finished")
     has = (table.frame["true"] == table.classes[0]).to_numpy()
     here, others = (f"{100 * (1 - table.wrong[rows].mean()):.0f} %" for rows in (has, ~has))
@@ -268,7 +268,7 @@ def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     assert f"{here} right, the others {others}" in said
 
 
-def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app, runs):
+def test_selection_of_errors_does_not_report_zero_accuracy(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     draw = store_picked(
         RunStore(runs), PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)

@@ -1,4 +1,4 @@
-"""One line says what is changed inside, in a link, on the command line and in Python: the numbers are the same."""
+"""One line of changes inside the model gives the same numbers in a link, on the command line and in Python."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ def cli(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("run", LINES)
-def test_the_link_the_command_line_and_python_give_the_same_numbers(run, cli):
+def test_link_command_line_and_python_give_the_same_numbers(run, cli):
     line, record = LINES[run], data.store().read(run)
     edits, _, left_out = parse_edits(record, data.inspect_text(run, TEXT), line)
     assert left_out == 0 and edits.encode_line() == line
@@ -72,7 +72,7 @@ def test_the_link_the_command_line_and_python_give_the_same_numbers(run, cli):
     assert Run(run).sentence(TEXT, edit=line).view.probabilities == pytest.approx(view.probabilities, abs=1e-6)
 
 
-def test_several_texts_are_changed_each_at_its_own_places_and_a_file_is_refused(tmp_path, cli):
+def test_several_texts_are_edited_at_their_own_positions_and_a_file_is_refused(tmp_path, cli):
     run, texts = "starter-sentiformer", ["Not bad at all", "never dull"]
     told = api.predict(run, texts, edit="g1.3:0")
     for text, each in zip(texts, told["predictions"], strict=True):
@@ -85,18 +85,18 @@ def test_several_texts_are_changed_each_at_its_own_places_and_a_file_is_refused(
 
 
 @pytest.mark.parametrize("verb", ["predict", "inspect", "explain", "flip"])
-def test_what_a_run_does_not_have_is_refused_with_what_it_has(verb, cli):
+def test_edits_of_missing_parts_are_refused_with_the_existing_ones(verb, cli):
     code, out, err = cli(verb, "starter-vanilla", TEXT, "--edit", "h1.1,h9.1")
     assert (code, out) == (2, "")
     assert " ".join(err.split()) == "sentiscope: --edit h9.1: this run has layers 1 to 3 with heads 1 to 4 (h1.1)"
 
 
-def test_a_change_at_a_token_does_not_follow_a_replaced_word(cli):
+def test_token_edit_does_not_follow_a_replaced_word(cli):
     code, _, err = cli("flip", "starter-sentiformer", TEXT, "--edit", "g1.3:0")
     assert code == 2 and "cannot follow words that are replaced" in err
 
 
-def test_a_flip_is_of_the_model_as_edited(cli):
+def test_counterfactual_is_searched_in_the_edited_model(cli):
     line = "h1.1,h1.2,h2.1:mean"
     code, out, _ = cli("flip", "starter-vanilla", "not a good film", "--edit", line, "--json")
     found = json.loads(out)

@@ -1,4 +1,4 @@
-"""What would change the answer and how far a negation reaches, on the Sentence page; of three ordered classes too."""
+"""Changes that flip the prediction and the scope of a negation, on Sentence; also for three ordered classes."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def button_keys(app):
 
 
 @pytest.mark.parametrize(("name", "edit"), [("finished", "h1.1,h2.2:mean"), ("baseline", "")])
-def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_click(app, runs, name, edit):
+def test_counterfactuals_equal_the_command_line_and_are_opened_by_a_click(app, runs, name, edit):
     found = api.flip(name, TEXT, edit=edit, store=RunStore(runs))
     if edit:
         trained = api.flip(name, TEXT, store=RunStore(runs))
@@ -54,11 +54,11 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
     press(app, "flip-read-0")
     assert app.text_input(key=state.TEXT).value == flips[0]["text"]
     assert "flip-start" in button_keys(app) and "change is enough" not in markup(app)
-    said = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
-    assert f'aria-label="{said}' in markup(app)
+    answer = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
+    assert f'aria-label="{answer}' in markup(app)
 
 
-def test_a_search_is_watched_and_stopped_and_what_was_found_stays(app, runs, monkeypatch):
+def test_search_shows_progress_can_be_stopped_and_keeps_its_results(app, runs, monkeypatch):
     monkeypatch.setattr(sentence_counterfactual, "SLICE", 0.0)
     assert "flip-stop" in button_keys(press(opened(app, text=LONG), "flip-start"))
     assert "1 of at most 4\u202f000 variants checked · no other answer yet" in markup(app)
@@ -67,7 +67,7 @@ def test_a_search_is_watched_and_stopped_and_what_was_found_stays(app, runs, mon
     assert "flip-start" in button_keys(type_text(app, "good"))
 
 
-def test_what_a_person_wrote_is_escaped(app, runs):
+def test_user_text_is_escaped(app, runs):
     shown = markup(ended(press(opened(app, text="good <b>film</b> dull"), "flip-start")))
     assert "<b>film" not in shown and "&lt;b&gt;film" in shown
 
@@ -79,7 +79,7 @@ def curves(app) -> list[dict]:
     return found
 
 
-def said(*runs: str, text: str, store: RunStore, **given):
+def compute_distance(*runs: str, text: str, store: RunStore, **given):
     first, *others = runs
     return api.distance(first, text, against=others, store=store, **given)
 
@@ -91,46 +91,46 @@ def agrees(app, found) -> bool:
     return [line["y"] for line in drawn] == [pytest.approx(values, abs=1e-6) for values in lines]
 
 
-def test_the_curves_are_those_of_the_command_line(app, runs):
+def test_negation_curves_equal_the_command_line(app, runs):
     opened(app)
-    assert agrees(app, said("finished", text="not good", store=RunStore(runs)))
+    assert agrees(app, compute_distance("finished", text="not good", store=RunStore(runs)))
     app.multiselect(key=state.CURVES).set_value(["baseline"]).run()
     app.selectbox(key=state.TEMPLATE).set_value("nobody liked").run()
-    found = said("finished", "baseline", text="nobody liked", store=RunStore(runs))
+    found = compute_distance("finished", "baseline", text="nobody liked", store=RunStore(runs))
     assert found["curves"][0]["without"] is None and agrees(app, found)
     assert [line["line"]["dash"] for line in curves(app)] == ["solid", "solid"]
     assert len({line["marker"]["symbol"] for line in curves(app)}) == 2, "never colour alone"
 
 
-def test_a_link_has_the_template_the_words_and_the_runs_and_markup_in_it_is_words(app, runs):
+def test_link_has_template_words_and_runs_and_markup_is_escaped(app, runs):
     template = "<b>film</b>, [not] {} dull"
     opened(app, template=template, insert="so very", curves="baseline")
     assert app.selectbox(key=state.TEMPLATE).value == template
-    assert agrees(app, said("finished", "baseline", text=template, insert="so very", store=RunStore(runs)))
+    assert agrees(app, compute_distance("finished", "baseline", text=template, insert="so very", store=RunStore(runs)))
     assert "<b>film" not in json.dumps(curves(app)) and "&lt;b&gt;film" in json.dumps(curves(app))
 
 
-def test_a_typed_sentence_with_a_place_is_the_first_template(app, runs):
+def test_typed_sentence_with_a_placeholder_is_the_first_template(app, runs):
     opened(app, text=OWN)
     assert app.selectbox(key=state.TEMPLATE).options[0] == OWN
-    assert agrees(app, said("finished", text=OWN, store=RunStore(runs)))
+    assert agrees(app, compute_distance("finished", text=OWN, store=RunStore(runs)))
 
 
 @pytest.mark.parametrize(
     ("given", "why"), [({"template": "{} and {}"}, "there are 2"), ({"insert": "|"}, "nothing to insert")]
 )
-def test_what_cannot_be_filled_is_said_and_the_rest_of_the_page_is_there(app, runs, given, why):
+def test_invalid_template_is_reported_and_the_page_is_complete(app, runs, given, why):
     shown = markup(opened(app, **given))
     assert "This template cannot be read" in shown and why in shown
     assert "Two models" in shown
 
 
-def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
+def test_figure_is_exported_with_its_numbers(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["distance"], "against": ["baseline"], "csv": True, "store": store}
     page, table = api.figures("finished", tmp_path, text=OWN, **given)["files"]
     assert page["title"] == "Reach of negation"
-    found = said("finished", "baseline", text=OWN, store=store)
+    found = compute_distance("finished", "baseline", text=OWN, store=store)
     rows = pd.read_csv(table["file"])
     for column, name in (("probability", "probabilities"), ("probability without", "without")):
         assert rows[column].tolist() == pytest.approx([p for each in found["curves"] for p in each[name]])
@@ -141,7 +141,7 @@ def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
 
 @pytest.fixture(scope="module")
 def kept(trained, tmp_path_factory, tiny) -> Path:
-    """`finished`, and beside it a run `graded`, whose classes are a scale."""
+    """`finished`, and a run `graded` with ordered classes."""
     folder = tmp_path_factory.mktemp("graded")
     shutil.copytree(trained, folder / "runs")
     file = write_films(folder / "grades.csv", WORDS, 12)
@@ -150,13 +150,13 @@ def kept(trained, tmp_path_factory, tiny) -> Path:
 
 @pytest.fixture
 def graded(kept, monkeypatch) -> RunStore:
-    """Where they are; these tests only read them."""
+    """The run folder; these tests only read it."""
     monkeypatch.setenv("SENTISCOPE_RUNS", str(kept))
     assert RunStore(kept).read("graded").ordered
     return RunStore(kept)
 
 
-def test_flip_pin_and_template_are_of_the_chosen_class_and_refuse_runs_without_it(app, graded):
+def test_flip_pin_and_template_use_the_chosen_class_and_refuse_runs_without_it(app, graded):
     opened(app, run="graded", text=GRADED, towards="good", of="fair", pinned="good film", **{"pinned-run": "graded"})
     now, before = (api.predict("graded", [text], store=graded)["predictions"][0] for text in (GRADED, "good film"))
     line = re.search(r"P\(good\) (0\.\d{3}) against (0\.\d{3}) pinned", markup(app))
@@ -175,7 +175,7 @@ def test_flip_pin_and_template_are_of_the_chosen_class_and_refuse_runs_without_i
     assert "run 'finished' has no class 'fair'" in markup(app).replace("&#x27;", "'")
 
 
-def test_a_pinned_run_of_other_classes_has_no_difference(app, graded):
+def test_pinned_run_with_other_classes_has_no_difference(app, graded):
     opened(app, run="graded", text=GRADED, towards="good", pinned="good film", **{"pinned-run": "finished"})
     assert "The other run has no class good, so there is no difference." in markup(app)
     assert "The effects cannot be compared: run 'finished' has no class 'good'." in markup(app).replace("&#x27;", "'")

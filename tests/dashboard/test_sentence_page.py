@@ -1,4 +1,4 @@
-"""The Sentence page through the entrance: changes inside the model, two runs, pins, passages, a mixture, no text."""
+"""The Sentence page: changes inside the model, two runs, pins, passages, a mixture, no text."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def asked(runs, text: str = TEXT, name: str = "finished", **change) -> dict[str,
 
 
 def shown(app) -> list[str]:
-    """What every bar of the page says, from the top."""
+    """The text of every bar of the page, from the top."""
     return re.findall(r'class="s-bar[^"]*" role="img" aria-label="([^"]*)"', markup(app))
 
 
@@ -55,7 +55,7 @@ def levers(app):
 
 
 def cells(board) -> dict[str, dict]:
-    """Every cell by the parts of the link that it silences."""
+    """Every cell by the link parts that disable it."""
     rows = [row for grid in board["grids"] for row in grid["rows"] if "cells" in row]
     return {",".join(cell["parts"]): cell for row in rows for cell in row["cells"]}
 
@@ -65,7 +65,7 @@ def sliders(board) -> dict[str, dict]:
     return {each["part"]: each for row in rows for each in row if isinstance(each, dict)}
 
 
-def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
+def test_lambda_of_the_link_changes_the_prediction_as_in_core(app, runs):
     opened(app)
     assert shown(app) == [said(asked(runs))]
     board = levers(app)
@@ -83,7 +83,7 @@ def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     ]
 
 
-def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
+def test_link_sets_ablation_to_the_mean(app, runs):
     found = {
         (part.kind, part.layer, part.head): part
         for part in load_run(RunStore(runs), "finished").measure_parts(TEXT, "positive").parts
@@ -96,7 +96,7 @@ def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     assert shown(app)[0].startswith(said(changed)) and cells(levers(app))["h1.2"]["push"] == "mean"
 
 
-def test_a_link_restores_layer_scale_and_sliders_each_its_own_curve_of_the_changed_model(app, runs):
+def test_link_restores_layer_scale_and_sliders_with_curves_of_the_edited_model(app, runs):
     opened(app, edit="l1c1:0.9,l:0.5", layer="1", scale="per row")
     change = {"lambdas": ((0, 1, 0.9),), "lambda_scale": 0.5}
     assert shown(app)[0].startswith(said(asked(runs, **change)))
@@ -113,7 +113,7 @@ def test_a_link_restores_layer_scale_and_sliders_each_its_own_curve_of_the_chang
     assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"
 
 
-def test_hostile_and_stale_changes_are_left_out_and_told_and_so_is_a_text_of_unknown_words(app, runs):
+def test_invalid_edits_and_unknown_words_are_reported(app, runs):
     opened(app, text="zzz qqq www", edit="h9.9,l1c1:7,<b>x</b>,h1.1,n2.2,mix.0", beside="gone")
     text = markup(app)
     assert "5 changes of the link cannot be applied" in text
@@ -124,14 +124,14 @@ def test_hostile_and_stale_changes_are_left_out_and_told_and_so_is_a_text_of_unk
     assert "There is no run “gone” to compare with" in text
 
 
-def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs):
+def test_baseline_has_no_edits_and_can_be_compared(app, runs):
     opened(app, run="baseline", beside="finished", edit="h1.1")
     assert not app.slider
     assert shown(app) == [said(asked(runs, name="baseline")), said(asked(runs, name="baseline")), said(asked(runs))]
     assert "Only one of the two models has attention" in markup(app)
 
 
-def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
+def test_long_text_shows_its_truncated_part_and_a_window_of_the_rest(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
     text = markup(opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000))))
     for said in ("The last 1\u202f940 tokens were cut off", "Not read: “word60 word61 ", "Tokens 1 to 40 of 60"):
@@ -143,7 +143,7 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
 @pytest.mark.parametrize(
     ("name", "edit"), [("finished", {"lambdas": ((1, 1, 1.0),), "heads_off": frozenset({(0, 0)})}), ("baseline", {})]
 )
-def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
+def test_words_have_the_effects_of_explain(app, runs, name, edit):
     opened(app, run=name, edit="l2c1:1,h1.1" if edit else "")
     (strip,) = pages.drawn(app, "words")
     loaded = load_run(RunStore(runs), name)
@@ -163,9 +163,7 @@ def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
     assert strip["items"][0]["about"].startswith(about) and strip["reads"] == bool(edit)
 
 
-def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_there_twice_at_once(
-    app, runs, table, tiny
-):
+def test_pieces_of_unknown_words_are_shown_and_repeated_ones_share_a_switch(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n3", {**tiny, "model.ngram_buckets": 40}, name="spelling", store=RunStore(runs))
     text = "good qqzzx film zaaaa"
     opened(app, run="spelling", text=text)
@@ -184,7 +182,7 @@ def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_t
     assert link(app) == "n2.2,n4.3,n4.4"
 
 
-def test_a_selected_sentence_has_its_true_label_its_neighbors_and_the_way_back(app, runs):
+def test_selected_sentence_has_its_true_label_neighbors_and_the_way_back(app, runs):
     frame = read_table(RunStore(runs), "finished").frame.sort_values("p_predicted", ascending=False, kind="stable")
     pages.opened(app, "sentence", run="finished", select="all", at=frame["key"].iloc[1], back="performance")
     for place in (1, 2):
@@ -200,7 +198,7 @@ def test_a_selected_sentence_has_its_true_label_its_neighbors_and_the_way_back(a
 
 
 @pytest.mark.parametrize("text", [TEXT, ""])
-def test_each_section_below_the_bench_is_linked_under_its_own_heading(app, runs, text):
+def test_each_section_below_the_bench_has_a_link_to_its_heading(app, runs, text):
     opened(app, text=text)
     linked = dict(re.findall(r'<a href="#([^"]+)" target="_self">([^<]+)</a>', markup(app)))
     headings = dict(re.findall(r'<h2 id="([^"]+)">([^<]+)</h2>', markup(app)))
@@ -218,7 +216,7 @@ def strips(app) -> list[list[str]]:
     return [[item["word"] for item in each["items"]] for each in pages.drawn(app, "words")]
 
 
-def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, runs):
+def test_pinned_sentence_is_compared_with_the_next_one(app, runs):
     press(opened(app), "pin-button")
     assert pins(app) == [TEXT, "finished", ""] and "This sentence is pinned." in markup(app)
     type_text(app, "bad film")
@@ -231,7 +229,7 @@ def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, ru
     assert "Difference of each effect" in markup(app)
 
 
-def test_levers_are_compared_with_the_pinned_ones_and_both_survive_a_visit_to_another_page(app, runs):
+def test_levers_are_compared_with_pinned_ones_and_both_survive_a_page_change(app, runs):
     opened(app, edit="h1.1", pinned=TEXT, **{"pinned-run": "finished", "pinned-edit": "h2.1"})
     first, second = (asked(runs, heads_off=frozenset({place})) for place in ((0, 0), (1, 0)))
     assert shown(app)[0] == f"{said(first)}; as trained {said(asked(runs))}"
@@ -243,7 +241,7 @@ def test_levers_are_compared_with_the_pinned_ones_and_both_survive_a_visit_to_an
     assert link(app) == "h1.1" and levers(app)["changed"] == "head 1 of layer 1 off"
 
 
-def test_a_pinned_run_reads_its_sentence_beside_another_run(app, runs):
+def test_pinned_run_predicts_its_sentence_next_to_another_run(app, runs):
     opened(app, run="baseline", pinned="good", **{"pinned-run": "finished"})
     assert shown(app)[-1] == said(asked(runs, "good"))
     assert "Pinned: <b>“good”</b> (finished) · P(positive)" in markup(app)
@@ -251,7 +249,7 @@ def test_a_pinned_run_reads_its_sentence_beside_another_run(app, runs):
     assert pins(app) == ["", "", ""] and "Pinned:" not in markup(app)
 
 
-def test_hostile_and_stale_pins_are_told(app, runs):
+def test_invalid_pins_are_reported(app, runs):
     opened(app, pinned="<b>x</b>", **{"pinned-run": "gone", "pinned-edit": "h9.9"})
     assert "There is no run “gone” to compare with" in markup(app) and "<b>x</b>" not in markup(app)
     other = opened(app, pinned="<i>x</i> good", **{"pinned-run": "finished", "pinned-edit": "h9.9,<u>"})
@@ -259,7 +257,7 @@ def test_hostile_and_stale_pins_are_told(app, runs):
     assert shown(other)[-1] == said(asked(runs, "<i>x</i> good"))
 
 
-def test_an_empty_sentence_stands_beside_a_pinned_one_and_keeps_the_changes_for_the_next(app, runs):
+def test_empty_sentence_is_compared_with_a_pin_and_keeps_the_edits(app, runs):
     opened(app, edit="h1.1", pinned="good", **{"pinned-run": "finished"})
     assert "This text has no words" in markup(type_text(app, ""))
     assert shown(app)[-1] == said(asked(runs, "good"))
@@ -274,7 +272,7 @@ def mixed(runs):
     return load_run(store, "finished")
 
 
-def test_the_parts_stand_below_the_answer_and_the_switch_takes_tfidf_out_and_the_link_keeps_it(app, mixed):
+def test_mixture_parts_are_below_the_prediction_and_a_switch_removes_tfidf(app, mixed):
     opened(app)
     view = mixed.inspect(TEXT)
     assert shown(app)[:4] == [
@@ -292,7 +290,7 @@ def test_the_parts_stand_below_the_answer_and_the_switch_takes_tfidf_out_and_the
     assert not link(app) and shown(app)[0] == said(view.probabilities)
 
 
-def test_a_head_that_is_off_changes_the_part_of_the_network_only(app, mixed):
+def test_ablated_head_changes_only_the_network_part(app, mixed):
     opened(app, edit="h1.2")
     before, after = mixed.inspect(TEXT), mixed.inspect(TEXT, Intervention(heads_off=frozenset({(0, 1)})))
     pairs = [(getattr(after.mix, name), getattr(before.mix, name)) for name in ("network", "tfidf", "mixture")]
@@ -304,7 +302,7 @@ def passages(app) -> list[str]:
     return [each.label for each in app.button if each.key.startswith("passage-")]
 
 
-def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alone(app, runs):
+def test_passages_have_the_predictions_of_predict_and_a_click_opens_one(app, runs):
     opened(app, text=LONG)
     (found,) = api.predict("finished", [LONG], passage=40, store=RunStore(runs))["predictions"]
     assert [each["text"] for each in found["passages"]] == [GOOD.strip(), BAD.strip()]
@@ -321,8 +319,8 @@ def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alo
     ("preset", "settings", "shows"),
     [("lexicon", {}, "Token polarity"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
 )
-def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
-    """What its words are read as is there without attention too; nobody sees an empty figure."""
+def test_baseline_names_its_missing_parts_and_shows_the_others(app, runs, table, tiny, preset, settings, shows):
+    """Token values are shown without attention too; no figure is empty."""
     read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
     api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
     said = markup(opened(app, run=preset))
@@ -330,6 +328,6 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     assert [title for title in ("Token polarity", "Convolutions") if title in said] == [shows]
 
 
-def test_of_two_thousand_words_every_passage_is_listed_and_forty_are_one(app, runs):
+def test_long_text_lists_all_passages_and_short_text_has_none(app, runs):
     assert len(passages(opened(app, text="good film " * 1000))) == 50
     assert not passages(type_text(app, ("good " * 40).strip())) and "By passage" not in markup(app)

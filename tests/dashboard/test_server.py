@@ -1,4 +1,4 @@
-"""The dashboard as `sentiscope dashboard` serves it: what it says to browsers, and what the terminal shows."""
+"""The dashboard as `sentiscope dashboard` serves it: HTTP headers and terminal output."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """Address, headers of some answers, everything the server has printed by its end, and the answers themselves."""
+    """Address, headers of some responses, all output of the server, and the responses."""
     folder = tmp_path_factory.mktemp("server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -45,20 +45,20 @@ PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
 
 
 @pytest.mark.slow
-def test_no_page_of_another_origin_may_frame_ours_and_the_terminal_shows_the_address_and_nothing_else(answers):
+def test_other_origins_cannot_frame_pages_and_the_terminal_shows_only_the_address(answers):
     assert all(answers[1][p].get_all("Content-Security-Policy") == ["frame-ancestors 'self'"] for p in PATHS)
     assert answers[2] == f"Sentiscope is at {answers[0]} (Ctrl-C ends it)\n"
 
 
 @pytest.mark.slow
-def test_every_page_begins_with_the_script_that_keeps_back_to_one_press(answers):
+def test_each_page_starts_with_the_history_script(answers):
     pages = {path: page for path, page in answers[3].items() if page.startswith("<!--")}
     script = (SERVER.parent / "assets" / "history.js").read_text()
     assert pages and all(page.index(script) < page.index("<script type=") for page in pages.values())
 
 
 def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes], list[bytes]]:
-    """The headers that the app is asked with when a browser opens `path`, and the parts of the answer it gets."""
+    """The headers of the request when a browser opens `path`, and the parts of the response."""
     asked: dict[bytes, bytes] = {}
     got: list[bytes] = []
 
@@ -78,16 +78,16 @@ def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes]
     return asked, got
 
 
-def test_a_page_is_asked_for_whole_and_plain_and_begins_with_the_script():
+def test_page_is_requested_complete_and_uncompressed_to_insert_the_script():
     asked, got = asked_for("/train", b"text/html; charset=utf-8", b"<head>", b"<script src=a></script>")
     assert list(asked) == [b"accept"]
     assert got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
 
 
 @pytest.mark.parametrize("path", ["/media/run.zip", "/media/run"])
-def test_a_download_goes_out_as_it_comes(path):
+def test_download_passes_as_it_is(path):
     assert asked_for(path, b"application/zip", b"PK", b"<script", b"end")[1] == [b"PK", b"<script", b"end"]
 
 
-def test_a_download_that_broke_off_can_be_resumed():
+def test_interrupted_download_can_be_resumed():
     assert asked_for("/media/run.zip", b"application/zip", b"")[0][b"range"] == b"bytes=5-"

@@ -1,4 +1,4 @@
-"""Every page on a run with several labels per text."""
+"""Every page with a multilabel run."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from core.error_analysis.counter_examples import read_examples
 from core.runs.store import RunStore
 from dashboard import access, state
 
-pytestmark = pytest.mark.slow  # trains a model of several labels first
+pytestmark = pytest.mark.slow  # trains a multilabel model first
 
 SETTINGS = {**TINY, "data.split": "", "training.epochs": 6, "training.lr": 0.02}
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory) -> Path:
-    """Made-up texts with a 0/1 column per label."""
+    """Invented texts with a 0/1 column per label."""
     return indicator_file(tmp_path_factory.mktemp("data") / "remarks.csv", rows=400)
 
 
@@ -35,15 +35,15 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", **parameters})
 
 
-PAGES = {"runs": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "Darker = larger"}
+PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Darker = larger"}
 
 
 @pytest.mark.parametrize(("page", "said"), PAGES.items())
-def test_every_page_shows_the_run_and_says_what_is_different(app, runs, page, said):
+def test_all_pages_show_the_run_and_explain_differences(app, runs, page, said):
     assert said in words(opened(app, page))
 
 
-def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs):
+def test_performance_page_is_about_one_label_and_its_threshold(app, runs):
     opened(app, "performance", rule="loud", split="test")
     shown = words(app)
     assert "Per label" in shown and "One label" in shown
@@ -59,20 +59,20 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
     assert app.slider(key="limit").value == round(record.results["tuned"]["thresholds"]["warm"], 2)
 
 
-def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):
+def test_cell_opens_its_sentences_with_all_their_labels(app, runs):
     opened(app, "performance", rule="loud", split="test", select="true=loud;predicted=loud")
     assert "true loud, predicted loud" in words(app)
     table = next(frame.value for frame in app.dataframe if "p_predicted" in frame.value)
     assert len(table) and all("loud" in label.split(", ") for label in table["true"])
 
 
-def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
+def test_sentence_shows_each_label_with_its_threshold(app, runs):
     shown = words(opened(app, "sentence", text="word1 warm late word2"))
     assert all(f"<span>{name}</span>" in shown for name in LABELS)
     assert 'class="s-on"' in shown and "threshold" in shown and "so the numbers do not sum to 1" in shown
 
 
-def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training_takes_them_along(app, runs, file):
+def test_sentence_is_stored_with_all_expected_labels_and_used_in_training(app, runs, file):
     opened(app, "sentence", text="word1 warm late word2")
     ought = named(app.multiselect, "Correct labels")
     assert set(ought.value) <= set(LABELS)
@@ -91,7 +91,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
 
-def test_the_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
+def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
     assert "several labels per text, in 3 columns of 0 and 1" in words(opened(app, "data", data=str(file)))
     press(app, "use-data")
@@ -102,7 +102,7 @@ def test_the_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
     assert len(table) and all("warm" in text.split() for text in table["text"])
 
 
-def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
+def test_flip_pin_and_template_are_about_one_label(app, runs):
     store, text = RunStore(runs), "word1 late warm"
     opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
     pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])

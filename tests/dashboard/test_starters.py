@@ -1,4 +1,4 @@
-"""What a fresh checkout opens: every page and every figure of each starter run, which nothing of it changes."""
+"""A new checkout shows every page and figure of each starter run without changing the files."""
 
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ pytestmark = pytest.mark.slow
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
 SAID = {
-    "runs": "Try to fool",
+    "runs": "inceptive-16",
     "data": "Scores of models",
     "train": "finished after",
-    "performance": "test sentences",
+    "performance": "3\u202f202 wrong",
     "errors": " wrong",
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
@@ -37,7 +37,7 @@ OF_SOME = {
     *("tag-errors", "tag-types", "tag-sentences", "tag-chances", "tag-typed"),
 }
 HAS = {
-    "sentiformer": {"numbers", "gates"},  # a window covers a short sentence, so there is no support to draw
+    "sentiformer": {"numbers", "gates"},  # a window covers a short sentence: no support to draw
     "tweet-v1-p2": {"numbers"},
     "lexical-last": {"polarity", "sigma", "numbers"},
     "inceptive-16": {"branches"},
@@ -53,7 +53,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(autouse=True)
 def starters(tmp_path, monkeypatch):
-    """The starter runs next to an empty folder for one's own."""
+    """The starter runs next to an empty run folder."""
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
     before = state_of(TRAINED)
@@ -62,13 +62,13 @@ def starters(tmp_path, monkeypatch):
 
 
 def opened(app, page: str, **link: str) -> str:
-    """All words on the page that this link shows."""
+    """All words on the page of this link."""
     shown = words(pages.opened(app, page, **link))
     assert "This page cannot continue" not in shown
     return shown
 
 
-def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_it_is_offered_with():
+def test_default_run_has_lambda_and_knows_all_words_of_the_default_sentence():
     first = choose_default_run(RunStore(TRAINED).list())
     assert first is not None and "lambda" in list_capabilities(first.config.model)
     words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(SENTENCE)
@@ -76,7 +76,7 @@ def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_i
     assert f"`{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
 
 
-def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
+def test_default_sentence_is_predicted_correctly_and_each_lever_changes_it():
     first = choose_default_run(RunStore(TRAINED).list())
     assert first.run == "starter-ndt-01-n3"
     loaded = load_run(RunStore(TRAINED), first.run)
@@ -89,7 +89,7 @@ def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
     moved = [positive(lambdas=((layer, 1, value),)) for layer in range(model.layers) for value in (0.0, 1.0)]
     assert max(moved) - min(moved) > 0.05
     heads = [(layer, head) for layer in range(model.layers) for head in range(model.attention.heads)]
-    assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the answer turns
+    assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the prediction changes
 
 
 VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence" or run == STARTERS[0]]
@@ -97,27 +97,28 @@ VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence"
 
 
 @pytest.mark.parametrize(("page", "run"), VISITS)
-def test_every_page_shows_every_starter_run(app, page, run):
+def test_all_pages_show_all_starter_runs(app, page, run):
     words = opened(app, page, run=run)
-    assert SAID[page] in words and (run in words or page in ("runs", "data"))
+    name = run.removeprefix("starter-")
+    assert SAID[page] in words and (name in words or page == "data")
 
 
 @pytest.mark.parametrize("method", ["t-SNE", "UMAP"])
-def test_a_starter_run_brings_its_maps(app, method):
+def test_starter_run_includes_its_maps(app, method):
     words = opened(app, "embeddings", run=STARTERS[0], method=method, split="test")
     assert f"{method}, 2-D" in words and "There is no" not in words
 
 
-def test_a_starter_run_is_asked_how_it_behaves(app):
+def test_starter_run_can_run_the_behavioral_tests(app):
     words = opened(app, "behave", run="starter-vanilla")
-    assert "starter-vanilla passes" in words and "cannot be tested" not in words
+    assert "vanilla passes" in words and "cannot be tested" not in words
 
 
 OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients", "final-values"}
 
 
-def test_a_starter_run_of_each_kind_brings_the_figures_of_its_parts(tmp_path, monkeypatch):
-    """`tests/contracts/test_unchanged.py` has the others."""
+def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, monkeypatch):
+    """`tests/contracts/test_unchanged.py` tests the others."""
     of_parts = {name: each for name, each in FIGURES.items() if name in OF_SOME | OF_LAMBDA}
     monkeypatch.setattr("dashboard.export.FIGURES", of_parts)
     for name in ("ndt-01-n3", *HAS):

@@ -1,4 +1,4 @@
-"""The page of sweeps: planning one, watching it, what it says when there is none."""
+"""The page Sweeps: planning, watching, and the empty page."""
 
 import shutil
 from functools import partial
@@ -23,7 +23,7 @@ def store(runs) -> RunStore:
 
 @pytest.fixture
 def planned(store, table, runs) -> Plan:
-    """A sweep of two models and two seeds, of which three runs are done and one has failed."""
+    """A sweep of two models and two seeds: three runs are finished and one has failed."""
     plan = sweep.save(store, Plan("study", ("ndt-01-n3", "tfidf-logreg"), (str(table),), seeds=(0, 1)))
     for member in list_members(plan):
         source = "finished" if member.cell.model == "ndt-01-n3" else "baseline"
@@ -40,7 +40,7 @@ def page(app, monkeypatch, table):
     return partial(pages.opened, app, "sweeps")
 
 
-def test_without_a_sweep_it_offers_to_plan_one_and_shows_a_finished_example(page, runs):
+def test_page_without_a_sweep_offers_a_plan_and_a_finished_example(page, runs):
     app = page()
     assert "No sweep has been planned here yet" in words(app) and "2 cells × 3 seeds = 6 runs" in words(app)
     assert "Start sweep" in [button.label for button in app.button]
@@ -51,20 +51,20 @@ def test_without_a_sweep_it_offers_to_plan_one_and_shows_a_finished_example(page
     assert all(len(cell.values) == 3 for cell in example.cells)
 
 
-def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table):
+def test_cost_estimate_and_command_follow_the_choices(page, runs, table):
     app = page(data=str(table))
     app.multiselect(key="sweep-form-models").set_value(["vanilla"])
     app.text_input(key="sweep-form-grid").set_value("training.lr=1e-4,5e-4 model.layers=1,2")
     app.number_input(key="sweep-form-folds").set_value(5)
     app.run()
     assert "4 cells × 3 seeds × 5 folds = 60 runs" in words(app)
-    command, _ = (code.value for code in app.get("code"))  # the other is that of the example
+    command, _ = (code.value for code in app.get("code"))  # the second belongs to the example
     assert command.startswith("sentiscope sweep sweep-1 --model=vanilla")
     assert "--grid=training.lr=1e-4,5e-4 --grid=model.layers=1,2" in command
     assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")
 
 
-def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, runs, monkeypatch):
+def test_sweep_starts_with_a_recipe_and_a_finished_run(page, store, table, runs, monkeypatch):
     monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: None)
     app = page(data=str(table))
     app.toggle(key="sweep-form-recipe").set_value(True)
@@ -79,13 +79,13 @@ def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, run
     assert (started.model.width, started.text.tokenizer) == (known.model.width, known.text.tokenizer)
 
 
-def test_a_grid_that_makes_no_sense_is_told(page, runs):
+def test_invalid_grid_is_reported(page, runs):
     app = page()
     app.text_input(key="sweep-form-grid").set_value("training.lrr=1").run()
     assert "These choices do not fit together" in words(app) and "did you mean" in words(app)
 
 
-def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, store, table, monkeypatch):
+def test_start_stores_the_plan_and_a_process_runs_it(page, store, table, monkeypatch):
     driven = []
     monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: driven.append(name))
     app = page(data=str(table))
@@ -100,7 +100,7 @@ def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, sto
     assert "0 of 4 runs are done" in words(app) and "Nothing to compare yet" in words(app)
 
 
-def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick_and_it_goes_on_with_a_driver(page, planned, monkeypatch):
+def test_link_shows_a_sweep_table_with_its_baseline_and_can_continue_it(page, planned, monkeypatch):
     driven = []
     monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: driven.append(name))
     app = page(sweep="study")
@@ -115,20 +115,20 @@ def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick_and_it_goes_on_wit
     assert driven == ["study"]
 
 
-def test_another_metric_and_a_baseline_from_the_link(page, planned):
+def test_metric_and_baseline_are_read_from_the_link(page, planned):
     app = page(sweep="study", metric="F1, macro", baseline="tfidf-logreg")
     table = app.dataframe[0].value
     assert "F1, macro" in table and "to baseline" in table and table["to baseline"].iloc[1] == ""
     assert table["to baseline"].iloc[0] != ""
 
 
-def test_a_sweep_that_is_not_here_or_damaged_is_told(page, planned, store):
+def test_missing_or_damaged_sweep_is_reported(page, planned, store):
     assert "There is no sweep “gone” here" in words(page(sweep="gone"))
     sweep.get_path(store, "study").write_text("{")
     assert "Sweep “study” is damaged" in words(page(sweep="study"))
 
 
-def test_a_sweep_that_goes_on_can_be_stopped(page, planned, store, monkeypatch):
+def test_running_sweep_can_be_stopped(page, planned, store, monkeypatch):
     asked = []
     monkeypatch.setattr(sweep_drive, "cancel", lambda store, name: asked.append(name))
     with sweep_drive.hold_sweep(store, "study") as mine:

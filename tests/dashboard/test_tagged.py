@@ -1,4 +1,4 @@
-"""Every page on a run that gives each word a tag."""
+"""Every page with a tagging run."""
 
 import re
 
@@ -10,7 +10,7 @@ from trained_runs import TINY, train_runs
 from dashboard import access
 from dashboard.screens import PAGES
 
-pytestmark = pytest.mark.slow  # trains a model of tags first
+pytestmark = pytest.mark.slow  # trains a tagging model first
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def trained(tmp_path_factory):
     return train_runs(place, names=(write_conll(place / "names.conll", 80), "vanilla", settings)).folder
 
 
-def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):
+def test_tokens_page_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):
     text = words(opened(app, "tokens", run="names"))
     for part in ("Span F1", "Sentences", "Per type", "Error types", "Tag probabilities"):
         assert part in text
@@ -29,11 +29,11 @@ def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(r
 
 
 @pytest.mark.parametrize("page", ["performance", "sentence"])
-def test_pages_about_labels_of_texts_say_what_there_is_instead(runs, app, page):
+def test_pages_about_text_labels_explain_what_to_use_instead(runs, app, page):
     assert PAGES[page].of_texts in words(opened(app, page, run="names"))
 
 
 @pytest.mark.parametrize("page", ["runs", "data", "train"])
-def test_pages_that_are_not_about_answers_show_the_run(runs, app, page, table, monkeypatch):
+def test_pages_without_predictions_show_the_run(runs, app, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
     assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table)))

@@ -1,4 +1,4 @@
-"""What a long text keeps the Sentence page waiting for: in words, with a stop that keeps the answer, and a way on."""
+"""Long computations on Sentence: a message, a stop button that keeps the prediction, and resuming."""
 
 import pytest
 from pages import drawn, press, sentence
@@ -14,7 +14,7 @@ BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
 
 
 def hold(monkeypatch, name: str, *told) -> None:
-    """That reading tells how far it is and goes no further."""
+    """Make that computation report the same progress for ever."""
 
     def held(*about, tell):
         while True:
@@ -24,7 +24,7 @@ def hold(monkeypatch, name: str, *told) -> None:
 
 
 @pytest.mark.slow
-def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
+def test_long_text_shows_progress_and_can_be_stopped_with_its_prediction_visible(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
     monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 0.2)
     with monkeypatch.context() as slow:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.config import compose, flatten_config, from_dict, list_setting_names, parse_settings, to_dict
+from core.config import SETTINGS, compose, flatten_config, from_dict, parse_settings, to_dict
 from core.models.presets import PRESETS
 from core.runs.configuration import configure
 
@@ -19,7 +19,7 @@ VALUES: tuple[Any, ...] = (
     *({"a": 1}, (1, 2)),
 )
 NAMES = [
-    *list_setting_names(),
+    *SETTINGS,
     *("model", "model.attention", "training.", ".", "", "model.attention.nothing", "training.lr.x", "²"),
 ]
 
@@ -56,5 +56,5 @@ def _stored(preset: str, some: dict[str, Any]) -> None:
 
 def _same_again(config: Any) -> None:
     """What was accepted can be shown, stored and read back."""
-    assert len(flatten_config(config)) == len(list_setting_names())
+    assert len(flatten_config(config)) == len(SETTINGS)
     assert from_dict(json.loads(json.dumps(to_dict(config)))) == config

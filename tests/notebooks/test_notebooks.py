@@ -1,4 +1,4 @@
-"""The notebooks that README shows: stored without outputs, and every cell runs."""
+"""The notebooks of README: stored without outputs, and every cell runs."""
 
 from pathlib import Path
 
@@ -16,22 +16,22 @@ HTML, PLOTLY = "text/html", "application/vnd.plotly.v1+json"
 
 
 @EVERY
-def test_it_is_stored_without_outputs(file):
+def test_notebook_is_stored_without_outputs(file):
     cells = nbformat.read(file, as_version=4).cells
     assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
 
 
 def shown(notebook, kind):
-    """What cells show of a kind, in order."""
+    """The outputs of cells of one type, in order."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return [output["data"][kind] for output in outputs if kind in output.get("data", {})]
 
 
-def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, monkeypatch):
+def test_first_run_notebook_shows_runs_sentence_and_figures_and_trains(machine, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     notebook = nbformat.read(Path(__file__).parent / "first_run.ipynb", as_version=4)
     for cell in notebook.cells:
-        cell.source = cell.source.replace(".to_csv(", ".head(1200).to_csv(")  # of 3,202: a third of the time
+        cell.source = cell.source.replace(".to_csv(", ".head(1200).to_csv(")  # of 3,202 rows: 1/3 of the time
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": machine}}).execute()
     pages = shown(notebook, HTML)
     assert "starter-ndt-01-n3</td>" in pages[0]

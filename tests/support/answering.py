@@ -1,4 +1,4 @@
-"""Runs that have been evaluated and never trained: a record and predictions, as a test wants them."""
+"""Evaluated runs without training: a record and predictions for tests."""
 
 import dataclasses
 
@@ -43,11 +43,11 @@ def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "
 
 
 def texts(labels, **columns):
-    """Rows that are all different."""
+    """Distinct rows."""
     return pd.DataFrame({"text": [f"text {row}" for row in range(len(labels))], "label": labels, **columns})
 
 
 def right_where(right, labels, sure=0.9):
-    """(n, 2) probabilities of a model that is right there."""
+    """(n, 2) probabilities of a model that is right on these rows."""
     chance = np.where(np.asarray(right) == (np.asarray(labels) == 1), sure, 1 - sure)
     return np.stack([1 - chance, chance], 1)

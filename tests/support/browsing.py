@@ -1,4 +1,4 @@
-"""The dashboard on a free port, and a browser that hears everything a page complains about."""
+"""The dashboard on a free port, and a browser that records all errors of a page."""
 
 import os
 import shutil
@@ -21,15 +21,13 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--process-per-site"]
 MISSING = "Chromium is missing: install it, or name the program in the environment variable CHROMIUM"
 HEALTH = "/_stcore/health"
-PROBES = ("/_stcore/host-config", HEALTH)
-"""Streamlit asks for these below a page's own path first; the answer 404 is expected."""
 PATIENCE = 90_000.0
 """Milliseconds until what a test waits for is given up: on two cores with five at work, a button takes thirty seconds.
 
 Said here once; what is there sooner is waited for no longer.
 """
 QUIET = 250
-"""Milliseconds in which nothing may run, load or fade before a page is settled: a click has been sent by then."""
+"""Milliseconds without running, loading or fading before a page counts as settled; clicks have arrived by then."""
 SETTLED = """quiet => {
   const moves = (each) => each.playState === "running" && each.effect?.getComputedTiming().endTime !== Infinity;
   const still = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
@@ -40,7 +38,7 @@ SETTLED = """quiet => {
 STILL = """const sheet = new CSSStyleSheet();
 sheet.replaceSync("*, ::before, ::after { animation: none !important; }");
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];"""
-"""Without a graphics card, drawing the animations of a page that loads takes longer than the page itself."""
+"""Without a graphics card, animations of a loading page take longer than the page itself."""
 DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
   each.textContent.includes(`stPopoverBody]{color-scheme:${theme}}`))"""
 """The style that the server sends has its theme."""
@@ -48,7 +46,7 @@ GRAVE = ("serious", "critical")
 LOOKS = ("light", 1440), ("dark", 1024)
 """Theme and width."""
 OF_A_LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
-"""The rules of axe whose outcome colours and widths decide."""
+"""The rules of axe that depend on colours and widths."""
 CHARTS = [[".main-svg"]]
 """What Plotly draws: one picture with a name of its own, in colours that axe does not read from SVG."""
 
@@ -60,7 +58,7 @@ def chromium() -> str | None:
 
 @contextmanager
 def opened_browser(program: str | None = None) -> Iterator[Browser]:
-    """Open the program that is named or the one there is; without any, end this process with a message."""
+    """Open the named browser or an installed one; without a browser, end this process with a message."""
     program = program or chromium() or sys.exit(MISSING)
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
@@ -71,12 +69,12 @@ def opened_browser(program: str | None = None) -> Iterator[Browser]:
 
 @contextmanager
 def served(script: str | Path, module: str = "streamlit", **environment: str) -> Iterator[str]:
-    """A Streamlit script on a free port; its address, as soon as it answers."""
+    """A Streamlit script on a free port; yields its address once it responds."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", module, "run", str(script), f"--server.port={port}"]
-    with tempfile.TemporaryFile() as log:  # a pipe that nobody reads is full one day, and the server waits
+    with tempfile.TemporaryFile() as log:  # an unread pipe fills up and blocks the server
         process = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT
         )
@@ -98,7 +96,7 @@ def dashboard(runs: Path, starters: Path | None = None) -> Iterator[str]:
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
-    """Return when the server answers; raise with what it printed if it ends instead."""
+    """Return when the server responds; raise an error with its output if it ends instead."""
     until = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < until:
         if process.poll() is not None:
@@ -113,7 +111,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> 
 
 
 def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
-    """Open a page of a new visitor; return it and the list that its console errors and foreign requests go to.
+    """Open a page of a new visitor; return it and the list of its console errors and external requests.
 
     What the browser keeps of the app's scripts is kept from test to test, what it keeps of a visitor is not. One page
     of the site stays open, and with it the process that has compiled the scripts: a page takes a third less then. A
@@ -122,7 +120,7 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
     complaints: list[str] = []
 
     def heard(message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.location["url"].endswith(PROBES):
+        if message.type == "error":
             complaints.append(message.text)
 
     free = (each for each in browser.contexts if all(page.url.endswith(HEALTH) for page in each.pages))
@@ -146,32 +144,32 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
 
 
 def settle(page: Page) -> None:
-    """Wait until the script has run, everything it sent is there, and nothing has moved for a moment."""
-    page.wait_for_function(SETTLED, arg=QUIET, polling=50)  # not at every frame: that would draw them all
+    """Wait until the script has run, all its output has arrived, and nothing moves."""
+    page.wait_for_function(SETTLED, arg=QUIET, polling=50)  # polling at each frame would force drawing
 
 
 def open_page(page: Page, address: str) -> None:
-    """Go to a link, and wait until its page is whole."""
+    """Go to a link, and wait until its page is complete."""
     page.goto(address)
     page.get_by_role("heading", level=1).first.wait_for()
     settle(page)
 
 
 def switch_theme(page: Page, theme: str) -> None:
-    """Switch the theme, and wait until the page stands still and its figures are drawn in it."""
+    """Switch the theme, and wait until the page is settled and its figures use the theme."""
     page.emulate_media(color_scheme=theme)
     page.wait_for_function(DRAWN_IN, arg=theme)
     settle(page)
 
 
 def show(page: Page, theme: str, width: int) -> None:
-    """Show an open page in a theme and a width; both change together, so that a figure is drawn anew once."""
+    """Show an open page in a theme and a width; both change together, so that a figure is drawn only once."""
     page.set_viewport_size({"width": width, "height": 900})
     switch_theme(page, theme)
 
 
 def looks(page: Page) -> Iterator[tuple[str, ...]]:
-    """Show an open page light and wide, and dark and narrow; the look that it has comes first.
+    """Show an open page light and wide, and dark and narrow; its current look comes first.
 
     Yields the rules for `violations`: all in the first look, those that a look decides in the second.
     """
@@ -182,7 +180,7 @@ def looks(page: Page) -> Iterator[tuple[str, ...]]:
 
 
 def until(page: Page, true: Callable[[], bool]) -> None:
-    """Wait for what becomes true on the disk, or in a list that the page's events fill."""
+    """Wait until a condition on files, or on a list filled by page events, is true."""
     end = time.monotonic() + PATIENCE / 1000
     while not true():
         assert time.monotonic() < end, "it never became true"
@@ -190,7 +188,7 @@ def until(page: Page, true: Callable[[], bool]) -> None:
 
 
 def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """List what axe, the rules of WCAG, finds grave: each rule with the element that breaks it; all rules if none."""
+    """List serious violations of WCAG found by axe: each rule with the element; all rules if none are given."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": [*rules]} if rules else {})
     broken = Axe().run(page, {"exclude": CHARTS}, options).response["violations"]
     return [
@@ -199,11 +197,11 @@ def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def is_too_wide(page: Page, what: str = "html") -> bool:
-    """Tell whether something, the document if nothing is named, reaches beyond the right edge of the window."""
+    """Tell whether an element (by default the document) extends beyond the right edge of the window."""
     return bool(page.evaluate("what => document.querySelector(what).scrollWidth > innerWidth", what))
 
 
 def is_in_window(page: Page, selector: str) -> bool:
-    """Tell whether the upper end of this lies in the window."""
+    """Tell whether the top of an element is inside the window."""
     box = page.locator(selector).bounding_box()
     return box is not None and 0 <= box["y"] <= page.evaluate("innerHeight") - 60

@@ -1,4 +1,4 @@
-"""Cases of one test of which some run in the quick run."""
+"""Cases of one test; only some run in the quick run."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,5 +7,5 @@ import pytest
 
 
 def cases(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
-    """Return all values as cases; those that are not named as quick are slow."""
+    """Return all values as cases; those not listed as quick are slow."""
     return [pytest.param(value, marks=[] if value in tuple(quick) else [pytest.mark.slow]) for value in values]

@@ -1,4 +1,4 @@
-"""Configurations drawn at random: parts combined as nobody thought of, contradictions put back as a person would."""
+"""Random configurations: parts combined at random, with contradictions repaired."""
 
 import random
 from typing import Any
@@ -46,7 +46,7 @@ CHOICES: dict[str, list[Any]] = {
 
 
 def drawn(seed: int) -> ModelConfig:
-    """A configuration: every choice at random, each that is refused put back to its default, as a person would."""
+    """A configuration with random choices; refused choices are reset to their defaults."""
     generator = random.Random(seed)
     chosen = {name: generator.choice(values) for name, values in CHOICES.items()}
     while True:
@@ -56,7 +56,7 @@ def drawn(seed: int) -> ModelConfig:
             said = str(error)
             assert "choose" in said or "nearest" in said or " to " in said, said
             named = [name for name in CHOICES if f"model.{name}=" in said or f"model.{name}:" in said]
-            # A default may contradict another choice (one component, mixing 'differential'): then that one goes.
+            # A default can contradict another choice (one component, mixing 'differential'): then drop that choice.
             chosen.pop(next((name for name in named if name in chosen), "attention.mixing"))
 
 

@@ -1,4 +1,4 @@
-"""Every command of `sentiscope` as typer has made it."""
+"""Every command of `sentiscope` as created by typer."""
 
 import typer
 

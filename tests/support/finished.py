@@ -1,4 +1,4 @@
-"""Records of runs as they are when they are finished, without a training."""
+"""Records of finished runs without training."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def run(name: str, accuracy: float | None = None, *, status="done", task="single
 
 
 def copied(runs: Path, name: str, **changes) -> None:
-    """`finished` once more, with another name and settings (`__` for the dot)."""
+    """A run like `finished`, with another name and settings (`__` for the dot)."""
     shutil.copytree(runs / "finished", runs / name)
     record = json.loads((runs / name / RECORD).read_text())
     for key, value in changes.items():

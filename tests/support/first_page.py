@@ -1,4 +1,4 @@
-"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as .ci/run does.
+"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as in .ci/run.
 
 Its page of runs must list them, ask no other host for anything, and leave nothing but its address at the terminal.
 """
@@ -12,7 +12,7 @@ from browsing import MISSING, chromium, opened_browser, settle, visit, wait_for
 
 
 def main(command: str, runs: list[str]) -> None:
-    """Start the command, look at the page, end it; an AssertionError says what is not as it should be."""
+    """Start the command, check the page, end it; an AssertionError describes any problem."""
     program = chromium()
     assert program, MISSING
     with socket.socket() as free:
@@ -28,7 +28,7 @@ def main(command: str, runs: list[str]) -> None:
                 page.goto(f"{address}/runs")
                 page.get_by_role("heading", name="Runs", exact=True).wait_for(timeout=60_000)
                 settle(page)
-                picker = page.get_by_role("combobox").first  # the table of runs is painted and has no text
+                picker = page.get_by_role("combobox").first  # the table of runs is a canvas without text
                 for run in runs:
                     picker.click()
                     picker.fill(run)

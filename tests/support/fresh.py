@@ -1,4 +1,4 @@
-"""What code imports in an interpreter that has imported nothing before."""
+"""The modules that code imports in a new interpreter."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ print(json.dumps(after))
 
 
 def modules_after(pieces: Mapping[str, str]) -> dict[str, set[str]]:
-    """The modules that are loaded after each of these pieces of code, by the name of the piece.
+    """The modules that are loaded after each piece of code, by its name.
 
     They run one after another in one process: what is not there after a piece, neither it nor one before it imports;
     the first after which a module is there has brought it.

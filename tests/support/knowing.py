@@ -1,4 +1,4 @@
-"""What a page knows of the errors of a run that was evaluated and never trained."""
+"""The error data of an evaluated run without training, as a page uses it."""
 
 from answering import answering
 
@@ -7,7 +7,7 @@ from dashboard.figures.row_selection import make_facts
 
 
 def known_of(folder, chances, rows, *, find=True):
-    """(What is known of the run `one`, which gives these rows these probabilities; its store); tags only if found."""
+    """(error data of the run `one` with these rows and probabilities, its store); tags only if found."""
     store = RunStore(folder / "runs")
     known = make_facts(store, store.read(answering(store, "one", chances, rows)), "test")
     if find:

@@ -1,4 +1,4 @@
-"""Short reviews in twenty-four languages, for files in legacy encodings; other words than those of `languages.tsv`.
+"""Short reviews in 24 languages, for files in legacy encodings; other words than in `languages.tsv`.
 
 `legacy_texts.tsv` has beginnings and endings with bars between, and the encodings in which files of a language are met.
 """
@@ -12,7 +12,7 @@ ENCODINGS = {language: encodings.split(",") for language, (encodings, *_) in ROW
 
 
 def reviews(language: str, rows: int) -> str:
-    """A CSV of reviews, every row another one, at most 64."""
+    """A CSV of reviews with distinct rows, at most 64."""
     firsts, lasts = (part.split("|") for part in ROWS[language][1:])
     joint = "" if language in ("zh-Hans", "zh-Hant", "ja", "ko") else " "
     texts = [f"{first}{joint}{last}" for first in firsts for last in lasts]

@@ -1,4 +1,4 @@
-"""A run with TF-IDF mixed into its answers, made of two finished runs on the same data without a training."""
+"""A mixture with TF-IDF, made of two finished runs on the same data without training."""
 
 import shutil
 
@@ -7,7 +7,7 @@ from core.runs.store import RunStore
 
 
 def mix_in(store: RunStore, run: str, baseline: str, weight: float) -> None:
-    """The files of a TF-IDF baseline become what is mixed into a run, whose network then counts `weight`."""
+    """Add the files of a TF-IDF baseline to a run as a mixture; its network has the weight `weight`."""
     (store.get_path(run) / MIX).mkdir()
     for name in (TOKENIZER, WEIGHTS):
         shutil.copyfile(store.get_path(baseline) / name, store.get_path(run) / MIX / name)

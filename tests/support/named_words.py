@@ -1,4 +1,4 @@
-"""A made-up task of tagged words: names of people and places in sentences of a few patterns, all invented."""
+"""An invented tagging task: names of people and places in sentences of a few patterns."""
 
 import random
 from pathlib import Path
@@ -17,7 +17,7 @@ PATTERNS = (
 
 
 def sentences(count: int, seed: int = 0) -> list[list[tuple[str, str]]]:
-    """Words with IOB2 tags; a name of a person has one word or two, a place sometimes `Old` before it."""
+    """Words with IOB2 tags; a person's name has one or two words, some places start with `Old`."""
     chance = random.Random(seed)
     made = []
     for _ in range(count):
@@ -35,7 +35,7 @@ def sentences(count: int, seed: int = 0) -> list[list[tuple[str, str]]]:
 
 
 def write_conll(path: Path, count: int, seed: int = 0) -> Path:
-    """A file of such sentences, a word and its tag a line."""
+    """A file of such sentences, with a word and its tag on each line."""
     blocks = ("\n".join(f"{word}\t{tag}" for word, tag in sentence) for sentence in sentences(count, seed))
     path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     return path

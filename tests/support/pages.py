@@ -1,4 +1,4 @@
-"""A page of the dashboard, opened directly, as a link opens it."""
+"""Open a page of the dashboard directly, like a link does."""
 
 import json
 import time
@@ -15,22 +15,22 @@ TEXT = "good film, dull and slow"
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
-    """The page as a link with these parameters shows it."""
+    """The page that a link with these parameters opens."""
     for name, value in parameters.items():
         app.query_params[name] = value
-    if page:  # else the address without a path
-        app.switch_page(f"screens/{page}.py")  # each page's path is its file's name, so nothing need run before
+    if page:  # otherwise the start page
+        app.switch_page(f"screens/{page}.py")  # a page's path is its file name
     app.run()
     return app
 
 
 def source_of_test() -> Source:
-    """Return what the figures of `finished` read on its test split, inside a script of an `AppTest`."""
+    """Return the data of figures of `finished` on its test split, inside a script of an `AppTest`."""
     return Source(data.store().read("finished"), data, split="test")
 
 
 def sentence(app: AppTest, **parameters: str) -> AppTest:
-    """Open the page Sentence with a text read by `finished`, unless a parameter says otherwise."""
+    """Open the page Sentence with a text and, unless a parameter differs, with the run `finished`."""
     return opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
 
 
@@ -47,7 +47,7 @@ def type_text(app: AppTest, text: str) -> AppTest:
 
 
 def rerun_while(app: AppTest, waits: Callable[[], bool]) -> AppTest:
-    """Run the page again until it no longer waits for something, twenty seconds at most."""
+    """Run the page again until it no longer waits, at most 20 seconds."""
     for _ in range(200):
         if not waits():
             return app
@@ -62,12 +62,12 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
 
 
 def named(elements: Iterable[Any], label: str) -> Any:
-    """Return the element of this label."""
+    """Return the element with this label."""
     return next(each for each in elements if each.label == label)
 
 
 def words(app: AppTest) -> str:
-    """All words that the page shows in markup of its own."""
+    """All words in the page's own markup."""
     return " ".join(element.proto.body for element in app.get("html"))
 
 
@@ -81,6 +81,6 @@ def text_of(app: AppTest) -> str:
 
 
 def drawn(app: AppTest, name: str) -> list[Any]:
-    """What the page gives each of our components of this name to draw, from the top."""
+    """The data that the page sends to each component of this name, from the top."""
     found = (each.proto for each in app.get("bidi_component"))
     return [json.loads(each.json) for each in found if each.component_name.endswith(f"sentiscope_{name}")]

@@ -1,4 +1,4 @@
-"""A task that takes two texts: whether they say alike of different things. One text alone says nothing of it."""
+"""A pair task: do two texts agree? One text alone does not contain the answer."""
 
 import random
 from pathlib import Path
@@ -11,7 +11,7 @@ COLUMNS = ["sentence1", "sentence2", "label"]
 
 
 def pair_rows(count: int, seed: int) -> list[tuple[str, str, str]]:
-    """First text, second text, `same` or `different`: each text is as often of either polarity under either label."""
+    """First text, second text, `same` or `different`; each text has each polarity equally often under each label."""
     draw = random.Random(seed)
     rows = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""What the system refuses: put in the place of a function that writes or reads."""
+"""Errors of the operating system, raised instead of calling a function that writes or reads."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 def refusing(number: int) -> Callable[..., NoReturn]:
-    """Return a function that fails as a system call does with this error number."""
+    """Return a function that fails like a system call with this error number."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise OSError(number, os.strerror(number))

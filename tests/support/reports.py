@@ -1,4 +1,4 @@
-"""A report as a test reads it: what is packed in it, as a browser unpacks it."""
+"""A report for tests: its packed data, unpacked as in a browser."""
 
 import base64
 import gzip
@@ -14,7 +14,7 @@ def packed(page: str) -> dict[str, Any]:
 
 
 def columns(page: str) -> dict[str, list[Any]]:
-    """The table of predictions by the names of its columns; sets as lists of words."""
+    """The table of predictions by column name; sets as lists of words."""
     return {each["label"]: _values(each) for each in packed(page)["rows"]["columns"]}
 
 
@@ -27,7 +27,7 @@ def _values(column: dict[str, Any]) -> list[Any]:
 
 
 def changed(value: Any, difference: dict[str, Any] | None) -> Any:
-    """What the script of a report makes of a value and what differs in dark."""
+    """The value decoded by the script of a report, and its differences in the dark theme."""
     if difference is None:
         return value
     if "=" in difference:

@@ -1,4 +1,4 @@
-"""Answers that are the same but for the rounding of float32."""
+"""Comparison of results up to float32 rounding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -8,7 +8,7 @@ import pytest
 
 
 def same_but_for_rounding(one: Any, other: Any, tolerance: float = 1e-3) -> bool:
-    """Whether two answers say the same, their numbers at most `tolerance` apart.
+    """Whether two results are equal, with numbers at most `tolerance` apart.
 
     Threads that compute at once share the cores anew each time, so sums are taken in another order: equal to the bit is
     more than a machine promises, and what one visitor would do to the answer of another is far larger than this.

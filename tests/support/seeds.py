@@ -1,4 +1,4 @@
-"""How many cases a test draws at random: some in the quick run, all in the slow one."""
+"""The number of random cases of a test: few in the quick run, all in the slow one."""
 
 import pytest
 
@@ -12,5 +12,5 @@ def seeds(count: int) -> pytest.MarkDecorator:
 
 
 def examples(count: int) -> pytest.MarkDecorator:
-    """Parametrize `count` of Hypothesis's examples: a fifth of them in the quick run, all in the slow one."""
+    """Parametrize `count` Hypothesis examples: 1/5 in the quick run, all in the slow one."""
     return pytest.mark.parametrize("count", [-(-count // 5), pytest.param(count, marks=pytest.mark.slow)])

@@ -1,4 +1,4 @@
-"""Made-up texts with several labels each: `warm`, `loud` and `late` occur in the words; no real text."""
+"""Invented multilabel texts: `warm`, `loud` and `late` occur in the words."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +9,14 @@ LABELS = ("late", "loud", "warm")
 
 
 def several_labels_file(path: Path, rows: int = 120) -> Path:
-    """A CSV whose labels are separated by semicolons; an eighth of the `rows` has an empty cell."""
+    """A CSV with labels separated by semicolons; 1/8 of the `rows` has an empty cell."""
     lines = ["text,labels", *(f"{text},{';'.join(own)}" for text, own in _remarks(rows))]
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
 def indicator_file(path: Path, rows: int = 120) -> Path:
-    """A CSV with a 0/1 column per label, so that an eighth of the texts has none."""
+    """A CSV with a 0/1 column per label; 1/8 of the texts has no label."""
     lines = [f"text,{','.join(f'y_{name}' for name in LABELS)}"]
     lines += [f"{text},{','.join(str(int(name in own)) for name in LABELS)}" for text, own in _remarks(rows)]
     path.write_text("\n".join(lines) + "\n")
@@ -24,7 +24,7 @@ def indicator_file(path: Path, rows: int = 120) -> Path:
 
 
 def _remarks(rows: int) -> Iterator[tuple[str, list[str]]]:
-    """Texts that hold the names of their labels among other words, every set of labels as often as any other."""
+    """Texts with the names of their labels among other words; all sets of labels are equally frequent."""
     random = np.random.default_rng(0)
     for number in range(rows):
         own = [name for place, name in enumerate(LABELS) if (number >> place) & 1]

@@ -1,4 +1,4 @@
-"""Labelled texts in the shapes in which tools write them, in our own words, and what is to be read of each."""
+"""Labelled texts in the formats of common tools, with the expected result of each."""
 
 import gzip
 import io
@@ -36,17 +36,17 @@ def objects() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Shape:
-    """A file and what is read of it: columns and classes, or the sentence with which it is refused."""
+    """A file and its expected result: columns and classes, or the error message."""
 
     name: str
-    """Of the file, or of the folder where it has no ending."""
+    """Extension of the file; of a folder, none."""
     write: Callable[[Path], None]
     text: str = "text"
     label: str = "label"
     task: str = "single"
     classes: dict[str, int] = field(default_factory=lambda: {"bad": HALF, "good": HALF})
     found: dict[str, int] = field(default_factory=dict)
-    """Kind of a finding → its number, of all but those that every small file has."""
+    """Kind of a finding → its number, without those that every small file has."""
     refused: str = ""
 
 

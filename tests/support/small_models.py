@@ -13,7 +13,7 @@ VOCABULARY, CLASSES, LONGEST = 40, 3, 15
 
 
 def small(config: ModelConfig) -> ModelConfig:
-    """The same choices at width 16 or so, two layers, and a window of two on each side."""
+    """The same choices with a width of about 16, two layers, and a window of two on each side."""
     part, head = config.attention, config.head
     return dataclasses.replace(
         config,
@@ -42,7 +42,7 @@ def batch_of(texts: list[list[int]]) -> Batch:
 
 
 def longer(batch: Batch, more: int) -> Batch:
-    """The same texts with `more` places of padding behind them."""
+    """The same texts with `more` further padding positions."""
     pad = torch.nn.functional.pad
     ids, keep, tags = (pad(each, (0, more)) for each in batch[:3])
     return Batch(ids, keep, tags, pad(batch.polarity, (0, 0, 0, more), value=1 / 3))
@@ -54,7 +54,7 @@ def rows(batch: Batch, part: slice, length: int) -> Batch:
 
 
 def make(config: ModelConfig, dtype: torch.dtype = torch.float64, *, pairs: bool = False) -> torch.nn.Module:
-    """A model whose every parameter is away from its special initial value (lambda vectors, norms, biases)."""
+    """A model whose parameters all differ from their special initial values (lambda vectors, norms, biases)."""
     torch.manual_seed(0)
     model = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST, pairs=pairs).to(dtype)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Small models that lend themselves to explaining, as trained or with something changed inside."""
+"""Small models for explanations, as trained or with changes inside."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ CLASSES = ("bad", "good")
 
 
 def lent(model, tokenizer, classes=CLASSES, change=UNCHANGED, **about) -> ExplainContext:
-    """A model with its tokenizer, as a run lends them."""
+    """A model with its tokenizer, as a run provides them."""
     about = {"task": "single", "scaling": UNSCALED, **about}
     return ExplainContext(
         predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **about),
@@ -33,7 +33,7 @@ def lent(model, tokenizer, classes=CLASSES, change=UNCHANGED, **about) -> Explai
 
 
 def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other) -> ExplainContext:
-    """Of a preset with fresh weights, which knows the words of `TEXT`."""
+    """A model of a preset with new weights, which knows the words of `TEXT`."""
     lexicon = "vader" if preset.startswith("lexical") else ""
     tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
     tokenizer.buckets = buckets

@@ -1,4 +1,4 @@
-"""Small models of every preset with a tokenizer, as a run lends them to whoever explains its answers."""
+"""Small models of every preset with a tokenizer, as a run provides them for explanations."""
 
 import dataclasses
 
@@ -57,7 +57,7 @@ def traced(own, text=TEXT):
 
 
 def check(own, text=TEXT, **place):
-    """All stages of a text by their rules, and their end."""
+    """All steps of a text by their rules, and the result."""
     found = compute_stages(own, text, **place)
     for stage in found.stages:
         for matrix in stage.matrices:

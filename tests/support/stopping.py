@@ -1,4 +1,4 @@
-"""A training that is asked to stop, and what it has to come to when it goes on."""
+"""A training that is stopped, and its required result after it is resumed."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from core.training.training_stage import Events
 
 
 class StopAfter(Events):
-    """Wishes to stop before update `updates` + 1."""
+    """Requests a stop before update `updates` + 1."""
 
     def __init__(self, updates: int) -> None:
         self.left = updates
@@ -21,7 +21,7 @@ class StopAfter(Events):
 
 
 def copy_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return all numbers of a model as they are now."""
+    """Return all current numbers of a model."""
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
@@ -32,5 +32,5 @@ def have_same_bits(left: torch.nn.Module, right: torch.nn.Module) -> bool:
 
 
 def rows_without_time(history: Path) -> list[dict[str, Any]]:
-    """Return the rows of a history without how long they took."""
+    """Return the rows of a history without their times."""
     return [{**row, "seconds": 0} for row in read_history(history).rows]

@@ -1,4 +1,4 @@
-"""The structures of presets: presets that differ in sizes only share one, so a property is tested on one of them."""
+"""The structures of presets: presets that differ only in size share one, so tests need only one of them."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ STRUCTURES = (
     *("inceptive-64", "inceptive-no-attention", "inceptive-no-dense", "inceptive-mean-dense", "inceptive-single"),
     *("bilstm", "cnn", "tfidf-logreg", "tfidf-logreg-chars", "tfidf-nb", "tfidf-svm", "lexicon", "pretrained"),
 )
-"""One preset of each structure; two of TF-IDF with logistic regression, as one reads characters."""
+"""One preset of each structure; two of TF-IDF with logistic regression, because one uses characters."""
 QUICK = ("vanilla", "differential", "ndt-01-n3", "sentiformer", "tweet-v3-p2", "lexical-all", "inceptive-64")
-"""One of each family of encoders, for properties that take long."""
+"""One of each family of encoders, for the quick run."""
 SIZES = {"width", "layers", "heads", "window", "channels", "attention_heads", "dense", "ff_width", "dropout"}
-"""Of these only whether there is any belongs to the structure."""
+"""Settings of which the structure includes only whether there are any."""
 
 
 def structure(config: ModelConfig) -> tuple[tuple[str, Any], ...]:
@@ -47,5 +47,5 @@ def same_structure(name: str) -> list[str]:
 
 
 def encoders() -> list[Any]:
-    """Return the encoders of `STRUCTURES` as cases of a test; those that are not in `QUICK` are slow."""
+    """Return the encoders of `STRUCTURES` as test cases; those that are not in `QUICK` are slow."""
     return cases((name for name in STRUCTURES if PRESETS[name].model.family == "encoder"), QUICK)

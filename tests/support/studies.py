@@ -1,4 +1,4 @@
-"""Studies that draw data again and again: equally good models, and which counts agree with a rate."""
+"""Repeated random experiments: equally good models, and counts that agree with a rate."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from core.evaluation.scores import SingleLabelScores
 from core.evaluation.significance import ScorePair
 
 FEW = 400
-"""Studies of a kind unless `pytest -m study` asks for all of them."""
+"""Studies of each kind unless `pytest -m study` requests all."""
 LEVEL = 0.02
 """How often chance goes beyond a limit. Of 2,000 studies at a rate of 5 % the upper one is 6 %; of 400 it is 7.25 %,
 and a test that calls chance in 10 %, twice as often as it should, goes beyond that with a probability of 96 %.
@@ -19,12 +19,12 @@ CLASSES = 3
 
 
 def in_full(*cases: Any) -> list[Any]:
-    """Return cases of a test that CI leaves out: other cases of it have the same computation."""
+    """Return test cases that CI skips: other cases run the same computation."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.full) for case in cases]
 
 
 def agrees(hits: int, studies: int, least: float, most: float = 0.05) -> bool:
-    """Return whether so many hits may come from a rate between `least` and `most`, by exact binomial limits."""
+    """Return whether this number of hits agrees with a rate between `least` and `most`, by exact binomial limits."""
     print(f"{hits} of {studies}: {hits / studies:.4f}")
     return bool(binom.ppf(LEVEL, studies, least) <= hits <= binom.isf(LEVEL, studies, most))
 
@@ -32,7 +32,7 @@ def agrees(hits: int, studies: int, least: float, most: float = 0.05) -> bool:
 def models(
     random: np.random.Generator, rows: int, *, several: int = 2, hardness: float = 1.0
 ) -> list[SingleLabelScores]:
-    """Draw equally good models: sentences differ in how hard they are, for all alike and for each in its own way."""
+    """Draw equally good models: sentences differ in difficulty, partly for all models and partly for each."""
     labels = random.integers(0, CLASSES, rows)
     shared = random.normal(0, 1, rows)
     drawn = []
@@ -45,10 +45,10 @@ def models(
 
 
 def both(first: SingleLabelScores, second: SingleLabelScores) -> ScorePair:
-    """Pair two models; they differ where their answers do."""
+    """Pair two models; they differ where their predictions do."""
     return ScorePair(first, second, first.answers != second.answers)
 
 
 def all_apart(first: SingleLabelScores, second: SingleLabelScores) -> ScorePair:
-    """Pair two models; they differ where any probability does."""
+    """Pair two models; they differ where any probability differs."""
     return ScorePair(first, second, (first.probabilities != second.probabilities).any(1))

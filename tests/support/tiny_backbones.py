@@ -1,4 +1,4 @@
-"""Pretrained encoders of every family, tiny and drawn at random, saved as their authors publish theirs."""
+"""Pretrained encoders of every family, tiny and with random weights, saved in the published formats."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def backbone(folder: Path, family: str = "bert", seed: int = 0) -> Path:
 
 
 def hollow_backbone(folder: Path, **settings: Any) -> Path:
-    """A folder that looks like a backbone, without numbers in it."""
+    """A folder like a backbone, but without weights."""
     folder.mkdir(parents=True)
     own = {**SIZES, "model_type": "bert", "vocab_size": 46, "max_position_embeddings": PLACES, **settings}
     (folder / "config.json").write_text(json.dumps(own))
@@ -50,7 +50,7 @@ def hollow_backbone(folder: Path, **settings: Any) -> Path:
 
 
 def word_pieces() -> hf.Tokenizer:
-    """As BERT's: lower case, whole words and ##pieces."""
+    """Like BERT's tokenizer: lower case, whole words and ##pieces."""
     names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefghijklmnopqrstuvwxyz.,!")
     pipeline = hf.Tokenizer(hf.models.WordPiece({name: row for row, name in enumerate(names)}, unk_token="[UNK]"))
     pipeline.normalizer = hf.normalizers.BertNormalizer(lowercase=True)
@@ -59,7 +59,7 @@ def word_pieces() -> hf.Tokenizer:
 
 
 def byte_pairs() -> hf.Tokenizer:
-    """As RoBERTa's: bytes, of which some are joined."""
+    """Like RoBERTa's tokenizer: bytes, some merged."""
     alphabet = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
     names = ("<s>", "<pad>", "</s>", "<unk>", "<mask>", *alphabet, "Ġg", "oo", "Ġgoo", "Ġgood")
     merges = [("Ġ", "g"), ("o", "o"), ("Ġg", "oo"), ("Ġgoo", "d")]
@@ -70,6 +70,6 @@ def byte_pairs() -> hf.Tokenizer:
 
 
 def changed(folder: Path, **settings: Any) -> None:
-    """Other settings in the config.json of a folder."""
+    """Change settings in the config.json of a folder."""
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))

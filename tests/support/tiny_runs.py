@@ -1,4 +1,4 @@
-"""Settings of a training run that takes a moment."""
+"""Settings of a very short training run."""
 
 TINY = {
     "model.width": 8,

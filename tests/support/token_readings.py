@@ -1,4 +1,4 @@
-"""Readings by small models of every kind, with what they know of each token."""
+"""Token values from small models of every kind."""
 
 import dataclasses
 from typing import Any
@@ -14,7 +14,7 @@ from core.text.tokenizer_factory import fit_tokenizer
 
 
 def read(preset: str, words: str = "not a bad film", **attention: Any):
-    """A reading of these words by a small model of a preset, with the tags and polarities it needs; and the model."""
+    """Token values of these words by a small model of a preset with its tags and polarities; and the model."""
     config = PRESETS[preset].model
     config = small(dataclasses.replace(config, attention=dataclasses.replace(config.attention, **attention)))
     text = TextConfig(

@@ -1,4 +1,4 @@
-"""Models whose answers are a known sum over words: a text's log-odds of `good` are the weights of its words."""
+"""Models whose result is a known sum over words: the log-odds of `good` are the sum of the word weights."""
 
 import types
 
@@ -16,11 +16,11 @@ from core.training.calibration import UNSCALED
 
 WORDS = tuple(f"{a}{b}{c}" for a in "bdfklmnprst" for b in "aeiou" for c in "bdgk")
 EVERY = 6
-"""So manieth word has an opinion."""
+"""Every n-th word has a weight."""
 
 
 class Sum(nn.Module):
-    """Reads vectors of one number a word, and adds them up."""
+    """Reads vectors with one number per word, and adds them."""
 
     provides = frozenset({"embedding"})
 
@@ -42,7 +42,7 @@ class Sum(nn.Module):
 
 
 def opinions(seed: int) -> np.ndarray:
-    """(V,): a weight for every sixth word, none for the others; without bias."""
+    """(V,): a weight for every sixth word, zero for the others; no bias."""
     random = np.random.default_rng(seed)
     weights = np.zeros(len(WORDS))
     weights[::EVERY] = random.normal(size=len(weights[::EVERY])) * 1.5
@@ -50,13 +50,13 @@ def opinions(seed: int) -> np.ndarray:
 
 
 def sentences(count: int, seed: int, length: int = 10) -> list[str]:
-    """Of random words, each once."""
+    """A text of distinct random words."""
     random = np.random.default_rng(seed)
     return [" ".join(random.permutation(WORDS)[:length]).capitalize() + "." for _ in range(count)]
 
 
 def toy(weights: np.ndarray) -> ExplainContext:
-    """A reader of the sum of these weights."""
+    """A model that sums these weights."""
     tokenizer = fit_tokenizer([" ".join(WORDS)] * 2, TextConfig(min_freq=1, max_length=64))
     by_word = dict(zip(WORDS, weights, strict=True))
     model = Sum(np.array([by_word.get(tokenizer.name(token), 0.0) for token in range(tokenizer.size)])).eval()
@@ -72,6 +72,6 @@ def toy(weights: np.ndarray) -> ExplainContext:
 
 
 def labeled(reader: ExplainContext, texts: list[str]) -> list[LabeledSentence]:
-    """With the answers as labels: the model knows all."""
+    """With the predictions as labels: the model is always right."""
     said = reader.predict(texts).probabilities.argmax(1)
     return [LabeledSentence(text, (int(label),)) for text, label in zip(texts, said, strict=True)]

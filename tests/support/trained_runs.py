@@ -1,4 +1,4 @@
-"""Small runs that several rooms ask: what they learn from, and how they are trained."""
+"""Small trained runs that tests of several rooms use."""
 
 import shutil
 from pathlib import Path
@@ -20,19 +20,19 @@ TINY: dict[str, Any] = {
     "training.threads": 1,
     "text.min_freq": 1,
 }
-"""Settings of a training that takes a second."""
+"""Settings of a one-second training."""
 REVIEWS = {"positive": ("good", "warm", "funny", "wise"), "negative": ("bad", "dull", "slow", "flat")}
 
 
 def write_films(path: Path, words: dict[str, tuple[str, ...]] = REVIEWS, each: int = 10) -> Path:
-    """Write a labelled table in which every word of a label stands in so many sentences."""
+    """Write a labelled table in which every word of a label occurs in this number of sentences."""
     lines = [f"{word} film number {n},{label}" for label, own in words.items() for word in own for n in range(each)]
     path.write_text("text,label\n" + "\n".join(lines) + "\n")
     return path
 
 
 def write_splits(folder: Path, each: int, more: str = "") -> Path:
-    """Write a folder of three splits, of two labels with so many rows each; `more` stands behind the texts of test."""
+    """Write a folder of three splits, with two labels and this number of rows each; `more` ends the test texts."""
     folder.mkdir()
     rows = [(f"{word} film {n}", label) for n in range(each) for word, label in (("good", "pos"), ("bad", "neg"))]
     rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
@@ -44,7 +44,7 @@ def write_splits(folder: Path, each: int, more: str = "") -> Path:
 
 
 def train_runs(folder: Path, **runs: tuple[Path, str, dict[str, Any]]) -> RunStore:
-    """Train runs by name, each of its data, preset and settings, into `folder / "runs"` with a cache of their own."""
+    """Train runs by name, each with its data, preset and settings, into `folder / "runs"` with a separate cache."""
     store = RunStore(folder / "runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))

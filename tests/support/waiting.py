@@ -1,4 +1,4 @@
-"""Waiting for other processes and threads, and asking a training to stop."""
+"""Wait for other processes and threads, and request that a training stops."""
 
 import contextlib
 import subprocess
@@ -16,7 +16,7 @@ from core.runs.store import RunStore, get_own_process
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so, two minutes at most."""
+    """Wait until a condition is true, at most two minutes."""
     deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
@@ -24,7 +24,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def cancel_at(store: RunStore, run: str, step: int) -> Callable[[dict[str, Any]], None]:
-    """Return a listener that wishes to cancel a run after a step of its training."""
+    """Return a listener that requests to cancel a run after a training step."""
 
     def listen(event: dict[str, Any]) -> None:
         if event["kind"] == "step" and event["step"] == step:
@@ -35,7 +35,7 @@ def cancel_at(store: RunStore, run: str, step: int) -> Callable[[dict[str, Any]]
 
 @contextlib.contextmanager
 def hold_ticket(runs: Path, ticket: str) -> Iterator[None]:
-    """Wait in the queue of a folder of runs, as somebody else."""
+    """Wait in the queue of a run folder, as another process."""
     folder = runs / queue.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with queue.open_lock(folder / ticket) as held:

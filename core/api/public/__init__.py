@@ -43,5 +43,9 @@ from core.api.sweeps import sweeps_cancel as sweeps_cancel
 from core.api.sweeps import sweeps_list as sweeps_list
 from core.api.sweeps import sweeps_remove as sweeps_remove
 from core.api.sweeps import sweeps_show as sweeps_show
+from core.api.talks import talks_add as talks_add
+from core.api.talks import talks_list as talks_list
+from core.api.talks import talks_remove as talks_remove
+from core.api.talks import talks_show as talks_show
 from core.exceptions import InputError as InputError
 from core.exceptions import SentiscopeError as SentiscopeError

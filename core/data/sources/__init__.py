@@ -6,7 +6,7 @@ from typing import Any
 
 from core.data.sources.source import PARQUET_BRANCH, Hub, DataSource
 
-__all__ = ["LIFE", "SOURCES", "Hub", "Registered", "named", "parts", "suited"]
+LIFE = "life"
 
 
 def _list_files(
@@ -15,32 +15,36 @@ def _list_files(
     return {split: (f"{folder}/{file.format(split=split)}",) for split in names.split()}
 
 
-def _list_converted(config: str, names: str) -> dict[str, tuple[str, ...]]:
-    return _list_files(config, names, "{split}/0000.parquet")
-
-
 def _number_names(*names: str) -> dict[str, str]:
     return {str(number): name for number, name in enumerate(names)}
 
 
-LIFE = "life"
 _LISTED = "not checked against the hub; repository and files as in its public listing"
 _ANALOGY = "not checked against the hub; repository as in public listings, file names by analogy with listed ones"
 _CONVENTION = "not checked against the hub; repository as in public listings, file names by the hub's conversion rule"
-# The NDT paper states no least frequency. This is the one whose vocabulary is nearest to the one that it reports:
-# SST-2 re-split 8,838 (reported 8,865), Twitter Financial, read as tweets, 3,197 (3,137), IMDB 27,210 (26,284).
+# The NDT paper does not state the minimum frequency. With this one, vocabularies are closest to the reported sizes:
+# SST-2 (re-split) 8,838 (reported 8,865), Twitter Financial (as tweets) 3,197 (3,137), IMDB 27,210 (26,284).
 _NDT = {"ndt": {"text.min_freq": 5}}
 _POLAR = _number_names("negative", "positive")
 _TWITTER = "none of its own; those of the task and of Twitter may apply"
 _SST = "Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank"
 _YELP = "Zhang, Zhao and LeCun 2015, Character-level Convolutional Networks for Text Classification"
 _TWEETEVAL = "Barbieri et al. 2020, TweetEval: Unified Benchmark and Comparative Evaluation for Tweet Classification"
+_CONCERNS = (
+    "conspiracy country ineffective ingredients mandatory pharma political religious rushed side-effect unnecessary "
+    "none"
+).split()
 _EMOJI = (
     "❤ red_heart|😍 smiling_face_with_hearteyes|😂 face_with_tears_of_joy|💕 two_hearts|🔥 fire|"
     "😊 smiling_face_with_smiling_eyes|😎 smiling_face_with_sunglasses|✨ sparkles|💙 blue_heart|"
     "😘 face_blowing_a_kiss|📷 camera|🇺🇸 United_States|☀ sun|💜 purple_heart|😉 winking_face|💯 hundred_points|"
     "😁 beaming_face_with_smiling_eyes|🎄 Christmas_tree|📸 camera_with_flash|😜 winking_face_with_tongue"
 ).split("|")
+
+
+def _make_converted(repo: str, config: str, names: str, checked: str = _CONVENTION, **columns: str) -> Hub:
+    files = _list_files(config, names, "{split}/0000.parquet")
+    return Hub(repo, files, revision=PARQUET_BRANCH, checked=checked, **columns)
 
 
 def _make_tweet_eval(config: str, checked: str = _LISTED) -> Hub:
@@ -51,7 +55,6 @@ _ALL = (
     DataSource(
         name="built-in",
         title="Built-in corpus: composed sentences with named phenomena",
-        language="en",
         licence="MIT",
         citation="Written for Sentiscope",
         kind="built-in",
@@ -62,7 +65,6 @@ _ALL = (
     DataSource(
         name=LIFE,
         title="Everyday life: what happens to people, in short sentences",
-        language="en",
         licence="MIT",
         citation="Written for Sentiscope",
         kind="built-in",
@@ -74,7 +76,6 @@ _ALL = (
     DataSource(
         name="sst2",
         title="SST-2: phrases and sentences of film reviews (GLUE)",
-        language="en",
         licence="none stated",
         citation=f"{_SST}; Wang et al. 2019, GLUE",
         labels=_POLAR,
@@ -89,23 +90,16 @@ _ALL = (
     DataSource(
         name="sst5",
         title="SST-5: film-review sentences on a five-point scale",
-        language="en",
         licence="none stated",
         citation=_SST,
         labels=_number_names("very negative", "negative", "neutral", "positive", "very positive"),
         ordered=True,
-        hub=Hub(
-            "SetFit/sst5",
-            _list_converted("default", "train validation test"),
-            revision=PARQUET_BRANCH,
-            checked=_CONVENTION,
-        ),
+        hub=_make_converted("SetFit/sst5", "default", "train validation test"),
         settings={"text.max_length": 64},
     ),
     DataSource(
         name="imdb",
         title="IMDB: whole film reviews",
-        language="en",
         licence="none stated",
         citation="Maas et al. 2011, Learning Word Vectors for Sentiment Analysis",
         labels=_POLAR,
@@ -118,7 +112,6 @@ _ALL = (
     DataSource(
         name="yelp-5",
         title="Yelp reviews, one to five stars",
-        language="en",
         licence="Yelp dataset terms",
         citation=_YELP,
         labels=_number_names("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
@@ -130,7 +123,6 @@ _ALL = (
     DataSource(
         name="yelp-polarity",
         title="Yelp reviews, negative or positive",
-        language="en",
         licence="Yelp dataset terms",
         citation=_YELP,
         labels=_POLAR,
@@ -140,7 +132,6 @@ _ALL = (
     DataSource(
         name="yelp_polarity_sentences",
         title="Yelp review sentences, negative or positive",
-        language="en",
         licence="Apache-2.0 repository; Yelp dataset terms",
         citation="Shen et al. 2017, Style Transfer from Non-Parallel Text by Cross-Alignment",
         labels=_POLAR,
@@ -150,16 +141,10 @@ _ALL = (
     DataSource(
         name="twitter_financial",
         title="Twitter Financial News: bearish, bullish or neutral",
-        language="en",
         licence="MIT, as its page states",
         citation="zeroshot/twitter-financial-news-sentiment",
         labels=_number_names("bearish", "bullish", "neutral"),
-        hub=Hub(
-            "zeroshot/twitter-financial-news-sentiment",
-            _list_converted("default", "train validation"),
-            revision=PARQUET_BRANCH,
-            checked=_CONVENTION,
-        ),
+        hub=_make_converted("zeroshot/twitter-financial-news-sentiment", "default", "train validation"),
         settings={"text.max_length": 64, "text.normaliser": "tweet"},
         reported=_NDT,
         note="65 % of the rows are neutral: accuracy alone misleads.",
@@ -167,7 +152,6 @@ _ALL = (
     DataSource(
         name="tweet_sentiment",
         title="Tweets: negative, neutral or positive (SemEval-2017 task 4A)",
-        language="en",
         licence=_TWITTER,
         citation=f"Rosenthal et al. 2017, SemEval-2017 Task 4; {_TWEETEVAL}",
         labels=_number_names("negative", "neutral", "positive"),
@@ -179,7 +163,6 @@ _ALL = (
     DataSource(
         name="us_airline",
         title="Tweets to US airlines: negative, neutral or positive",
-        language="en",
         licence="CC-BY-NC-SA-4.0, as its page states; not checked. Twitter terms",
         citation="Crowdflower 2015, Twitter US Airline Sentiment",
         labels=_number_names("negative", "neutral", "positive"),
@@ -189,17 +172,12 @@ _ALL = (
     DataSource(
         name="sentiment140",
         title="Sentiment140: tweets labelled by their emoticon",
-        language="en",
         licence="none stated; Twitter terms",
         citation="Go, Bhayani and Huang 2009, Twitter Sentiment Classification using Distant Supervision",
         labels={"0": "negative", "2": "neutral", "4": "positive"},
         ordered=True,
-        hub=Hub(
-            "stanfordnlp/sentiment140",
-            _list_converted("sentiment140", "train test"),
-            label="sentiment",
-            revision=PARQUET_BRANCH,
-            checked=_ANALOGY,
+        hub=_make_converted(
+            "stanfordnlp/sentiment140", "sentiment140", "train test", checked=_ANALOGY, label="sentiment"
         ),
         pooled=("train", "validation"),
         settings={"text.normaliser": "tweet"},
@@ -212,13 +190,7 @@ _ALL = (
         licence="CC0-1.0",
         citation="Park 2016, Naver Sentiment Movie Corpus",
         labels=_POLAR,
-        hub=Hub(
-            "e9t/nsmc",
-            _list_converted("default", "train test"),
-            text="document",
-            revision=PARQUET_BRANCH,
-            checked=_CONVENTION,
-        ),
+        hub=_make_converted("e9t/nsmc", "default", "train test", text="document"),
         settings={"text.tokenizer": "bpe"},
     ),
     DataSource(
@@ -237,7 +209,6 @@ _ALL = (
     DataSource(
         name="tweeteval_emotion",
         title="Tweets: anger, joy, optimism or sadness",
-        language="en",
         licence=_TWITTER,
         citation=f"Mohammad et al. 2018, SemEval-2018 Task 1; {_TWEETEVAL}",
         labels=_number_names("anger", "joy", "optimism", "sadness"),
@@ -247,7 +218,6 @@ _ALL = (
     DataSource(
         name="tweeteval_irony",
         title="Tweets: ironic or not",
-        language="en",
         licence=_TWITTER,
         citation=f"Van Hee, Lefever and Hoste 2018, SemEval-2018 Task 3; {_TWEETEVAL}",
         labels=_number_names("non_irony", "irony"),
@@ -257,7 +227,6 @@ _ALL = (
     DataSource(
         name="tweeteval_emoji",
         title="Tweets: which of twenty emoji",
-        language="en",
         licence=_TWITTER,
         citation=f"Barbieri et al. 2018, SemEval-2018 Task 2; {_TWEETEVAL}",
         labels=_number_names(*_EMOJI),
@@ -278,7 +247,6 @@ _ALL = (
     DataSource(
         name="ohsumed",
         title="OHSUMED abstracts: one of 23 disease categories",
-        language="en",
         licence="none stated; research use",
         citation="Hersh et al. 1994, OHSUMED; single-label subset as in Yao, Mao and Luo 2019, TextGCN",
         settings={"text.max_length": 256},
@@ -287,14 +255,10 @@ _ALL = (
     DataSource(
         name="caves",
         title="CAVES: concerns about vaccines",
-        language="en",
         licence="GPL-3.0; Twitter terms",
         citation="Poddar et al. 2022, CAVES: A Dataset to facilitate Explainable Classification of Concerns",
         task="multi",
-        labels=_number_names(
-            *"conspiracy country ineffective ingredients mandatory pharma political religious rushed".split(),
-            *"side-effect unnecessary none".split(),
-        ),
+        labels=_number_names(*_CONCERNS),
         settings={"text.normaliser": "tweet"},
         note="Up to three of eleven concerns, or none, which is a label of its own. Where no test split is found, half "
         "of validation takes its place.",
@@ -339,7 +303,7 @@ _ALL = (
 )
 
 SOURCES: dict[str, DataSource] = {source.name: source for source in _ALL}
-"""Every named data set, the built-in corpus first."""
+"""All named data sets by name, the built-in corpus first."""
 
 
 def split_mixture(data: str) -> tuple[str, ...]:
@@ -358,10 +322,8 @@ def suggest_settings(data: str, paper: str = "") -> dict[str, Any]:
 
     For a mixture, return the settings on which all parts that have them agree.
     """
-    sources = [SOURCES[name] for name in split_mixture(data) or (data,) if name in SOURCES]
-    asked = [{**source.settings, **source.reported.get(paper, {})} for source in sources]
     every: dict[str, set[Any]] = {}
-    for settings in asked:
-        for name, value in settings.items():
+    for source in (SOURCES[name] for name in split_mixture(data) or (data,) if name in SOURCES):
+        for name, value in {**source.settings, **source.reported.get(paper, {})}.items():
             every.setdefault(name, set()).add(value)
     return {name: values.pop() for name, values in every.items() if len(values) == 1}

@@ -44,7 +44,7 @@ def _download_file(source: DataSource, hub: Hub, file: str) -> Path:
         cached = try_to_load_from_cache(**place)
         if isinstance(cached, str):
             return Path(cached)
-        get_hf_file_metadata(hf_hub_url(**place))  # fails at once where the download would try again for half a minute
+        get_hf_file_metadata(hf_hub_url(**place))  # fails at once; the download would retry for half a minute
         return Path(hf_hub_download(**place))
     except LocalEntryNotFoundError:
         reason = unreachable

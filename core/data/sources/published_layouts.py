@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 OWN_LAYOUT = "labels.json"
-"""A folder with this file is read as any folder of splits, whatever its files are called."""
+"""A folder with this file is read as a folder of splits, not in the published layout."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class PublishedLayout:
 
     where: str
     files: Mapping[str, tuple[str, ...]]
-    """Split → its file; of `lines` the file of texts and that of their labels."""
+    """Split → its file; for the form `lines`, the files of texts and of labels."""
     form: Literal["comma", "tab", "lines"]
-    """comma, tab: a table, double quotes around cells with the delimiter in them · lines: one text a line."""
+    """comma, tab: a table with double quotes around cells that contain the delimiter · lines: one text per line."""
     labels: Mapping[str, str]
     """Label in these files → class name, in class order."""
     columns: tuple[str, ...] = ()
@@ -29,11 +29,11 @@ class PublishedLayout:
     kept: tuple[str, ...] = ()
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     escaped: bool = False
-    r"""Whether `\n` in a text stands for a line break."""
+    r"""Whether `\n` in a text means a line break."""
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Split → rows as published."""
+    """Split → published number of rows."""
     optional: tuple[str, ...] = ()
-    """Splits that some copies come without."""
+    """Splits that some copies lack."""
     checked: str = "layout not checked against the published files"
 
     @property
@@ -43,18 +43,17 @@ class PublishedLayout:
 
     def is_used_in(self, folder: Path) -> bool:
         """Return whether a folder has this file layout: at least one of its files exists, but no `labels.json`."""
-        return not (folder / OWN_LAYOUT).exists() and any(_has_any_file(folder, files) for files in self.files.values())
+        return not (folder / OWN_LAYOUT).exists() and bool(self.find_splits(folder))
 
     def list_missing(self, folder: Path) -> list[str]:
         """Return the names of a published data set's files that are missing in a folder."""
-        asked = [
-            files for split, files in self.files.items() if split not in self.optional or _has_any_file(folder, files)
-        ]
+        needed = {split: files for split, files in self.files.items() if split not in self.optional}
+        asked = (needed | self.find_splits(folder)).values()
         return [file for files in asked for file in files if not (folder / file).is_file()]
 
     def find_splits(self, folder: Path) -> dict[str, tuple[str, ...]]:
         """Return split → file names for the splits of a published data set that a folder has."""
-        return {split: files for split, files in self.files.items() if _has_any_file(folder, files)}
+        return {split: files for split, files in self.files.items() if any((folder / file).is_file() for file in files)}
 
     def describe_layout(self) -> str:
         """Describe the file layout of a published data set in a sentence without a full stop."""
@@ -67,10 +66,6 @@ class PublishedLayout:
         named = "among them" if self.header else "no row of names"
         columns = f" ({named}: {', '.join(self.columns)})" if self.columns else ""
         return f"{files}; {form[self.form]}{columns}; {self.encoding.upper()}"
-
-
-def _has_any_file(folder: Path, files: tuple[str, ...]) -> bool:
-    return any((folder / file).is_file() for file in files)
 
 
 def _make_zhang(name: str, labels: dict[str, str], rows: dict[str, int]) -> PublishedLayout:
@@ -147,5 +142,4 @@ PUBLISHED: dict[str, PublishedLayout] = {
         checked="columns as in a sample of 10\u202f000 rows in this layout; the whole file was not loaded",
     ),
 }
-
-"""Name of a data set → the layout in which it is given out, where that is not a folder of splits."""
+"""Name of a data set → its published layout, if that is not a folder of splits."""

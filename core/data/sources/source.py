@@ -8,7 +8,7 @@ from typing import Any, Literal
 from core.data.sources.published_layouts import PUBLISHED, PublishedLayout
 
 PARQUET_BRANCH = "refs/convert/parquet"
-"""The revision in which the hub itself keeps a Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
+"""The branch with the hub's own Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Hub:
     label: str = "label"
     revision: str = "main"
     checked: str = "not checked"
-    """`checked on DATE`, when this entry was downloaded and its row counts compared; else how it is known."""
+    """`checked on DATE` if it was downloaded and its row counts compared; else where the entry comes from."""
 
 
 @dataclass(frozen=True)
@@ -30,35 +30,34 @@ class DataSource:
 
     name: str
     title: str
-    language: str
     licence: str
     citation: str
+    language: str = "en"
     kind: Literal["built-in", "hub"] = "hub"
     task: Literal["single", "multi", "pair"] = "single"
     labels: dict[str, str] = field(default_factory=dict)
     ordered: bool = False
     hub: Hub | None = None
     reported_split: Literal["test", "validation"] = "test"
-    """The split that publications report on; validation then becomes test, and a new one is cut from train."""
+    """The split of reported results; if validation, it becomes test, and a new validation split is cut from train."""
     pooled: tuple[str, ...] = ("train", "validation", "test")
-    """The given splits that a re-split (data.split) pools."""
+    """The given splits that `data.split` pools."""
     validation_share: float = 0.1
-    """Share of train that becomes validation where none is given."""
+    """Share of train that becomes validation if there is no validation split."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Dotted settings that suit this data set, such as `text.max_length`; what a preset itself sets wins over them."""
+    """Recommended settings (dotted), such as `text.max_length`; a preset's own settings override them."""
     reported: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By paper (`core.models.presets.Preset.paper`), what its presets take besides, so that they are what it reports of
-    this data set."""
+    """Paper (`core.models.presets.Preset.paper`) → further settings with which it reports results on this data set."""
     note: str = ""
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names of a named data set, in label order."""
+        """Return the class names of a named data set, in label order."""
         return tuple(dict.fromkeys(self.labels.values()))
 
     @property
     def published(self) -> PublishedLayout | None:
-        """The published file layout of the data set, if it is known."""
+        """Return the published file layout of the data set, if it is known."""
         return PUBLISHED.get(self.name)
 
     @property

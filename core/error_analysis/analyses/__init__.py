@@ -1,7 +1,7 @@
-"""Analyses of an evaluated split: one module each, with a subclass of `SplitAnalysis` named as the module is.
+"""Analyses of an evaluated split: one module for each, with a subclass of `SplitAnalysis` of the same `name`.
 
-The command, the section of Errors and the part of a report follow from the class. Modules import nothing heavy before
-something is computed: the command line reads all of them.
+The command, the section of Errors and the part of a report follow from the class. A module imports heavy packages only
+when it computes, as the command line imports all modules.
 """
 
 from __future__ import annotations

@@ -18,15 +18,15 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     """Test whether the texts of a split are like those of training: words, lengths, classes. The result is stored.
 
     Returns:
-        `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read`, a
-        seeded sample of many. `auc`: how well TF-IDF tells the two apart, cross-fitted: its `value`, 0.5 where it
-        cannot, its 95 % `interval` and `p`. `measures`: `words of a text` and `unknown words`, the share of its words
-        that no (other) training text has; of each `training`, `split`, their `difference` with its 95 % `interval` and
-        `p` (Welch). `balance`: the same of the share of each `class` (score test, Newcombe's interval), and `p_holm`
-        over the classes; `balance_p` of all at once (chi-square; None of several labels). `words`: words and phrases
-        that more texts of one side have, by `p_holm` (Fisher's exact test after Holm over all that were `tried`): how
-        many texts of the `split` and of `training` have it, `log_odds`, above 0 for the split, and their interval `low`
-        to `high`. `left_out`: why nothing is said.
+        `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read` (at most a
+        seeded sample). `auc`: the AUC with which cross-fitted TF-IDF separates the two: `value` (0.5: not at all), 95 %
+        `interval` and `p`. `measures`: `words of a text` and `unknown words` (share of words that no other training
+        text has), each with the means of `training` and `split`, their `difference`, its 95 % `interval` and `p`
+        (Welch). `balance`: the same for the share of each `class` (score test, Newcombe's interval), with `p_holm` over
+        the classes; `balance_p` for all classes (chi-square; None for several labels). `words`: words and phrases that
+        are more frequent in one of the two, by `p_holm` (Fisher's exact test, Holm over all that were `tried`): the
+        number of texts of the `split` and of `training`, `log_odds` (above 0: more in the split) and its interval from
+        `low` to `high`. `left_out`: why nothing was computed.
     """
 
     name = "shift"

@@ -57,22 +57,22 @@ class Cell(NamedTuple):
     data: str
     model: str
     settings: dict[str, Any]
-    """Dotted, on top of the preset."""
+    """Dotted settings in addition to the preset."""
     seed: int
 
     @property
     def key(self) -> str:
-        """Tells it from all others of its group."""
+        """Unique name within its group."""
         return key_of(self._asdict())
 
 
 def key_of(line: Line) -> str:
-    """Return what a cell and its line have in common."""
+    """Return the fields that a cell and its line have in common."""
     return json.dumps([line["model"], line["settings"], line["seed"]], sort_keys=True)
 
 
 def read_groups() -> list[dict[str, Any]]:
-    """Return the groups of the recipe in the order in which they are to be trained."""
+    """Return the groups of the recipe in training order."""
     groups: list[dict[str, Any]] = json.loads(RECIPE.read_text(encoding="utf-8"))["groups"]
     return groups
 
@@ -87,14 +87,14 @@ def cells_of(group: dict[str, Any]) -> Iterator[Cell]:
 
 
 def read_lines(folder: Path, group: str) -> list[Line]:
-    """Return what is known of a group; of a cell that was tried again the last line."""
+    """Return the lines of a group; for repeated cells only the last line."""
     file = folder / f"{group}.jsonl"
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
     return list({key_of(line): line for line in lines}.values())
 
 
 def missing(folder: Path, groups: Sequence[dict[str, Any]], models: Sequence[str]) -> list[Cell]:
-    """Return the cells without a line, of models whose name begins with one of these."""
+    """Return the cells without a line, for models whose names start with one of these words."""
     found = []
     for group in groups:
         known = {key_of(line) for line in read_lines(folder, group["group"]) if "failed" not in line}
@@ -103,7 +103,7 @@ def missing(folder: Path, groups: Sequence[dict[str, Any]], models: Sequence[str
 
 
 def packed(rows: np.ndarray) -> str:
-    """Return class numbers (n,) or labels (n, C) of zeros and ones as text, in as few bits as they take."""
+    """Return class numbers (n,) or 0/1 labels (n, C) as text, in as few bits as possible."""
     if rows.ndim == 1:
         bits = max(1, int(rows.max(initial=0)).bit_length())
         rows = rows[:, None] >> np.arange(bits) & 1
@@ -112,7 +112,7 @@ def packed(rows: np.ndarray) -> str:
 
 
 def unpacked(text: str, n: int, *, several: bool = False) -> np.ndarray:
-    """Return what `packed` was given."""
+    """Return the array that `packed` encoded."""
     bits, _, rest = text.partition(":")
     flat = np.unpackbits(np.frombuffer(zlib.decompress(base64.b85decode(rest)), np.uint8))
     rows = flat[: n * int(bits)].reshape(n, int(bits))
@@ -120,7 +120,7 @@ def unpacked(text: str, n: int, *, several: bool = False) -> np.ndarray:
 
 
 def coded(names: pd.Series, classes: Sequence[str], several: bool) -> np.ndarray:
-    """Return the column of a prediction table as `packed` takes it."""
+    """Return the column of a prediction table in the form for `packed`."""
     if not several:
         return names.map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
     said = [set(filter(None, (part.strip() for part in str(row).split(",")))) for row in names]
@@ -128,7 +128,7 @@ def coded(names: pd.Series, classes: Sequence[str], several: bool) -> np.ndarray
 
 
 def perform(cell: Cell, device: str, revision: str) -> tuple[Line, dict[str, Line]]:
-    """Train one cell; return its line, and what the test texts are labelled under its name."""
+    """Train one cell; return its line, and the labels of the test texts under its name."""
     line: Line = cell._asdict()
     settings = {
         name: os.path.expandvars(value) if isinstance(value, str) else value for name, value in cell.settings.items()
@@ -186,18 +186,18 @@ def _rounded(values: dict[str, float]) -> dict[str, float]:
 
 
 def _work(tasks: Any, done: Any, device: str, revision: str) -> None:
-    """Perform cells until there are none."""
+    """Train cells until none are left."""
     with contextlib.suppress(queue.Empty):
         while True:
             cell = tasks.get(timeout=IDLE)
             try:
                 done.put(perform(cell, device, revision))
-            except Exception as error:  # one cell must not end the others
+            except Exception as error:  # a failed cell must not stop the others
                 done.put((cell._asdict() | {"failed": f"{type(error).__name__}: {error}"}, {}))
 
 
 def keep(folder: Path, line: Line, labels: dict[str, Line]) -> None:
-    """Write down what a cell came to."""
+    """Write the result of a cell."""
     with (folder / f"{line['group']}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
     known = json.loads((folder / LABELS).read_text(encoding="utf-8")) if (folder / LABELS).is_file() else {}
@@ -209,7 +209,7 @@ def keep(folder: Path, line: Line, labels: dict[str, Line]) -> None:
 
 
 def fill(cells: Sequence[Cell], folder: Path, device: str, workers: int, seconds: float) -> None:
-    """Train cells side by side, as many as the time allows; those that have not ended then are lost."""
+    """Train cells in parallel within the time limit; unfinished cells are lost."""
     from core.runs import pipeline  # noqa: F401 - read once, before the workers are made of this process
 
     os.environ["SENTISCOPE_JOBS"] = str(workers)
@@ -234,7 +234,7 @@ def fill(cells: Sequence[Cell], folder: Path, device: str, workers: int, seconds
 
 
 def chosen(lines: Sequence[Line], metric: str) -> float | None:
-    """Return the test score, in %, of the TF-IDF that is better on validation, over all folds."""
+    """Return the test score, in %, of the TF-IDF model with the better validation score, over all folds."""
     scores: dict[str, list[tuple[float, float]]] = {}
     for line in lines:
         if line["model"].startswith("tfidf") and "failed" not in line:
@@ -245,7 +245,7 @@ def chosen(lines: Sequence[Line], metric: str) -> float | None:
 
 
 def reported_of(group: dict[str, Any]) -> dict[str, float]:
-    """Return what the paper prints for each model of a group, in % or points."""
+    """Return the paper's value for each model of a group, in % or points."""
     asked = group["reported"]
     if not asked:
         return {}
@@ -255,7 +255,7 @@ def reported_of(group: dict[str, Any]) -> dict[str, float]:
 
 
 def show(folder: Path, groups: Sequence[dict[str, Any]]) -> None:
-    """Print the table of README.md: ours, and in brackets what the paper reports."""
+    """Print the table of README.md: the project's values, with the paper's in brackets."""
     labels = json.loads((folder / LABELS).read_text(encoding="utf-8"))
     print("| group (n of test) | TF-IDF | ours, mean ± standard deviation × seeds or folds (reported) |")
     print("|---|---:|---|")
@@ -272,7 +272,7 @@ def show(folder: Path, groups: Sequence[dict[str, Any]]) -> None:
 
 
 def told_of(group: dict[str, Any], ours: dict[str, dict[Any, list[float]]]) -> Iterator[str]:
-    """Yield each model with its scores, or with its gain over the model that the paper compares with."""
+    """Yield each model with its scores, or with its gain over the paper's reference model."""
     printed, without = reported_of(group), group.get("baseline")
     base = statistics.mean(ours[without][None]) if without else 0.0
     for model, points in ours.items():
@@ -287,7 +287,7 @@ def told_of(group: dict[str, Any], ours: dict[str, dict[Any, list[float]]]) -> I
 
 
 def axis_of(group: dict[str, Any]) -> str:
-    """Return the setting along which a group is a curve; folds are none."""
+    """Return the setting along which a group forms a curve; none for folds."""
     return next((name for part in group["cells"] for name in part.get("grid", {}) if name != "data.fold"), "")
 
 

@@ -1,4 +1,4 @@
-"""`sentiscope` as a person calls it, in this process."""
+"""Call `sentiscope` as a user does, in this process."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from core.cli import main
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The folder in which the commands of a file run, with its runs; files override it."""
+    """The folder in which the commands of a test file run, with its runs; test files override it."""
     return tmp_path_factory.mktemp("place")
 
 
@@ -34,7 +34,7 @@ def cli(place):
             here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
             here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
             here.setenv("SENTISCOPE_DATA", "")
-            here.setattr(printing.out, "_width", 200)  # read from COLUMNS once, when it was imported
+            here.setattr(printing.out, "_width", 200)  # COLUMNS is read only once, at import
             here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
@@ -64,7 +64,7 @@ def cli(place):
 
 @pytest.fixture
 def starters(monkeypatch):
-    """The starter runs are there; their folder."""
+    """The folder with the starter runs."""
     folder = Path(__file__).resolve().parents[3] / "trained"
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
     return folder

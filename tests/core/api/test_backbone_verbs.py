@@ -1,4 +1,4 @@
-"""Every verb that asks a run, of a run on a tiny encoder: none has a line about backbones."""
+"""Every command on a run with a tiny pretrained encoder; no command has special code for backbones."""
 
 import inspect
 from math import exp, log
@@ -44,13 +44,13 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture
-def said(store):
-    """What it says of `TEXT`: its label and the logarithm of that label's odds."""
+def answer(store):
+    """The label of `TEXT` and the log-odds of this label."""
     (found,) = api.predict("own", [TEXT], store=store)["predictions"]
     return found["label"], log(found["probabilities"][found["label"]] / (1 - found["probabilities"][found["label"]]))
 
 
-def test_every_verb_that_asks_a_run_is_asked_here():
+def test_all_verbs_that_take_a_run_are_tested_here():
     names = {each.partition(":")[2] for each in api.VERBS.values()}.union(*api.PYTHON.values())
     first = {name: next(iter(inspect.signature(getattr(api, name)).parameters), "") for name in names}
     named = [name for name, parameter in first.items() if parameter == "run" and not name.startswith(OF_FILES)]
@@ -58,22 +58,22 @@ def test_every_verb_that_asks_a_run_is_asked_here():
     assert sorted(name for name in named if f"api.{name}(" not in source) == []
 
 
-def test_the_history_has_its_epochs_and_the_predictions_are_those_of_the_metrics(store):
+def test_history_has_its_epochs_and_predictions_match_the_metrics(store):
     history, rows = api.runs_history("own", store=store), api.runs_predictions("own", store=store)
-    assert history["epoch"].max() == 1  # from 0
+    assert history["epoch"].max() == 1  # epochs count from 0
     found = api.evaluate("own", store=store)
     assert found["metrics"]["accuracy"] == pytest.approx((rows["label"] == rows["predicted"]).mean())
     assert found["metrics"]["accuracy"] == pytest.approx(store.read("own").results["metrics"]["test"]["accuracy"])
 
 
-def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb_and_a_push_is_what_the_odds_lose(store, said):
-    label, odds = said
+def test_verbs_on_a_sentence_agree_and_effects_are_lost_log_odds(store, answer):
+    label, odds = answer
     inside = api.inspect("own", TEXT, store=store)
     assert 1 / (1 + exp(-odds)) == pytest.approx(inside["prediction"]["probabilities"][label], abs=1e-5)
     for asked in (api.explain, api.methods, api.parts):
         assert asked("own", TEXT, target=label, store=store)["log_odds"] == pytest.approx(odds, abs=1e-4)
     view = api.sentence("own", TEXT, store=store)
-    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "[CLS]"  # our name of it, in every family
+    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "[CLS]"  # the name in every family
     assert np.allclose(view.layers[0].components.sum(-1), 1, atol=1e-5)
     (push,) = [w["push"] for w in api.explain("own", TEXT, target=label, store=store)["words"] if w["word"] == "bad"]
     (without,) = api.predict("own", ["good film, not "], store=store)["predictions"]
@@ -81,12 +81,12 @@ def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb_and_a_push_is_what_
     assert push == pytest.approx(odds - log(left / (1 - left)), abs=1e-4)
 
 
-def test_all_methods_speak_and_shapley_s_pushes_come_to_what_the_words_add(store, said):
-    found = api.methods("own", TEXT, target=said[0], store=store)
+def test_all_methods_run_and_shapley_values_sum_to_the_effect(store, answer):
+    found = api.methods("own", TEXT, target=answer[0], store=store)
     pushes = {"shapley", "integrated", "gradient", "attention", "deletion"}
     assert all(pushes <= set(word["pushes"]) for word in found["words"]) and len(found["words"]) == 5
-    (nothing,) = [each["probabilities"][said[0]] for each in api.predict("own", [" "], store=store)["predictions"]]
-    added = said[1] - log(nothing / (1 - nothing))
+    (nothing,) = [each["probabilities"][answer[0]] for each in api.predict("own", [" "], store=store)["predictions"]]
+    added = answer[1] - log(nothing / (1 - nothing))
     assert sum(word["pushes"]["shapley"] for word in found["words"]) == pytest.approx(added, abs=1e-3)
     believed = api.believe("own", TEXT, store=store)
     assert pushes <= {each["method"] for each in believed["methods"]}
@@ -94,7 +94,7 @@ def test_all_methods_speak_and_shapley_s_pushes_come_to_what_the_words_add(store
     assert all(0 <= each["same"] <= each["texts"] == 5 for each in agreed)
 
 
-def test_what_a_word_needs_to_be_another_is_true_of_the_model(store):
+def test_counterfactual_words_change_the_model_prediction(store):
     found = api.flip("own", SHORT, store=store)
     if found["flip"]:
         (again,) = api.predict("own", [found["flip"]["text"]], store=store)["predictions"]
@@ -106,7 +106,7 @@ def test_what_a_word_needs_to_be_another_is_true_of_the_model(store):
     assert curve["curves"][0]["probabilities"] == pytest.approx(expected, abs=1e-5) and len(texts) == 4
 
 
-def test_a_part_without_its_output_and_one_with_another_s(store):
+def test_ablated_and_patched_parts_change_the_log_odds(store):
     kinds = {each["kind"] for each in api.parts("own", TEXT, store=store)["parts"]}
     assert {"layer", "head"} <= kinds
     patched = api.patch("own", SHORT, "good mlif", store=store)
@@ -119,7 +119,7 @@ def test_a_part_without_its_output_and_one_with_another_s(store):
     assert [each["key"] for each in found["stages"]][:3] == ["tokens", "embedding", "queries"]
 
 
-def test_spaces_of_the_test_sentences(store):
+def test_embeddings_of_the_test_sentences_are_found(store):
     stages = [each["name"] for each in api.layers("own", store=store)["stages"]]
     assert stages == ["embedding", "layer 1", "layer 2", "head"]
     assert api.project("own", method="pca", store=store)["n"] == api.groups("own", store=store)["n"] == 32
@@ -127,7 +127,7 @@ def test_spaces_of_the_test_sentences(store):
     assert len(near) == 10 and near == sorted(near)
 
 
-def test_errors_slices_shift_and_behavior(store):
+def test_errors_slices_shift_and_behavior_run(store):
     wrong = api.errors("own", store=store)
     rows = api.runs_predictions("own", store=store)
     assert wrong["wrong"] == (rows["label"] != rows["predicted"]).sum()
@@ -138,7 +138,7 @@ def test_errors_slices_shift_and_behavior(store):
     assert api.behave("own", store=store)["suite"]["tests"] > 40
 
 
-def test_two_of_them_beside_each_other_drawn_and_reported(store, tmp_path):
+def test_two_runs_are_compared_drawn_and_reported(store, tmp_path):
     pair = api.compare("own", "plain", store=store)["pairs"][0]
     scores = [store.read(name).results["metrics"]["test"]["accuracy"] for name in ("own", "plain")]
     assert pair["difference"] == pytest.approx(scores[0] - scores[1])

@@ -1,4 +1,4 @@
-"""`sentiscope behave`: a table by capability and run, JSON, and refusals."""
+"""`sentiscope behave`: table by capability and run, JSON, and errors."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def file(place, starters):
     return path
 
 
-def test_capabilities_stand_by_run_with_their_intervals(cli, file):
+def test_capabilities_are_listed_by_run_with_intervals(cli, file):
     lines = cli.lines("behave", "starter-vanilla", "starter-differential", "--suite", file)
     assert lines[0] == "mine: 2 tests of 2 capabilities, 3 cases. Failure rate and 95 % interval:"
     assert "words must be 0.50 (0.09 to 0.91) 0.50 (0.09 to 0.91)" in lines
@@ -31,5 +31,5 @@ def test_capabilities_stand_by_run_with_their_intervals(cli, file):
     ("arguments", "said"),
     [(("nobody",), "no run 'nobody'"), (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY")],
 )
-def test_what_cannot_be_asked_is_refused_with_2(cli, file, arguments, said):
+def test_invalid_requests_exit_with_code_2(cli, file, arguments, said):
     cli.refused(said, "behave", *arguments)

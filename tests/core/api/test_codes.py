@@ -1,4 +1,4 @@
-"""`sentiscope codes …` and `run.codes`: the same answers, tables, files and refusals."""
+"""`sentiscope codes …` and `run.codes`: same results, tables, files and errors."""
 
 import shutil
 
@@ -23,11 +23,11 @@ def run(place):
 
 
 def coded(cli, word, *words):
-    """What a command of codes answers as JSON."""
+    """The JSON of a command of `codes`."""
     return cli.json("codes", word, "one", *words)
 
 
-def test_a_session_on_the_terminal(cli, run):
+def test_coding_session_works_on_the_terminal(cli, run):
     assert coded(cli, "add", "irony", "--definition", "=means the opposite")["place"] == 1
     coded(cli, "add", "label", "--author", "ann")
     drawn = coded(cli, "draw", "8", "--seed", "3", "--csv", "drawn.csv")
@@ -52,7 +52,7 @@ def test_a_session_on_the_terminal(cli, run):
     assert coded(cli, "undo") == {"undone": f"note: row {keys[0]}"}
 
 
-def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli, run, tmp_path):
+def test_exported_sheet_hides_other_authors_and_code_selections_have_no_shares(cli, run, tmp_path):
     coded(cli, "add", "irony")
     coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
     assert coded(cli, "rates")["complete"] and coded(cli, "rates", "--where", "row<20")["complete"]
@@ -74,7 +74,7 @@ def test_two_authors_are_compared(cli, run):
     assert cli("codes", "kappa", "one", "ann", "carl")[0] == 2
 
 
-def test_files_go_out_and_in(cli, run, tmp_path):
+def test_code_files_are_exported_and_imported(cli, run, tmp_path):
     coded(cli, "add", "irony", "--definition", "=x")
     coded(cli, "code", "irony", "--where", "wrong")
     assert coded(cli, "export", str(tmp_path / "a.csv"), "--book", str(tmp_path / "b.csv"))["rows"] == 20
@@ -100,5 +100,5 @@ def test_files_go_out_and_in(cli, run, tmp_path):
         (("rates", "one", "--where", "code=x"), "no code 'x'; the codes are: none yet"),
     ],
 )
-def test_wrong_input_is_answered_with_a_sentence(cli, run, words, said):
+def test_wrong_input_gives_an_error_sentence(cli, run, words, said):
     cli.refused(said, "codes", *words)

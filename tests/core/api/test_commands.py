@@ -1,4 +1,4 @@
-"""Every verb of the command line: its JSON, its exit code, its words when something is wrong."""
+"""Every command: its JSON, exit codes and error messages."""
 
 import functools
 import io
@@ -28,7 +28,7 @@ TINY = [f"--set={setting}" for setting in SETTINGS.split()]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with labelled reviews and an own folder of runs."""
+    """A folder with labelled reviews and a separate run folder."""
     folder = tmp_path_factory.mktemp("cli")
     random = np.random.default_rng(0)
     rows = []
@@ -42,12 +42,12 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(cli, place, trained):
-    """The JSON of a training run under the name `first`, which stands beside the runs that other rooms ask too."""
+    """The JSON of a training run `first`, next to the shared runs."""
     shutil.copytree(trained, place / "runs", ignore=shutil.ignore_patterns("damaged"), dirs_exist_ok=True)
     return cli.json("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", *TINY)
 
 
-def test_train_reports_metrics_and_lambda_and_evaluate_chooses_a_threshold_at_a_cost_ratio(trained, cli):
+def test_train_reports_metrics_and_lambda_and_evaluate_finds_the_cheapest_threshold(trained, cli):
     assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
     for split in ("validation", "test"):
         low, high = trained["intervals"][split]["accuracy"]
@@ -60,14 +60,14 @@ def test_train_reports_metrics_and_lambda_and_evaluate_chooses_a_threshold_at_a_
     assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
 
 
-def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place):
+def test_training_on_an_unusable_file_leaves_no_run(cli, place):
     (place / "odd.csv").write_text("text,label\n" + "a fine day,good\n" * 20)
     asked = ("train", "--data", "odd.csv", "--model", "vanilla", "--name", "odd", *TINY)
     cli.refused("every row has the label 'good'", *asked)
     assert not list((place / "runs").glob("*odd*"))
 
 
-def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
+def test_evaluate_reports_training_overlap_and_compares_with_another_run(cli, trained, place):
     both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "finished")
     shown = cli.json(*both)
     assert shown["seen_in_training"]["rows"] >= 96 and shown["unseen"]["n"] == 120 - shown["seen_in_training"]["rows"]
@@ -82,7 +82,7 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
     assert "tfidf-logreg-chars" in out and "Against: " in out and "trained on." in out
 
 
-def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
+def test_evaluate_matches_labels_by_name_or_by_a_map(cli, trained, place):
     (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
     assert code == 2 and "--map 0=negative" in err
@@ -93,7 +93,7 @@ def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     cli.refused("the classes of run 'first' are negative, positive", *asked)
 
 
-def test_predict_keeps_the_order_of_texts_lines_that_end_where_editors_end_them_and_tables(cli, trained, place):
+def test_predict_keeps_the_order_of_texts_lines_and_tables(cli, trained, place):
     shown = cli.json("predict", "first", "so good", "", "so bad")
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
     assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
@@ -106,7 +106,7 @@ def test_predict_keeps_the_order_of_texts_lines_that_end_where_editors_end_them_
     assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
 
 
-def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
+def test_predict_reads_and_prints_passages(cli, trained, place):
     apart = cli.json("predict", "first", "so good", "so bad")["predictions"]
     whole = [each["probabilities"]["positive"] for each in apart]
     said = cli.json("predict", "first", "so good so bad", "good", "--passage", "2")["predictions"]
@@ -125,7 +125,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     cli.refused("leave --passage out", "predict", "first", "good", "--passage", "2", "--edit", "h1.1")
 
 
-def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
+def test_unknown_words_are_reported_before_the_prediction(cli, trained):
     said = cli.json("predict", "first", "good", "good zzz", "zzz qqq www")["predictions"]
     assert [each["unknown"] for each in said] == [0, 0.5, 1]
     for command in ("predict", "inspect"):
@@ -139,7 +139,7 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
-def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
+def test_predict_reports_read_and_truncated_tokens(cli, trained, place):
     most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
     expected = [(1, 0), (most, 300 - most)]
     said = cli.json("predict", "first", "good", long)["predictions"]
@@ -156,7 +156,7 @@ def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, pla
         assert [(each["read"], each["cut"]) for each in said] == cut
 
 
-def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
+def test_predict_guesses_the_text_column_and_joins_predictions_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
     rows[1]["review"] += " unheard"
@@ -196,7 +196,7 @@ def jsonl(path):
         (["so good", "--set", "data.text=x"], "--set belongs to --data"),
     ],
 )
-def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, place, words, message):
+def test_failed_file_prediction_leaves_no_output(cli, trained, place, words, message):
     (place / "mine.csv").write_text("id,review\n" + "1,so good\n" * 20)
     cli.refused(message, "predict", "first", *words)
     assert not (place / "none-out.csv").exists() and not list(place.glob(".*.new"))
@@ -215,7 +215,7 @@ for rows in (8_192, 40_000):
 
 
 def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
-    """Of the process that predicts and of the one that reads, at their peaks: two blocks of rows, then eight more."""
+    """Peak memory of the predicting and of the reading process: for two blocks of rows, then for eight more."""
     for rows in (8_192, 40_000):
         lines = (f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows))
         (place / f"{rows}.csv").write_text("id,review,stars\n" + "".join(lines))
@@ -231,7 +231,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
-def test_json_keeps_every_character_through_any_pipe_and_none_steers_the_terminal(cli, trained, place):
+def test_json_keeps_all_characters_and_output_cannot_control_the_terminal(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
     assert cli.json("inspect", "first", HOSTILE, "--html", place / "hostile.html")["text"] == HOSTILE
@@ -241,7 +241,7 @@ def test_json_keeps_every_character_through_any_pipe_and_none_steers_the_termina
     assert "\\udcff \\x1b[31m good \\x07 😀" in cli("predict", "first", HOSTILE)[1]
 
 
-def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
+def test_ascii_terminal_shows_character_codes(monkeypatch):
     pipe = io.BytesIO()
     monkeypatch.setattr(sys, "argv", ["sentiscope", "data", "list"])
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, encoding="ascii", write_through=True))
@@ -252,13 +252,13 @@ def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
 
 @pytest.fixture(scope="module")
 def stirred(cli, trained, place):
-    """`first` with TF-IDF mixed into its answers."""
+    """`first` as a mixture with TF-IDF."""
     store = RunStore(place / "runs")
     shutil.copytree(store.get_path("first"), store.get_path("first").with_name("stirred"))
     mix_in(store, "stirred", "baseline", 0.25)
 
 
-def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, trained):
+def test_explain_prints_effects_of_words_parts_and_lambdas(cli, trained):
     asked = "explain", "first", "Word1 is  good"
     shown = cli.json(*asked)
     lines = cli(*asked)[1].splitlines()
@@ -278,7 +278,7 @@ def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, train
     assert lines[3].split()[:3] == ["layer", "1", "λ1"] and lines[-1].startswith("all λ ×") and len(lines) == 6
 
 
-def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
+def test_explain_shows_all_methods_with_their_agreement(cli, trained):
     asked = "explain", "first", "word1 is good so good"
     shown = cli.json(*asked, "--methods")
     each = {name: cli.json(*asked, "--method", name) for name in ("deletion", "attention", "integrated")}
@@ -295,7 +295,7 @@ def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, train
     assert f"most needed “{needed['word']}”" in out and "agreement of ranks, ρ (5 words)" in out
 
 
-def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
+def test_explain_uses_the_edited_model(cli, stirred):
     for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
         alone = cli.json("explain", "stirred", "so good", *more, "--edit", "mix.0")
         plain = cli.json("explain", "first", "so good", *more)
@@ -304,7 +304,7 @@ def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cl
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
-def test_believe_prints_what_each_test_came_to_of_many_texts_and_of_one(cli, trained):
+def test_believe_prints_test_results_for_a_run_and_for_one_text(cli, trained):
     asked = "believe", "first", "--method", "deletion", "--limit", 4
     code, out, err = cli(*asked)
     assert code == 0 and "of validation, seed 0" in out and "words in random orders" in err
@@ -314,7 +314,7 @@ def test_believe_prints_what_each_test_came_to_of_many_texts_and_of_one(cli, tra
     assert code == 0 and "4 words, pushed towards" in out and "it says nothing of other sentences" in out
 
 
-def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
+def test_agreement_compares_methods_with_deletion_on_a_split(cli, trained, place):
     asked = "agreement", "first", "--limit", "4"
     shown = cli.json(*asked)
     assert (shown["split"], shown["wrong"], shown["drawn"]) == ("test", False, 4) and shown["found"] > 4
@@ -330,7 +330,7 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
         assert code == 2 and "has no wrong text in split" in err
 
 
-def test_patch_steps_and_distance_print_places_stages_and_a_line_for_each_number_of_words(cli, trained):
+def test_patch_steps_and_distance_print_their_tables(cli, trained):
     out = cli("patch", "first", "word1 is good", "word1 is bad")[1]
     assert "good ← bad" in out and "everything" in out and "head 2" in out and "layer 2" in out
     lines = cli("steps", "first", "word1 is good", "--layer", "1", "--head", "2")[1]
@@ -342,7 +342,7 @@ def test_patch_steps_and_distance_print_places_stages_and_a_line_for_each_number
     assert len(out.splitlines()[-1].split()) == 3
 
 
-def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, trained):
+def test_flip_prints_the_replaced_words_and_the_text_literally(cli, trained):
     asked = "flip", "first", "Word1 is  good"
     shown = cli.json(*asked)
     [move] = shown["flip"]["moves"]
@@ -358,7 +358,7 @@ def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, t
     assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
-def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
+def test_inspect_shows_pieces_of_unknown_words_and_can_silence_them(cli, trained, tmp_path):
     table = tmp_path / "few.csv"
     others = ("film", "plot", "cast", "end", "song")
     rows = (f"so {word} {other},{word}" for word in ("good", "bad") for other in others)
@@ -379,7 +379,7 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     assert code == 2 and "--edit qqzz=<qq: this run has layers 1 to" in told and "pieces" not in told
 
 
-def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
+def test_inspect_shows_the_mixture_and_can_remove_tfidf(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
     alone = cli.json("inspect", "stirred", "so good", "--edit", "mix.0")
@@ -393,7 +393,7 @@ def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirre
     assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()
 
 
-def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
+def test_presets_show_one_preset_in_full_at_given_sizes(cli):
     found = cli.json("presets", "tweet-v8-p2", "--vocabulary", "35000")
     assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
     assert found["source"] == "7ess-Xin, Table I, V8, phase 2"
@@ -406,12 +406,12 @@ def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     assert "(as the paper: --set model.ff_width=288)" in out
 
 
-def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monkeypatch):
+def test_figures_are_written_by_their_page_names(cli, trained, place, monkeypatch):
     result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
     assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
     few = {name: export.FIGURES[name] for name in ("confusion", "map-umap")}
-    monkeypatch.setattr(export, "FIGURES", few)  # test_unchanged draws all
+    monkeypatch.setattr(export, "FIGURES", few)  # test_unchanged draws all figures
     code, out, _ = cli("figures", "first", "--to", "figures")
     assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
 
@@ -468,7 +468,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
-def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, place, arguments, words):
+def test_wrong_training_input_exits_with_code_2_and_leaves_no_run(cli, trained, place, arguments, words):
     (place / "bad.zip").write_bytes(b"no zip")
     (place / "wide.csv").write_text(("x," * 2_000 + "y\n") * 40)
     before = cli("runs", "list", "--json")[1]
@@ -476,7 +476,7 @@ def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained
     assert cli("runs", "list", "--json")[1] == before
 
 
-def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, trained, place):
+def test_run_without_weights_exits_with_code_1_and_names_the_file(cli, trained, place):
     shutil.copytree(place / "runs" / "first", place / "runs" / "bare")
     (place / "runs" / "bare" / "weights.safetensors").unlink()
     code, _, err = cli("predict", "bare", "x")
@@ -484,7 +484,7 @@ def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, t
     assert cli("runs", "rm", "bare")[0] == 0
 
 
-def test_data_check_says_what_it_found_in_sentences_and_the_card_has_the_yardstick(cli, place):
+def test_data_check_prints_findings_and_data_card_has_the_baseline(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
     code, out, _ = cli("data", "check", "few.csv")
     assert code == 0 and "{" not in out
@@ -502,7 +502,7 @@ def test_data_check_says_what_it_found_in_sentences_and_the_card_has_the_yardsti
     assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
 
 
-def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
+def test_pretrained_encoder_can_start_another_training(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1")
     pretraining = ("pretrain", "--data", "built-in", "--limit", 100, "--name", "general", "--no-texts")
@@ -518,7 +518,7 @@ def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
 
 
-def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
+def test_differences_from_training_are_reported_only_if_there_are_any(cli, trained, place):
     for folder, more in (("same", ""), ("other", " with gears and valves that turn well")):
         write_splits(place / folder, 80, more)
     told = cli.json("data", "check", "other")["differences"]

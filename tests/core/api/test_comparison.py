@@ -1,4 +1,4 @@
-"""`sentiscope compare`: its JSON, its words, its refusals."""
+"""`sentiscope compare`: JSON, text and errors."""
 
 import pytest
 
@@ -9,7 +9,7 @@ STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with a few labelled sentences of another kind."""
+    """A folder with a few labelled sentences of another domain."""
     folder = tmp_path_factory.mktemp("compare")
     kinds = [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
     rows = [f"The film was {word} number {n}.,{label},{kind}" for n, (word, label, kind) in enumerate(kinds)]
@@ -19,7 +19,7 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_labels_renamed(cli):
+def test_comparison_prints_finding_letters_and_verdicts_also_with_renamed_labels(cli):
     code, out, _ = cli("compare", *STARTERS)
     assert code == 0
     assert "Accuracy: starter-inceptive-16 is better than starter-vanilla and starter-differential; 1 of 3 pairs" in out
@@ -46,5 +46,5 @@ def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_l
         ),
     ],
 )
-def test_wrong_input_ends_with_2_and_a_sentence(cli, words, reason):
+def test_wrong_input_exits_with_code_2_and_an_error_sentence(cli, words, reason):
     cli.refused(reason, "compare", *words)

@@ -1,4 +1,4 @@
-"""`sentiscope counter-examples …`, and a training that takes them along and is judged without them."""
+"""`sentiscope counter-examples …`, and training with counter-examples, evaluated without them."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
+def test_stored_counter_examples_are_used_in_training_but_not_in_metrics(cli, place):
     train = ("train", "--data", "own.csv", "--model", "tfidf-logreg")
     assert "examples" not in cli.json(*train, "--name", "plain")
     cli.refused("no counter-examples are stored yet", *train, "--add", "counter-examples")
@@ -48,7 +48,7 @@ def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
     assert run.evaluate(split="test")["metrics"] == run.metrics["test"], "a list that has grown changes no run"
 
 
-def test_the_list_is_shown_written_and_shortened(cli, place):
+def test_counter_examples_are_listed_exported_and_removed(cli, place):
     for text in ("later", "=hardly good"):
         assert cli("counter-examples", "keep", text, "--label", "minus", "--note", "so")[0] == 0
     rows = cli.json("counter-examples", "list")["counter_examples"]

@@ -1,4 +1,4 @@
-"""Who may reach the server, and that it ends with the command."""
+"""Access to the server, and its end together with the command."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ SCRIPT = Path("app.py")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1"])
-def test_on_loopback_the_configured_hosts_hold(address):
+def test_configured_hosts_apply_on_loopback(address):
     command = build_command(SCRIPT, 8501, address, [], browser=False)
     assert not [option for option in command if "allowedHosts" in option]
     assert f"--server.address={address}" in command
 
 
-def test_names_in_links_are_allowed_and_every_address_means_those_of_this_machine_never_a_wildcard(monkeypatch):
+def test_link_names_are_allowed_and_all_addresses_are_no_wildcard(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "Teacher-PC")
     hosts = list_allowed_hosts("0.0.0.0", ["class.example.org"])
     assert {"localhost", "127.0.0.1", "teacher-pc", "class.example.org"} <= set(hosts)
@@ -50,30 +50,30 @@ def test_names_in_links_are_allowed_and_every_address_means_those_of_this_machin
         ),
     ],
 )  # fmt: skip
-def test_the_links_are_those_that_a_person_types(address, hosts, said):
+def test_links_are_those_that_users_type(address, hosts, said):
     assert list_links(address, 8501, hosts) == said
 
 
-def test_the_status_of_the_server_is_that_of_the_command():
+def test_server_status_is_the_exit_status_of_the_command():
     assert run_server([sys.executable, "-c", "raise SystemExit(3)"]) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_to_the_command_ends_the_server(number):
+def test_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
     code = f"import sys; from core.api.dashboard_server import run_server; sys.exit(run_server({sleeper}))"
     command = subprocess.Popen([sys.executable, "-c", code])
     until(psutil.Process(command.pid).children)
     (child,) = psutil.Process(command.pid).children()
-    time.sleep(0.2)  # its handlers are set right after the child has begun
+    time.sleep(0.2)  # the signal handlers are set just after the child starts
     os.kill(command.pid, number)
     assert command.wait(20) == 128 + signal.SIGTERM
     assert not child.is_running()
 
 
 @pytest.mark.slow
-def test_the_server_reads_what_the_first_page_needs_while_it_starts():
+def test_server_preloads_the_modules_of_the_first_page():
     command = build_command(SCRIPT, 8501, "127.0.0.1", [], browser=False)
     assert command[1:5] == ["-m", "dashboard.launcher", "run", "app.py"]
     code = (
@@ -85,6 +85,6 @@ def test_the_server_reads_what_the_first_page_needs_while_it_starts():
 
 
 @pytest.mark.parametrize("port", [0, 65_536, 99_999_999])
-def test_a_port_that_there_is_none_of_is_told_in_a_sentence(port):
+def test_invalid_port_gives_an_error_sentence(port):
     with pytest.raises(InputError, match=f"^--port {port}: a whole number from 1 to 65535$"):
         dashboard(port=port)

@@ -1,4 +1,4 @@
-"""`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and what is said where there is nothing."""
+"""`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and messages for missing data."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ WORDS = ("late delivery", "wants a refund", "very friendly")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with runs without weights: `clouds`, whose vectors lie in three, `few` and `tfidf`."""
+    """A folder with runs without weights: `clouds` (vectors in three clusters), `few` and `tfidf`."""
     folder = tmp_path_factory.mktemp("space")
     store = RunStore(folder / "runs")
     kinds = np.arange(120) % 3
@@ -32,7 +32,7 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_groups_have_names_sizes_and_errors_and_of_too_few_sentences_there_are_none(cli, place):
+def test_groups_have_names_sizes_and_errors_and_small_splits_have_none(cli, place):
     lines = cli.lines("groups", "clouds")
     assert lines[0] == "clouds on test: 3 groups of 10 sentences or more; 0 of 120 in none."
     assert "delivery · late 40 50.0 % 35.2 to 64.8" in lines
@@ -57,8 +57,8 @@ def test_neighbors_of_a_row_need_no_model(cli, place):
     assert found["text"] == "late delivery 0" and found["space"] == "head"
 
 
-def test_training_near_a_selection_is_told(cli, place, monkeypatch):
-    """Without weights no training sentence can be read: their vectors are given."""
+def test_nearest_training_sentences_of_a_selection_are_printed(cli, place, monkeypatch):
+    """Without weights, training sentences cannot be embedded: the test gives their vectors."""
     vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
     for name, value in given.items():
@@ -86,6 +86,6 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
         (("neighbours", "clouds", "--key", "none"), "no sentence of test has the key"),
     ],
 )
-def test_what_cannot_be_answered_is_said_without_a_traceback(cli, asked, told):
+def test_impossible_requests_give_no_traceback(cli, asked, told):
     code, _, err = cli(*asked)
     assert code in (1, 2) and told in " ".join(err.split()) and "Traceback" not in err

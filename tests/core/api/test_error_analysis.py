@@ -1,4 +1,4 @@
-"""`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and refusals."""
+"""`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and errors."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_the_errors_stand_with_truth_and_answer_and_nothing_selected_is_zeros_and_a_sentence(cli):
+def test_errors_have_labels_and_predictions_and_an_empty_selection_has_zeros(cli):
     lines = cli.lines("errors", "three")
     assert lines[0] == "three on built-in, test: 3 errors, 7.5 % (2.6 to 19.9 %)."
     assert lines[1] == "3 of 40 sentences: wrong."
@@ -49,7 +49,7 @@ def test_the_errors_stand_with_truth_and_answer_and_nothing_selected_is_zeros_an
     assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
 
 
-def test_filters_with_their_old_names_select_the_same(cli):
+def test_old_filter_names_select_the_same_rows(cli):
     old = cli.json("errors", "three", "--where", "truth=good", "--where", "p_said>0.5", "--where", "said!=good")
     assert old == cli.json(
         "errors", "three", "--where", "true=good", "--where", "p_predicted>0.5", "--where=predicted!=good"
@@ -70,7 +70,7 @@ def test_json_and_csv_have_the_same_rows(cli, place):
     assert written["key"].tolist() == [found["rows"][0]["key"]]
 
 
-def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
+def test_tags_are_sorted_by_excess_errors_and_select_rows(cli, place):
     found = cli.json("errors", "tagged", "--tags", "--csv", "tags.csv")
     by_name = {row["tag"]: row for row in found["tags"]}
     assert found["tags"][0]["tag"] == "negation"
@@ -91,7 +91,7 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
 
 
 @pytest.mark.parametrize(("run", "wrong"), [("none", 0), ("one-class", 10), ("several", 2), ("twenty", 20)])
-def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli, run, wrong):
+def test_tags_exist_without_errors_and_for_one_several_or_twenty_classes(cli, run, wrong):
     found = cli.json("errors", run, "--tags")
     assert found["wrong"] == len(found["rows"]) == wrong
     assert {row["tag"] for row in found["tags"]} | set(found["absent"]) == set(ABOUT)
@@ -108,11 +108,11 @@ def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli
         (("three", "--tags", "--against", "twenty"), "cannot be compared"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):
+def test_invalid_filters_exit_with_code_2(cli, arguments, said):
     cli.refused(said, "errors", *arguments)
 
 
-def test_one_clause_needs_no_list_in_python_and_rows_stand_in_the_order_that_is_asked_for(place, cli):
+def test_python_accepts_a_single_rule_and_rows_follow_the_chosen_order(place, cli):
     run = Run("three", RunStore(place / "runs"))
     assert run.errors(where="all")["selected"]["n"] == 40
     assert run.errors(where="wrong", against="none")["selected"]["n"] == 3
@@ -122,7 +122,7 @@ def test_one_clause_needs_no_list_in_python_and_rows_stand_in_the_order_that_is_
     assert (margins := [row["margin"] for row in rows]) == sorted(margins)
 
 
-def test_slices_are_saved_listed_asked_and_removed(cli, place):
+def test_slices_are_saved_listed_used_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
     [one] = cli.json("slices", "three", "--save", "bad ones", "--where", "true=bad")["slices"]
     assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["true=bad"], "true bad")
@@ -149,6 +149,6 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
         (("--save", "x", "--where", "ids:0123456789abcdef"), "are not stored here"),
     ],
 )
-def test_slices_that_cannot_be_are_refused_and_nothing_is_kept(cli, place, arguments, said):
+def test_invalid_slices_are_refused_and_not_saved(cli, place, arguments, said):
     cli.refused(said, "slices", "three", *arguments)
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []

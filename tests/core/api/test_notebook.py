@@ -1,4 +1,4 @@
-"""What a notebook shows of runs and sentences: facts, numbers, one map; nothing that was typed is executed."""
+"""What a notebook shows of runs and sentences: facts, numbers and one map; text is never executed."""
 
 import re
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("starters")
 TYPED = "<script>alert(1)</script> & a good film"
 
 
-def test_a_run_shows_its_facts_and_its_numbers_on_every_split():
+def test_run_shows_its_facts_and_its_scores_on_each_split():
     chosen = run("starter-vanilla")
     page = chosen._repr_html_()
     test, (low, high) = chosen.metrics["test"], chosen.record.results["intervals"]["test"]["accuracy"]
@@ -24,7 +24,7 @@ def test_a_run_shows_its_facts_and_its_numbers_on_every_split():
 
 
 @pytest.mark.slow
-def test_runs_are_a_table_newest_first_of_those_that_were_asked_for():
+def test_runs_are_a_table_of_the_given_runs_newest_first():
     listed = [row["run"] for row in api.runs_list()["runs"]]
     assert re.findall("<tr><td>([a-z0-9-]+)", runs()._repr_html_()) == listed
     assert re.findall("<tr><td>([a-z0-9-]+)", Runs(runs()[2:4])._repr_html_()) == listed[2:4]
@@ -33,7 +33,7 @@ def test_runs_are_a_table_newest_first_of_those_that_were_asked_for():
 
 
 @pytest.mark.slow
-def test_a_sentence_shows_text_answer_bars_and_the_mean_map_of_the_last_layer():
+def test_sentence_shows_text_prediction_bars_and_mean_map_of_the_last_layer():
     said = run("starter-differential").sentence("not bad at all")
     page = said._repr_html_()
     (label, highest) = max(said.prediction["probabilities"].items(), key=lambda pair: pair[1])
@@ -46,12 +46,12 @@ def test_a_sentence_shows_text_answer_bars_and_the_mean_map_of_the_last_layer():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["starter-vanilla", "starter-tweet-v1-p2"])
-def test_what_was_typed_is_text(name):
+def test_typed_text_is_escaped(name):
     page = run(name).sentence(TYPED)._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
-def test_the_reason_of_a_damaged_run_is_text(machine):
+def test_reason_of_a_damaged_run_is_escaped(machine):
     folder = machine / "runs" / "broken"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text('{"schema": "<b>"}')
@@ -61,7 +61,7 @@ def test_the_reason_of_a_damaged_run_is_text(machine):
 
 
 @pytest.mark.slow
-def test_a_text_of_many_tokens_has_words_in_place_of_a_map(monkeypatch):
+def test_long_text_has_a_note_instead_of_a_map(monkeypatch):
     said = run("starter-vanilla").sentence("a good film")
     assert "sentiscope-map" in said._repr_html_()
     monkeypatch.setattr(notebook, "LONGEST_MAP", 2)

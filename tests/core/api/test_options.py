@@ -1,4 +1,4 @@
-"""One name for one thing on all commands: an option that is not in this table is a new word that people must learn."""
+"""All commands use the same option names; this table lists all allowed options."""
 
 import pytest
 from every_command import COMMANDS
@@ -20,16 +20,16 @@ OPTIONS = {
     "counter-examples": "--label --note --link --run",
     "the server": "--address --host --port --browser",
 }
-"""By what they are about."""
+"""By topic."""
 
 
-def test_every_option_of_every_command_is_in_the_table_and_none_is_there_for_nothing():
+def test_option_table_lists_all_options_and_no_others():
     known = {name for names in OPTIONS.values() for name in names.split()}
     used = {name for command in COMMANDS.values() for each in command.params for name in each.opts if name[0] == "-"}
     assert used == known
 
 
-def test_rows_at_most_and_files_have_the_same_name_everywhere():
+def test_row_limits_and_files_have_the_same_option_names():
     for option, names in {
         "--limit": "evaluate project train pretrain sweep agreement believe",
         "--data": "evaluate compare predict train pretrain sweep",
@@ -43,7 +43,7 @@ OLD = [(tuple(name.split()), old, new) for name, names in OLD_NAMES.items() for 
 
 
 @pytest.mark.parametrize(("path", "old", "new"), OLD)
-def test_an_old_name_means_the_new_one_and_no_help_shows_it(path, old, new):
+def test_old_option_names_work_and_are_not_in_the_help(path, old, new):
     command = COMMANDS[path]
     [option] = [each for each in command.params if new in each.opts]
     needed = ["x"] * sum(each.param_type_name == "argument" and each.required for each in command.params)
@@ -53,6 +53,6 @@ def test_an_old_name_means_the_new_one_and_no_help_shows_it(path, old, new):
     assert not any(old in each.opts for each in command.params)
 
 
-def test_behind_two_dashes_stands_a_text():
+def test_argument_after_two_dashes_is_a_text():
     context = COMMANDS["predict",].make_context("predict", ["x", "--", "--file"], resilient_parsing=True)
     assert context.params["texts"] == ["--file"] and context.params["file"] is None

@@ -1,4 +1,4 @@
-"""The second text on the command line, in Python and in a file; refused where there is none, and where none is read."""
+"""The second text on the command line, in Python and in a file; errors if it is missing or not expected."""
 
 import csv
 
@@ -18,14 +18,14 @@ def store(paired):
     return paired
 
 
-def test_the_second_text_is_given_in_three_ways(store):
+def test_second_text_can_be_given_in_three_ways(store):
     named = api.predict("both", [FIRST], pair=SECOND, store=store)["predictions"][0]
     joined = api.predict("both", [sentiscope.pair(FIRST, SECOND)], store=store)["predictions"][0]
     assert named == joined
     assert api.inspect("both", sentiscope.pair(FIRST, SECOND), store=store)["segments"] == [0] * 5 + [1] * 4
 
 
-def test_what_is_missing_or_too_much_is_said(store):
+def test_missing_or_superfluous_second_text_is_refused(store):
     with pytest.raises(InputError, match="run 'both' reads two texts: give the second with --pair"):
         api.predict("both", [FIRST], store=store)
     with pytest.raises(InputError, match="run 'both' reads two texts"):
@@ -43,7 +43,7 @@ def test_what_is_missing_or_too_much_is_said(store):
         api.predict("one", [FIRST], passage=-1, store=store)
 
 
-def test_a_table_is_read_by_pairs_and_keeps_both_columns(store, tmp_path):
+def test_pair_table_is_read_and_keeps_both_columns(store, tmp_path):
     file, to = tmp_path / "in.csv", tmp_path / "out.csv"
     rows = [(str(row), f"{FIRST} {row}", f"{SECOND} {row}") for row in range(5)]
     with file.open("w", newline="") as out:
@@ -56,7 +56,7 @@ def test_a_table_is_read_by_pairs_and_keeps_both_columns(store, tmp_path):
     assert [(row["id"], row["question1"], row["question2"]) for row in written] == rows
 
 
-def test_a_row_of_a_table_without_a_second_text_is_named(store, tmp_path):
+def test_table_row_without_a_second_text_is_named(store, tmp_path):
     file = tmp_path / "in.csv"
     file.write_text(f"question1,question2\n{FIRST},{SECOND}\n{FIRST},\n{FIRST},{SECOND}\n")
     with pytest.raises(InputError, match=r"in\.csv, row 2, .*question2.*: this text of the pair is missing"):

@@ -1,4 +1,4 @@
-"""What the terminal shows is what stands in the data: no emoji codes, no markup, no control characters."""
+"""The terminal shows data literally: no emoji codes, no markup, no control characters."""
 
 import io
 
@@ -13,7 +13,7 @@ TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
+def test_lines_cells_and_columns_are_printed_literally(capsys, text):
     say(f"before {text}", head=f"head {text} ")
     tabulate([{"what": text, text: "x"}], ("what", text))
     line, header, row = capsys.readouterr().out.splitlines()
@@ -24,13 +24,13 @@ def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("data", "check"), ("train",)], ids=["of a verb", "of the parser"])
-def test_an_error_quotes_what_was_typed(cli, monkeypatch, words):
+def test_error_quotes_the_typed_value(cli, monkeypatch, words):
     monkeypatch.setenv("COLUMNS", "200")
     typed = " ".join(TEXTS)
     cli.refused(typed, *words, typed)
 
 
-def test_progress_is_printed_as_it_is_and_nothing_steers_the_terminal(capsys):
+def test_progress_is_printed_literally_and_cannot_control_the_terminal(capsys):
     stream = io.StringIO()
     told = TrainingProgress(Console(file=stream, **PLAIN))
     told.print_event({"kind": "queued", "run": ":x:"})
@@ -42,7 +42,7 @@ def test_progress_is_printed_as_it_is_and_nothing_steers_the_terminal(capsys):
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """narrow(width, row) → the lines of a table of one row on a terminal of so many columns."""
+    """narrow(width, row) → the lines of a table with one row on a terminal with this number of columns."""
 
     def tabulated(width, row):
         console = Console(width=width, file=io.StringIO(), **PLAIN)
@@ -56,7 +56,7 @@ def narrow(monkeypatch):
 RUN = "words-0001-s0-inceptive-16"
 
 
-def test_tables_of_a_narrow_terminal_cut_no_word_and_break_none_while_there_is_room(narrow):
+def test_narrow_tables_cut_no_word_and_break_none_if_there_is_room(narrow):
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in"})
     assert RUN in "\n".join(lines) and not any("…" in line or len(line) > 40 for line in lines)
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in", "reason": ""})

@@ -1,4 +1,4 @@
-"""`import sentiscope`: core's own objects under a name that a person knows, from any folder."""
+"""`import sentiscope`: the public names for objects of core, from any folder."""
 
 import inspect
 import subprocess
@@ -14,10 +14,10 @@ from core import api
 from core.api.public_classes import Run, RunCodes
 
 TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
-"""What is printed as a tree, or prints nothing."""
+"""Names printed as a tree, or not printed."""
 
 
-def test_it_gives_the_objects_of_core_and_whatever_is_public_tells_what_it_is():
+def test_package_exports_core_objects_with_docstrings():
     assert sentiscope.Run is core.api.public_classes.Run
     assert sentiscope.train is core.api.public_classes.train
     assert sentiscope.presets is api.presets
@@ -26,14 +26,14 @@ def test_it_gives_the_objects_of_core_and_whatever_is_public_tells_what_it_is():
 
 
 @pytest.mark.slow
-def test_a_script_elsewhere_can_import_it(machine):
+def test_script_in_another_folder_can_import_the_package(machine):
     code = "import sentiscope; print(sentiscope.runs.__name__, sentiscope.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"runs {core.__version__}\n"
 
 
 @pytest.mark.slow
-def test_neither_a_sentence_nor_a_figure_loads_streamlit(starters):
+def test_sentence_and_figure_do_not_load_streamlit(starters):
     pieces = {
         "sentence": "import sentiscope; run = sentiscope.run('starter-vanilla'); run.sentence('not bad')._repr_html_()",
         "figure": "run.figure('grid', text='not bad')",
@@ -43,7 +43,7 @@ def test_neither_a_sentence_nor_a_figure_loads_streamlit(starters):
     assert "plotly" in loaded["figure"] and "streamlit" not in loaded["figure"]
 
 
-def test_every_verb_is_a_command_and_where_it_asks_a_run_a_method():
+def test_each_verb_is_a_command_and_if_it_takes_a_run_a_method():
     assert set(map(" ".join, COMMANDS)) == api.VERBS.keys()
     for command in api.VERBS:
         verb, printer = api.load_verb(command)

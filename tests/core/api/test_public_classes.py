@@ -1,4 +1,4 @@
-"""A run and a sentence as objects: the same as the verbs say, and errors that help."""
+"""Runs and sentences as objects: same results as the commands, and helpful errors."""
 
 import re
 
@@ -20,7 +20,7 @@ def chosen(starters):
 
 
 @pytest.mark.slow
-def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
+def test_train_reads_a_file_and_returns_the_run(table, capsys):
     made = train(str(table), "vanilla", TINY, epochs=2, seed=3, name="first")
     assert (made.name, made.status) == ("first", "done")
     assert (made.config.training.epochs, made.config.training.seed, made.config.model.width) == (2, 3, 8)
@@ -34,7 +34,7 @@ def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
 
 
 @pytest.mark.slow
-def test_who_listens_to_a_training_is_told_and_a_length_is_settings_that_others_override(table, capsys):
+def test_training_progress_is_reported_and_settings_override_a_length(table, capsys):
     heard = []
     made = train(str(table), "tfidf-logreg", name="words", on_event=lambda event: heard.append(event["kind"]))
     assert heard[0] == "queued" and "evaluation" in heard
@@ -47,17 +47,17 @@ def test_who_listens_to_a_training_is_told_and_a_length_is_settings_that_others_
 
 
 @pytest.mark.slow
-def test_a_run_may_stand_where_a_name_is_asked_for(chosen):
+def test_run_object_is_accepted_instead_of_a_name(chosen):
     found = chosen.distance("it was [not] {} good", against=[chosen], insert="so so")
     assert found == api.distance(chosen.name, "it was [not] {} good", insert="so so", store=chosen.store)
 
 
-def test_history_and_predictions_are_frames_and_a_split_without_any_is_refused(chosen):
+def test_history_and_predictions_are_frames_and_a_missing_split_is_refused(chosen):
     history = chosen.history
     assert len(history) == len((chosen.store.get_path(chosen.name) / "history.jsonl").read_text().splitlines())
     epochs = history[history["kind"] == "epoch"]
     assert len(epochs) == chosen.record.progress["epochs"]
-    # Weights that are kept as bytes, at a temperature towards the class prior: an answer or two are others.
+    # Weights rounded to 8 bits and a temperature towards the class prior change one or two predictions.
     assert epochs["validation.accuracy"].max() == pytest.approx(chosen.metrics["validation"]["accuracy"], abs=0.002)
     said = chosen.predictions()
     assert (said["label"] == said["predicted"]).mean() == pytest.approx(chosen.metrics["test"]["accuracy"])
@@ -68,7 +68,7 @@ def test_history_and_predictions_are_frames_and_a_split_without_any_is_refused(c
 
 
 @pytest.mark.slow
-def test_a_sentence_is_what_the_verb_says_as_arrays(chosen):
+def test_sentence_has_the_values_of_the_verb_as_arrays(chosen):
     said, same = chosen.sentence(TEXT), chosen.inspect(TEXT)
     assert said.text == TEXT and list(said.tokens) == same["tokens"] and list(said.unknown) == same["unknown"]
     assert said.prediction == same["prediction"]
@@ -83,13 +83,13 @@ def test_a_sentence_is_what_the_verb_says_as_arrays(chosen):
 
 
 @pytest.mark.slow
-def test_gates_are_there_where_the_model_has_them(starters):
+def test_gates_exist_only_if_the_model_has_them(starters):
     gates = run("starter-sentiformer").sentence(TEXT).gates
     assert [each.shape for each in gates] == [(5,)] * 3 and all(((0 <= each) & (each <= 1)).all() for each in gates)
 
 
 @pytest.mark.slow
-def test_a_figure_is_the_one_that_the_files_show(chosen, tmp_path):
+def test_figure_equals_the_exported_one(chosen, tmp_path):
     figure = chosen.figure("confusion", split="challenge")
     assert figure.layout.title.text.startswith("Confusion matrix, challenge, n = 302")
     said = chosen.predictions("challenge")
@@ -100,7 +100,7 @@ def test_a_figure_is_the_one_that_the_files_show(chosen, tmp_path):
     assert chosen.sentence(TEXT).figure("coefficients").data
 
 
-def test_a_figure_or_run_that_there_is_not_is_refused_with_the_reason_or_similar_ones(chosen, starters):
+def test_unknown_figure_or_run_is_refused_with_similar_names(chosen, starters):
     with pytest.raises(InputError, match="no figure is called 'rocc'; there are learning, "):
         chosen.figure("rocc")
     with pytest.raises(InputError, match="gates: ndt-01-n3 has no gates"):
@@ -112,7 +112,7 @@ def test_a_figure_or_run_that_there_is_not_is_refused_with_the_reason_or_similar
 
 
 @pytest.mark.slow
-def test_a_starter_stays_as_it_is_and_can_be_given_away(chosen, tmp_path):
+def test_starter_run_is_protected_and_can_be_exported(chosen, tmp_path):
     with pytest.raises(InputError, match="cannot be changed"):
         chosen.remove()
     with pytest.raises(InputError, match="nothing to cancel"):
@@ -122,7 +122,7 @@ def test_a_starter_stays_as_it_is_and_can_be_given_away(chosen, tmp_path):
     assert taken.metrics == chosen.metrics and not taken.store.is_starter(taken.name)
 
 
-def test_a_damaged_run_is_listed_and_says_why(machine):
+def test_damaged_run_is_listed_with_its_reason(machine):
     folder = machine / "runs" / "broken"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text("{")
@@ -133,7 +133,7 @@ def test_a_damaged_run_is_listed_and_says_why(machine):
 
 
 @pytest.mark.slow
-def test_a_run_is_found_though_the_working_directory_changes(machine, monkeypatch, tmp_path, table):
+def test_run_is_found_after_a_change_of_directory(machine, monkeypatch, tmp_path, table):
     monkeypatch.delenv("SENTISCOPE_RUNS")
     made = train(str(table), "tfidf-logreg", name="here")
     monkeypatch.chdir(tmp_path)

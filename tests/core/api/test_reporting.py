@@ -1,4 +1,4 @@
-"""`sentiscope report`: the file, what is said of it, and refusals with 2."""
+"""`sentiscope report`: the file, the message, and errors with exit code 2."""
 
 import json
 
@@ -19,7 +19,7 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_it_is_one_object_on_stdout_and_a_file(cli, tmp_path):
+def test_report_is_one_json_object_and_a_file(cli, tmp_path):
     file = tmp_path / "one.html"
     code, out, err = cli("report", "one", "--to", str(file), "--json")
     assert code == 0, err
@@ -39,5 +39,5 @@ def test_it_is_one_object_on_stdout_and_a_file(cli, tmp_path):
         (("one", "--to", "/no/such/folder/one.html"), "no such folder"),
     ],
 )
-def test_wrong_input_is_answered_with_a_sentence(cli, words, said):
+def test_wrong_input_gives_an_error_sentence(cli, words, said):
     cli.refused(said, "report", *words)

@@ -1,4 +1,4 @@
-"""`sentiscope shift`: found once and kept, refused in words."""
+"""`sentiscope shift`: computed once and stored; error messages."""
 
 import json
 
@@ -25,7 +25,7 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_what_test_has_and_training_has_not_is_found_and_kept(cli):
+def test_words_that_only_the_test_split_has_are_found_and_cached(cli):
     assert cli("train", "--data", "own", "--model", "tfidf-logreg", "--name", "one")[0] == 0
     code, out, err = cli("shift", "one", "--json")
     found = json.loads(out)

@@ -1,4 +1,4 @@
-"""`sentiscope sweep` and `sentiscope sweeps`, with processes that really train."""
+"""`sentiscope sweep` and `sentiscope sweeps`, with processes that train models."""
 
 import csv
 import json
@@ -32,19 +32,19 @@ def _two_at_once_and_looked_after_often():
 
 @pytest.fixture(scope="module")
 def done(cli):
-    """The JSON and the lines of progress of a sweep of two models."""
+    """The JSON and the progress lines of a sweep of two models."""
     code, out, err = cli("sweep", *PLAN, "--baseline", "vanilla", "--csv", "table.csv", "--json")
     assert code == 0, err
     return json.loads(out), [json.loads(line) for line in err.splitlines()]
 
 
-def test_before_anything_starts_it_says_what_it_would_train(cli, place):
+def test_dry_run_shows_the_planned_runs(cli, place):
     code, out, _ = cli("sweep", "other", *PLAN[1:], "--seeds", "2", "--folds", "3", "--dry-run")
     assert code == 0 and "12 runs: 2 cells x 2 seeds x 3 folds" in out and "time not known yet" in out
     assert not (place / "runs").exists()
 
 
-def test_a_sweep_trains_all_its_runs_and_gives_their_table_also_as_a_file(done, place):
+def test_sweep_trains_all_runs_and_writes_its_table(done, place):
     result, lines = done
     assert result["progress"]["done"] == result["progress"]["runs"] == 2
     assert [row["label"] for row in result["rows"]] == ["vanilla", "ndt-01-n2"]
@@ -55,7 +55,7 @@ def test_a_sweep_trains_all_its_runs_and_gives_their_table_also_as_a_file(done, 
     assert [line["cell"] for line in lines] == ["vanilla", "ndt-01-n2"] and float(lines[0]["accuracy mean"]) > 0
 
 
-def test_again_it_only_shows_what_is_there_as_do_the_list_and_the_table_of_a_sweep(done, cli, place):
+def test_finished_sweep_is_shown_by_sweep_list_and_show(done, cli, place):
     before = (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns
     code, out, err = cli("sweep", "study")
     assert code == 0 and "study: 2 runs, 2 done" in out and "nothing left" in err
@@ -78,11 +78,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_done_is_said_in_a_sentence(done, cli, arguments, words):
+def test_impossible_requests_give_an_error_sentence(done, cli, arguments, words):
     cli.refused(words, *arguments)
 
 
-def test_a_removed_sweep_takes_its_runs_along(done, cli, place):
+def test_removed_sweep_removes_its_runs(done, cli, place):
     assert cli.json("sweeps", "rm", "study") == {"sweep": "study", "removed": True, "runs": 2}
     assert cli.json("sweeps", "list") == {"sweeps": []}
     assert cli.json("runs", "list") == {"runs": []}

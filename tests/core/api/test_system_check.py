@@ -1,4 +1,4 @@
-"""The doctor says what is here; what needs attention comes with what to do, and with exit code 1."""
+"""The system check lists the parts of the installation; problems come with a fix and exit code 1."""
 
 import importlib.metadata
 import json
@@ -23,7 +23,7 @@ Disk = namedtuple("Disk", "free total")
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
-    """Folders of this test's own, the starters of the checkout, and enough of everything."""
+    """Folders of this test, the starter runs of the checkout, and enough resources."""
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
@@ -31,13 +31,13 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Disk(50 * GIGABYTE, 100 * GIGABYTE))
 
 
-def asked(*options):
+def run_doctor(*options):
     return CliRunner().invoke(app, ["doctor", *options])
 
 
 @pytest.mark.slow
-def test_nothing_needs_attention_where_all_is_well_as_data_and_as_lines(tmp_path):
-    found = asked("--json")
+def test_healthy_machine_has_no_problems_as_data_and_as_lines(tmp_path):
+    found = run_doctor("--json")
     result = json.loads(found.stdout)
     assert (found.exit_code, result["problems"]) == (0, [])
     assert result["versions"]["torch"] == importlib.metadata.version("torch")
@@ -45,19 +45,19 @@ def test_nothing_needs_attention_where_all_is_well_as_data_and_as_lines(tmp_path
     assert result["memory_gb"] == {"free": 4.0, "of": 8.0} and result["disk_gb"] == {"free": 50.0, "of": 100.0}
     assert result["folders"]["runs"] == {"path": str(tmp_path / "runs"), "writable": True}
     assert result["runs"]["own"] == 0 and result["runs"]["starters"] >= 8 and result["runs"]["damaged"] == 0
-    assert not (tmp_path / "runs").exists()  # it looks, and makes nothing
-    found = asked()
+    assert not (tmp_path / "runs").exists()  # the check creates no folder
+    found = run_doctor()
     assert found.exit_code == 0
     lines = found.stdout.splitlines()
     assert "memory gb: free 4.0, of 8.0" in lines and lines[-1] == "nothing needs attention"
 
 
 @pytest.mark.slow
-def test_a_damaged_run_is_told_with_its_file_and_what_to_do(tmp_path):
+def test_damaged_run_is_reported_with_file_and_advice(tmp_path):
     store = RunStore()
     store.create(compose("vanilla"), "vanilla", "broken")
     (tmp_path / "runs" / "broken" / RECORD).write_text("{")
-    found = asked()
+    found = run_doctor()
     problem = found.stdout.splitlines()[-1]
     assert found.exit_code == 1
     assert problem.startswith("problem: run 'broken' is damaged: ") and RECORD in problem
@@ -65,7 +65,7 @@ def test_a_damaged_run_is_told_with_its_file_and_what_to_do(tmp_path):
     assert api.doctor()["runs"]["damaged"] == 1
 
 
-def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
+def test_damaged_starter_is_repaired_by_reinstalling(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "brought"))
     (tmp_path / "brought" / "starter-x").mkdir(parents=True)
     (problem,) = api.doctor()["problems"]
@@ -74,7 +74,7 @@ def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["RUNS", "CACHE"])
-def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it(tmp_path, monkeypatch, name):
+def test_unwritable_folder_is_reported_with_its_variable(tmp_path, monkeypatch, name):
     (tmp_path / "file").touch()
     monkeypatch.setenv(f"SENTISCOPE_{name}", str(tmp_path / "file" / "inside"))
     (problem,) = api.doctor()["problems"]
@@ -91,16 +91,16 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it
         ("JOBS", "many", "SENTISCOPE_JOBS='many'"),
     ],
 )
-def test_what_is_short_or_missing_is_told(monkeypatch, name, value, said):
+def test_lacking_memory_disk_and_files_are_reported(monkeypatch, name, value, said):
     if name.isupper():
         monkeypatch.setenv(f"SENTISCOPE_{name}", value)
     else:
         monkeypatch.setattr(psutil if name == "virtual_memory" else shutil, name, lambda *_: value)
     (problem,) = api.doctor()["problems"]
-    assert problem.startswith(said) and asked().exit_code == 1
+    assert problem.startswith(said) and run_doctor().exit_code == 1
 
 
-def test_a_missing_library_is_told(monkeypatch):
+def test_missing_library_is_reported(monkeypatch):
     version = importlib.metadata.version
 
     def without(name):

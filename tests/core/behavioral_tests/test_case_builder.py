@@ -1,4 +1,4 @@
-"""A written test to its cases: how many, which, and what is refused."""
+"""Cases of a written test: how many, which, and what is refused."""
 
 import pytest
 
@@ -10,28 +10,25 @@ from core.exceptions import DataError
 HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"
 
 
-def test_of(body: str, *, shared: str = ""):
+def parse_test(body: str, *, shared: str = ""):
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
     return parse_suite(f"{shared}{HEAD}{lines}".encode(), "my.yaml").tests[0]
-
-
-test_of.__test__ = False  # a maker of tests, not one
 
 
 def texts(test):
     return [case.texts for case in test.cases]
 
 
-def test_every_combination_is_made_once_and_each_filling_of_a_contrast_makes_a_group():
-    made = test_of(
+def test_every_filling_is_used_once_and_contrast_fillings_are_groups():
+    made = parse_test(
         'kind: minimum\nexpected: positive\nmost: 9\ntexts: ["A {a} {b}."]\nslots: {a: [x, y], b: [u, v, w]}'
     )
     assert texts(made) == [(f"A {a} {b}.",) for a in "xy" for b in "uvw"]
     assert {case.template for case in made.cases} == {"one 0"}
     assert {case.expected for case in made.cases} == {("positive",)}
     body = 'kind: minimum\nexpected: positive\ntexts: ["{a} {b}"]\nslots: {b: [own]}'
-    assert texts(test_of(body, shared="slots: {a: [shared], b: [hidden]}\n")) == [("shared own",)]
-    made = test_of(
+    assert texts(parse_test(body, shared="slots: {a: [shared], b: [hidden]}\n")) == [("shared own",)]
+    made = parse_test(
         'kind: minimum\ncontrast: [{positive: "I like {a}.", negative: "I hate {a}."}]\nslots: {a: [tea, rain]}'
     )
     assert [(case.texts[0], case.expected, case.group) for case in made.cases] == [
@@ -42,10 +39,10 @@ def test_every_combination_is_made_once_and_each_filling_of_a_contrast_makes_a_g
     ]
 
 
-def test_a_sample_is_drawn_by_its_seed_from_every_text_without_making_all_combinations():
+def test_samples_of_fillings_are_seeded_and_cheap():
     body = 'kind: minimum\nexpected: negative\nmost: 3\nseed: {}\ntexts: ["A {{a}}.", "B {{a}}."]\nslots: {{a: [{}]}}'
     words = ", ".join(f"w{number}" for number in range(20))
-    one, again, other = (test_of(body.format(seed, words)) for seed in (1, 1, 2))
+    one, again, other = (parse_test(body.format(seed, words)) for seed in (1, 1, 2))
     assert len(one.cases) == 6 and one == again and texts(one) != texts(other)
     assert [text[0] for (text,) in texts(one)] == list("AAABBB")
     words = {f"s{number}": [str(each) for each in range(1000)] for number in range(30)}
@@ -55,18 +52,20 @@ def test_a_sample_is_drawn_by_its_seed_from_every_text_without_making_all_combin
     assert choose_words(("a", "b"), {"a": "xy", "b": "uvw"}, 4) == {"b": "v", "a": "y"}
 
 
-def test_what_varies_is_compared_with_its_first_word_and_edits_that_change_nothing_are_left_out():
-    made = test_of('kind: invariance\nvary: a\ntexts: ["{a} and {b}."]\nslots: {a: [Ann, Bo, Cy], b: [I]}')
+def test_variations_are_compared_with_the_first_word():
+    made = parse_test('kind: invariance\nvary: a\ntexts: ["{a} and {b}."]\nslots: {a: [Ann, Bo, Cy], b: [I]}')
     assert texts(made) == [("Ann and I.", "Bo and I."), ("Ann and I.", "Cy and I.")]
     assert made.words == "must not change"
-    made = test_of("kind: invariance\nedits: [lower case, upper case]\ntexts: [all lower.]")
+    made = parse_test("kind: invariance\nedits: [lower case, upper case]\ntexts: [all lower.]")
     assert texts(made) == [("all lower.", "ALL LOWER.")]
 
 
-def test_direction_takes_pairs_a_side_and_a_tolerance_and_several_answers_may_be_right():
-    made = test_of('kind: direction\nexpected: positive\nmust: rise\ntolerance: 0.2\npairs: [["Good.", "Very good."]]')
+def test_direction_tests_have_pairs_a_polarity_and_a_tolerance():
+    made = parse_test(
+        'kind: direction\nexpected: positive\nmust: rise\ntolerance: 0.2\npairs: [["Good.", "Very good."]]'
+    )
     assert (texts(made), made.tolerance, made.words) == ([("Good.", "Very good.")], 0.2, "must rise")
-    made = test_of("kind: minimum\nexpected: [positive, neutral]\ntexts: [Not bad.]")
+    made = parse_test("kind: minimum\nexpected: [positive, neutral]\ntexts: [Not bad.]")
     assert made.cases[0].expected == ("positive", "neutral") and made.words == "must be"
 
 
@@ -80,12 +79,12 @@ def test_direction_takes_pairs_a_side_and_a_tolerance_and_several_answers_may_be
         ("typo", "A b c.", "A b c."),
     ],
 )
-def test_an_edit_does_what_it_says(edit, text, edited):
+def test_edits_change_texts_as_named(edit, text, edited):
     assert EDITS[edit](text) == edited
 
 
 @pytest.mark.parametrize("edit", ["typo", "doubled letter"])
-def test_a_slip_changes_the_inside_of_one_word_and_always_the_same_way(edit):
+def test_typos_change_the_inside_of_one_word_deterministically(edit):
     text = "The concert was wonderful."
     slipped = EDITS[edit](text)
     assert slipped == EDITS[edit](text) != text
@@ -121,7 +120,7 @@ def test_a_slip_changes_the_inside_of_one_word_and_always_the_same_way(edit):
         ("kind: direction\nexpected: positive\ntolerance: 2\npairs: [[a, b]]", "tolerance is 2: at most 1"),
     ],
 )
-def test_a_flaw_is_told_with_file_test_and_field(body, said):
+def test_suite_errors_name_file_test_and_field(body, said):
     with pytest.raises(DataError) as told:
-        test_of(body)
+        parse_test(body)
     assert str(told.value).startswith("my.yaml: test 'one': ") and said in str(told.value)

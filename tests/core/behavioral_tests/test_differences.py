@@ -1,4 +1,4 @@
-"""Differences of failure rates: Newcombe's interval, a p that agrees with it, Holm over all that stand together."""
+"""Differences of failure rates: Newcombe's interval, a p-value that agrees with it, Holm's correction."""
 
 import math
 
@@ -12,7 +12,7 @@ from core.behavioral_tests.report import build_report
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
 
 
-def test_of_many_cases_it_is_the_paired_normal_approximation():
+def test_with_many_cases_it_equals_the_paired_normal_approximation():
     random = np.random.default_rng(1)
     first = random.random(4000) < 0.6
     second = np.where(random.random(4000) < 0.7, first, random.random(4000) < 0.55)
@@ -25,7 +25,7 @@ def test_of_many_cases_it_is_the_paired_normal_approximation():
     assert found.p == pytest.approx(2 * stats.norm.sf(abs(paired.mean()) / error), rel=0.15)
 
 
-def test_it_turns_its_sign_with_its_runs_and_is_none_between_equals():
+def test_differences_change_sign_with_the_order_of_runs():
     first, second, templates = [True, False, False, None], [True, True, False, True], list("abcd")
     one, back = compare_failures(first, second, templates, 0.0), compare_failures(second, first, templates, 0.0)
     low, high = one.compute_interval(0.05)
@@ -37,7 +37,7 @@ def test_it_turns_its_sign_with_its_runs_and_is_none_between_equals():
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 7, 0.05 / 48])
-def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
+def test_the_interval_excludes_0_exactly_if_p_is_below_its_level(alpha):
     random = np.random.default_rng(2)
     for _ in range(80):
         cases = int(random.integers(2, 60))
@@ -47,8 +47,8 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
         assert low <= found.difference <= high and (found.p < alpha) == (not low <= 0 <= high)
 
 
-def asked(name, suite, failed):
-    """A run that fails the first cases of each test, as many as `failed` says."""
+def make_result(name, suite, failed):
+    """Return a run that fails the first `failed` cases of each test."""
     wrong = {case.texts[0] for test, most in zip(suite.tests, failed, strict=True) for case in test.cases[:most]}
     sides = {"bad": "negative", "good": "positive"}
     return judge_cases(
@@ -57,11 +57,13 @@ def asked(name, suite, failed):
 
 
 def test_holm_finds_what_bonferroni_finds_and_more():
-    """Of ten capabilities eight differ plainly, so that the ninth need pass a half of 5 % and no tenth."""
+    """Eight of ten capabilities differ clearly, so the ninth must be below 5 % / 2, not 5 % / 10."""
     cases = [tuple(SuiteCase((f"{t} {n}",), ("positive",), f"{t} {n}") for n in range(40)) for t in range(10)]
     tests = (SuiteTest(f"t{number}", f"c{number}", "minimum", own) for number, own in enumerate(cases))
     suite = Suite("ours", tuple(tests))
-    found = build_report([asked("a", suite, [40] * 8 + [10, 0]), asked("b", suite, [0] * 8 + [4, 0])])["differences"]
+    found = build_report([make_result("a", suite, [40] * 8 + [10, 0]), make_result("b", suite, [0] * 8 + [4, 0])])[
+        "differences"
+    ]
     assert [each["differ"] for each in found] == [True] * 9 + [False]
     assert 0.005 < found[8]["p"] < 0.025 and found[8]["p_holm"] == pytest.approx(2 * found[8]["p"])
     for each in found:

@@ -8,19 +8,19 @@ from core.behavioral_tests.failure_rates import count_consistent, count_failures
 
 
 def marks(failed, n, template="t"):
-    """n cases of a template, the first of which fail."""
+    """Return n cases of a template, of which the first ones fail."""
     return [(template, number >= failed) for number in range(n)]
 
 
 @pytest.mark.parametrize(("failed", "n"), [(0, 12), (3, 40), (40, 40)])
-def test_without_agreement_the_interval_is_wilsons(failed, n):
+def test_with_zero_agreement_the_interval_is_wilsons(failed, n):
     wilson = stats.binomtest(failed, n).proportion_ci(method="wilson")
     found = count_failures(marks(failed, n))
     assert (found.total, found.n, found.rate) == (failed, n, failed / n)
     assert found.compute_interval(0.0) == pytest.approx((wilson.low, wilson.high))
 
 
-def test_sentences_of_one_template_that_agree_wholly_count_as_one_and_what_was_not_asked_not_at_all():
+def test_fully_dependent_sentences_count_as_one():
     found = count_failures(marks(10, 10, "a") + marks(0, 10, "b"))
     assert found.compute_effective_n(1.0) == pytest.approx(2)
     wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
@@ -32,7 +32,7 @@ def test_sentences_of_one_template_that_agree_wholly_count_as_one_and_what_was_n
     assert count_failures([("a", None)]).compute_interval(0.0) == (0.0, 1.0)
 
 
-def test_agreement_is_that_of_an_analysis_of_variance_and_leaves_differences_between_capabilities_alone():
+def test_agreement_equals_the_analysis_of_variance_within_capabilities():
     random = np.random.default_rng(3)
     rows = random.random((8, 5)) < random.beta(1, 1, (8, 1))
     f = stats.f_oneway(*rows.astype(float)).statistic
@@ -44,12 +44,12 @@ def test_agreement_is_that_of_an_analysis_of_variance_and_leaves_differences_bet
 
 
 @pytest.mark.parametrize("found", [[], [("a", True), ("b", False)], marks(0, 5, "a") + marks(0, 5, "b")])
-def test_an_agreement_that_cannot_be_estimated_is_taken_as_complete(found):
+def test_agreement_is_one_if_it_cannot_be_estimated(found):
     assert estimate_agreement([count_failures(found)]) == 1.0
 
 
 @pytest.mark.slow
-def test_intervals_hold_what_they_promise_where_templates_differ():
+def test_intervals_have_their_coverage_for_different_templates():
     """800 suites of 20 templates with 4 sentences each, whose rates follow Beta(0.6, 1.4): mean 0.3, ρ = 1/3."""
     random, held = np.random.default_rng(0), []
     for _ in range(800):
@@ -61,7 +61,7 @@ def test_intervals_hold_what_they_promise_where_templates_differ():
     assert 0.93 < np.mean(held) < 0.975
 
 
-def test_a_verdict_needs_the_whole_interval_and_a_contrast_set_is_right_where_all_of_it_is():
+def test_verdicts_need_the_whole_interval_and_contrast_sets_all_cases():
     assert [judge_interval(each) for each in ((0.31, 0.9), (0.0, 0.29), (0.2, 0.4))] == ["fails", "passes", "open"]
     marked = [("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]
     assert count_consistent(marked) == (2, 1)

@@ -1,4 +1,4 @@
-"""The suite that comes with Sentiscope: large enough, nothing twice, everything can be asked."""
+"""The built-in suite: large enough, without repetition, usable for every run."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ def suite():
     return load_builtin_suite()
 
 
-def test_it_has_forty_tests_on_ten_sentences_or_more_and_ten_capabilities_on_many_templates(suite):
+def test_the_built_in_suite_has_enough_tests_sentences_and_templates(suite):
     assert len(suite.tests) >= 40 and len(suite.capabilities) >= 10
     assert {test.kind for test in suite.tests} == {"minimum", "invariance", "direction"}
     assert {test.must for test in suite.tests if test.kind == "direction"} == {"not weaken", "rise"}
@@ -25,7 +25,7 @@ def test_it_has_forty_tests_on_ten_sentences_or_more_and_ten_capabilities_on_man
     assert {name: len(found) for name, found in templates.items() if len(found) < 15} == {}
 
 
-def test_nothing_is_asked_twice_every_answer_is_a_polarity_and_praise_and_blame_are_balanced(suite):
+def test_the_suite_has_no_repeated_cases_and_balanced_polarities(suite):
     asked = Counter(case.texts for test in suite.tests if test.kind == "minimum" for case in test.cases)
     assert [texts for texts, times in asked.items() if times > 1] == []
     pairs = Counter(case.texts for test in suite.tests if test.kind != "minimum" for case in test.cases)

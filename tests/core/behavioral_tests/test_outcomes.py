@@ -1,4 +1,4 @@
-"""Which answers pass, on answers that are known."""
+"""Passing and failing cases for known predictions."""
 
 import pytest
 
@@ -11,26 +11,26 @@ BINARY = find_polarities("run", ("negative", "positive"))
 FIVE = find_polarities("run", ("very negative", "negative", "neutral", "positive", "very positive"))
 
 
-def asked(kind, cases, answers, sides=BINARY, **more):
-    """Whether each case is passed by a run that gives these probabilities to these texts."""
+def judge_answers(kind, cases, answers, sides=BINARY, **more):
+    """Return whether a run with these probabilities passes each case."""
     suite = Suite("s", (SuiteTest("t", "c", kind, tuple(cases), **more),))
     return judge_cases("run", suite, sides, [answers[text] for text in suite.texts]).passed["t"]
 
 
-def test_the_answer_must_be_one_that_is_expected_or_the_same_in_all_texts_where_it_must_not_change():
+def test_minimum_needs_an_expected_answer_and_invariance_equal_answers():
     cases = [
         SuiteCase(("a",), ("positive",)),
         SuiteCase(("b",), ("positive",)),
         SuiteCase(("b",), ("neutral", "negative")),
     ]
-    assert asked("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
-    assert asked("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
-    assert asked("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
+    assert judge_answers("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
+    assert judge_answers("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
+    assert judge_answers("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
     cases = [SuiteCase(("a", "b")), SuiteCase(("a", "b", "c"))]
-    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
+    assert judge_answers("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
 
 
-def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_side():
+def test_the_answer_is_the_most_probable_class_not_polarity():
     suite = Suite("s", (SuiteTest("t", "c", "minimum", (SuiteCase(("a",), ("positive",)),)),))
     found = judge_cases("run", suite, FIVE, [[0.3, 0.3, 0.0, 0.4, 0.0]])
     assert found.passed["t"] == (True,)
@@ -51,10 +51,10 @@ def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_s
         ("rise", 0.1, 0.61, True),
     ],
 )
-def test_a_side_must_not_weaken_or_must_rise_by_more_than_the_tolerance(must, tolerance, after, passed):
+def test_direction_tests_use_the_tolerance(must, tolerance, after, passed):
     answers = {"a": [0.5, 0.5], "b": [1 - after, after]}
     case = [SuiteCase(("a", "b"), ("positive",))]
-    assert asked("direction", case, answers, must=must, tolerance=tolerance) == (passed,)
+    assert judge_answers("direction", case, answers, must=must, tolerance=tolerance) == (passed,)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_a_side_must_not_weaken_or_must_rise_by_more_than_the_tolerance(must, to
         ("1", None),
     ],
 )
-def test_a_class_has_the_polarity_that_its_name_says(name, side):
+def test_class_names_imply_polarities(name, side):
     assert infer_polarity(name) == side
 
 
-def test_classes_without_a_polarity_and_mappings_of_classes_that_no_run_has_are_refused():
+def test_classes_without_polarity_and_maps_of_unknown_classes_are_refused():
     with pytest.raises(InputError) as told:
         find_polarities("moods", ("joy", "deep anger", "neutral"))
     assert "run 'moods' has classes without a polarity (joy, deep anger)" in str(told.value)
@@ -85,7 +85,7 @@ def test_classes_without_a_polarity_and_mappings_of_classes_that_no_run_has_are_
         refuse_unknown_class({"joi": "positive"}, ["joy", "anger", "joy"])
 
 
-def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_names_do_not():
+def test_user_maps_override_class_names_and_order():
     chosen = {"Joy": "positive", "anger": "negative", "surprise": "none"}
     sides = {"joy": "positive", "anger": "negative", "surprise": None}
     assert find_polarities("moods", ("joy", "anger", "surprise"), chosen) == sides
@@ -108,6 +108,6 @@ def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_n
         ({"positive": "negative"}, "have only one polarity"),
     ],
 )
-def test_a_mapping_that_cannot_be_is_refused(chosen, said):
+def test_impossible_mappings_are_refused(chosen, said):
     with pytest.raises(InputError, match=said):
         find_polarities("run", ("negative", "positive"), chosen)

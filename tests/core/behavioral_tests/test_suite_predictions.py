@@ -1,4 +1,4 @@
-"""A run is asked once; what it said is kept beside the machine's other results."""
+"""Predictions of a run on a suite are computed once and cached."""
 
 import dataclasses
 from pathlib import Path
@@ -41,7 +41,7 @@ def file(tmp_path):
 
 
 @pytest.mark.slow
-def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
+def test_suite_probabilities_equal_predict_and_are_cached(monkeypatch):
     suite, store = parse_suite(SUITE.encode(), "my.yaml"), RunStore()
     found, kept = SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute()
     said = api.predict(RUNS[0], suite.texts)["predictions"]
@@ -51,7 +51,7 @@ def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
 
 
 @pytest.mark.slow
-def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeypatch):
+def test_suite_predictions_use_the_temperature_and_cache_of_a_run(monkeypatch):
     suite, store = parse_suite(SUITE.encode(), "my.yaml"), RunStore()
     before, own = SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute()[0], store.read(RUNS[0])
     known = own.results["temperature"]
@@ -64,7 +64,7 @@ def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeyp
 
 
 @pytest.mark.slow
-def test_runs_stand_beside_each_other_with_what_fails_and_one_alone_has_nothing_to_differ_from(file):
+def test_reports_compare_runs_and_list_failing_cases(file):
     found = api.behave(*RUNS, suite=file)
     suite = found["suite"]
     assert (suite["file"], suite["name"]) == (str(file), "mine")
@@ -89,13 +89,13 @@ def test_runs_stand_beside_each_other_with_what_fails_and_one_alone_has_nothing_
     assert len(alone["runs"]) == 1 and alone["differences"] == []
 
 
-def test_the_command_names_the_suite_and_what_classes_mean(file):
+def test_the_command_names_suite_and_class_map(file):
     asked = SuiteAnswers.from_suite(RunStore(), RUNS[0], read_suite(str(file)), {"calm": "positive"})
     assert asked.words == ("behave", RUNS[0], "--suite", str(file), "--map=calm=positive")
     assert SuiteAnswers.from_suite(RunStore(), RUNS[0], load_builtin_suite()).words == ("behave", RUNS[0])
 
 
-def test_a_run_of_several_labels_is_refused(monkeypatch, file):
+def test_multilabel_runs_are_refused(monkeypatch, file):
     record = dataclasses.replace(RunStore().read(RUNS[0]), task="multi")
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
@@ -103,7 +103,7 @@ def test_a_run_of_several_labels_is_refused(monkeypatch, file):
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_also_where_its_answers_cannot_be_stored(monkeypatch, tmp_path):
+def test_suite_predictions_work_without_a_writable_cache(monkeypatch, tmp_path):
     suite, store = load_builtin_suite(), RunStore()
     stored = SuiteAnswers.from_suite(store, RUNS[0], suite).judge()
     (tmp_path / "file").write_text("")

@@ -1,4 +1,4 @@
-"""Suites as files: what is no suite is refused with the line or the field; a table is one too."""
+"""Suites in YAML and tables; other files are refused with the line or field."""
 
 import pytest
 
@@ -41,13 +41,13 @@ ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: 
         (b"name: " + b"[" * 2000 + b"]" * 2000, "nested more than 64 deep"),
     ],
 )
-def test_what_is_no_suite_is_refused_with_its_file_and_place(content, said):
+def test_files_that_are_no_suite_are_refused_with_the_place(content, said):
     with pytest.raises(DataError) as told:
         parse_suite(content, "my.yaml")
     assert str(told.value).startswith("my.yaml: ") and said in str(told.value)
 
 
-def test_a_suite_of_too_many_cases_is_refused_before_it_is_asked(monkeypatch):
+def test_suites_with_too_many_cases_are_refused_before_prediction(monkeypatch):
     monkeypatch.setattr("core.behavioral_tests.suite.MOST_CASES", 1)
     two = ONE.replace("texts: [x]", "texts: [x, y]")
     with pytest.raises(DataError, match="it comes to more than 1 cases; take some tests out, or lower their `most`"):
@@ -55,8 +55,8 @@ def test_a_suite_of_too_many_cases_is_refused_before_it_is_asked(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_few_lines_that_come_to_millions_of_sentences_are_refused_before_these_are_made(monkeypatch):
-    """Of each test at most `most` × texts are made, and no test after the one with which it is too much."""
+def test_suites_of_millions_of_sentences_are_refused_early(monkeypatch):
+    """At most `most` × texts are built for each test, and no test after the one that exceeds the limit."""
     made = []
     monkeypatch.setattr(
         "core.behavioral_tests.case_builder.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
@@ -73,8 +73,8 @@ def test_a_few_lines_that_come_to_millions_of_sentences_are_refused_before_these
         parse_suite(f"name: a\nslots: {{a: {words}}}\ntests:\n{alone}".encode(), "my.yaml")
 
 
-def test_words_are_read_by_the_core_schema():
-    """No `yes` becomes a truth, no `12:30` a number and no date a date; what is in quotes is a text."""
+def test_yaml_words_follow_the_core_schema():
+    """`yes`, `12:30` and dates stay texts, and quoted words too."""
     written = "{a: [yes, no, on, 2026-11-26, 12:30, 0x1f, 1_000, '7', \"null\", !!str 5, << , =]}"
     suite = parse_suite(f"name: 'true'\nslots: {written}\ntests:\n{ONE}".encode(), "my.yaml")
     assert suite.name == "true"
@@ -94,7 +94,7 @@ SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for
         ("{a: [x, xx], b: [x, xx], c: [x, xx], d: [x, xx]}", "'{a}{b}{c}{d}'", r"comes to more than 12 fillings"),
     ],
 )
-def test_a_suite_that_fills_the_memory_is_refused_before_its_sentences_are_made(monkeypatch, slots, texts, said):
+def test_suites_that_exceed_the_memory_are_refused_early(monkeypatch, slots, texts, said):
     monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_CHARACTERS", 90_000)
     monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
     one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
@@ -103,7 +103,7 @@ def test_a_suite_that_fills_the_memory_is_refused_before_its_sentences_are_made(
     assert len("{a}" * 9) < LONGEST
 
 
-def test_a_suite_of_somebody_else_is_read_in_another_process_by_its_ending(tmp_path, monkeypatch):
+def test_user_suites_are_read_in_the_sandbox(tmp_path, monkeypatch):
     monkeypatch.setattr("core.data.yaml_tree.yaml.parse", lambda *_, **__: pytest.fail("read in this process"))
     path = tmp_path / "my.yml"
     path.write_text(f"name: a\ntests:\n{ONE}")
@@ -125,7 +125,7 @@ def table(tmp_path, rows, head="text,test,capability,expected,group"):
     return read_suite(str(path))
 
 
-def test_a_table_is_a_suite_its_groups_are_contrast_sets_or_without_an_answer_must_be_answered_alike(tmp_path):
+def test_tables_are_read_as_suites_with_contrast_sets_and_invariance_tests(tmp_path):
     rows = ["It is fine,not,negation,Positive,1", "It is not fine,not,negation,negative|neutral,1"]
     suite = table(tmp_path, [*rows, "Ok,plain,words,positive,"])
     assert [(test.name, test.capability) for test in suite.tests] == [("not", "negation"), ("plain", "words")]
@@ -151,13 +151,13 @@ def test_a_table_is_a_suite_its_groups_are_contrast_sets_or_without_an_answer_mu
         (["x,t,c,,g", "y,t,c,,"], "row 2: test 't' has neither expected nor group here"),
     ],
 )
-def test_a_row_that_cannot_be_asked_is_named(tmp_path, rows, said):
+def test_rows_without_a_usable_answer_are_named(tmp_path, rows, said):
     with pytest.raises(DataError) as told:
         table(tmp_path, rows)
     assert said in str(told.value)
 
 
-def test_a_table_of_another_kind_is_refused_with_the_columns_that_a_suite_has(tmp_path):
+def test_other_tables_are_refused_with_the_columns_of_a_suite(tmp_path):
     names = r"below the column names text, test, capability and expected or group; found"
     with pytest.raises(DataError, match=f"{names} text, label"):
         table(tmp_path, ["x,1", "y,0"], "text,label")

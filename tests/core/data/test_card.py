@@ -25,7 +25,7 @@ def card(dataset):
     return build_card(dataset, TextConfig(min_freq=1, max_length=4))
 
 
-def test_the_card_is_plain_json_with_rows_class_shares_vocabulary_unknown_tokens_and_lengths(card):
+def test_the_card_is_plain_json_with_all_statistics(card):
     assert json.loads(json.dumps(card)) == card
     assert (card["name"], card["language"], card["notes"], card["classes"]) == ("d", "en", ["one note"], ["neg", "pos"])
     assert card["yardstick"] is None
@@ -44,7 +44,7 @@ def test_the_card_is_plain_json_with_rows_class_shares_vocabulary_unknown_tokens
     assert tokens["cut_texts_share"] == 1 / 18 and tokens["cut_tokens_share"] == 2 / 40
 
 
-def test_repeats_within_and_across_splits_and_phrases_by_whole_words_only(dataset):
+def test_duplicates_within_and_across_splits_and_phrases_are_counted(dataset):
     found = count_duplicates(dataset.splits, TextConfig())
     assert found["within"] == {"train": 15, "test": 0}
     assert found["conflicting"] == 1
@@ -63,7 +63,7 @@ TWEETS = {
     ("normaliser", "train", "test", "seen"),
     [("none", 0, 0, 1), ("lower", 0, 0, 1), ("tweet", 0, 0, 1), ("tweet-clean", 1, 2, 3)],
 )
-def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(normaliser, train, test, seen):
+def test_cards_count_exact_and_normalized_duplicates(normaliser, train, test, seen):
     found = count_duplicates(TWEETS, TextConfig(normaliser=normaliser))
     assert (found["within"], found["from_train"]["test"]["rows"]) == ({"train": 0, "test": 0}, 1)
     read = found["as_read"]
@@ -73,7 +73,7 @@ def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(no
     assert read["conflicting"] == (1 if normaliser == "tweet-clean" else 0)
 
 
-def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():
+def test_cards_of_multilabel_data_count_labels_and_labels_per_text():
     train = rows(("calm joy", (0, 1)), ("calm", (0,)), ("nothing", ()), ("calm", (0, 1)))
     dataset = Dataset("d", {"train": train, "test": train[:1]}, ("calm", "joy"), "f" * 64, task="multi")
     card = build_card(dataset, TextConfig(min_freq=1))

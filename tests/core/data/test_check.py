@@ -12,7 +12,7 @@ def frame(count):
     return pd.DataFrame({"text": [f"text {n}" for n in range(count)], "label": ["no", "yes"] * (count // 2)})
 
 
-def test_a_good_file_is_reported_as_an_inspection_does_tried_and_read_once(tmp_path, monkeypatch):
+def test_good_files_are_read_once_and_reported_like_inspections(tmp_path, monkeypatch):
     frame(40).to_csv(tmp_path / "a.csv", index=False)
     result = check_dataset(DataConfig(name=str(tmp_path / "a.csv")))
     assert json.loads(json.dumps(result))["files"][0]["columns"][1]["name"] == "label"
@@ -29,7 +29,7 @@ def test_a_good_file_is_reported_as_an_inspection_does_tried_and_read_once(tmp_p
     assert check_dataset(config)["files"] == [inspected] and len(asked) == 1
 
 
-def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_it(tmp_path):
+def test_decisions_name_alternatives_and_their_setting(tmp_path):
     lines = ["id;Kommentar;Note;Ort", *(f'{n};"schön; Nummer {n}";{n % 5};{"AB"[n % 2]}' for n in range(40))]
     (tmp_path / "a.csv").write_bytes("\n".join(lines).encode("cp1252"))
     result = check_dataset(DataConfig(name=str(tmp_path / "a.csv")))
@@ -51,7 +51,7 @@ def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_i
     assert other["classes"] == list("01234") and not other["decisions"][-1]["guessed"]
 
 
-def test_a_bad_file_is_reported_with_its_problem_and_an_absent_path_is_one_too(tmp_path):
+def test_bad_and_missing_files_are_reported_with_their_problem(tmp_path):
     frame(40).assign(label="yes").to_csv(tmp_path / "a.csv", index=False)
     result = check_dataset(DataConfig(name=str(tmp_path / "a.csv"), label="label"))
     assert not result["ok"] and "every row has the label 'yes'" in result["problem"]

@@ -1,4 +1,4 @@
-"""Files with a word and its tag a line: how they are known, what is read, repaired and refused."""
+"""CoNLL files: how they are recognised, read, repaired and refused."""
 
 import pytest
 from named_words import write_conll
@@ -20,12 +20,12 @@ def rows(text):
 
 
 @pytest.mark.parametrize("text", [TWO, TWO.replace(" ", "\t"), TWO.replace("\n", "\r\n"), TWO.replace(" ", "  X Y ")])
-def test_a_word_and_its_tag_a_line_in_blanks_tabs_and_further_columns(text):
+def test_conll_lines_may_use_blanks_tabs_and_further_columns(text):
     assert rows(text) == ([("Almo runs", ("B-PER", "O")), ("in Pell", ("O", "B-LOC"))], {"tags": 4})
     assert is_conll(text, "x.txt")
 
 
-def test_documents_and_comments_are_left_out_and_counted_and_what_was_repaired_is_told():
+def test_conll_comments_are_counted_and_repairs_reported():
     text = "-DOCSTART- -X- O\n\n# one = two\nAlmo B-PER\n\n# sent 2\n# O\n"
     assert rows(text) == ([("Almo", ("B-PER",)), ("#", ("O",))], {"tags": 2, "aside": 3})
     _, found = rows("Almo I-PER\nruns O\n\nPell S-LOC\n")
@@ -43,7 +43,7 @@ def test_documents_and_comments_are_left_out_and_counted_and_what_was_repaired_i
     ],
     ids=["IOB1", "another type", "BIOES", "BILOU", "IOB2"],
 )
-def test_tags_become_iob2(given, read, repaired):
+def test_tags_are_converted_to_iob2(given, read, repaired):
     assert to_iob2(given.split()) == (tuple(read.split()), repaired)
 
 
@@ -58,18 +58,18 @@ def test_tags_become_iob2(given, read, repaired):
         ("-DOCSTART- O\n", "has no word with a tag"),
     ],
 )
-def test_what_cannot_be_read_names_file_and_row(text, said):
+def test_stream_errors_name_file_and_row(text, said):
     with pytest.raises(DataError) as error:
         read_conll(text, "a.conll")
     assert said in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["good,1\n\nbad,0\n", "good film\n\nbad film\n", "O\nO\n\n", "a O\nb O\n"])
-def test_other_files_are_not_taken_for_one(text):
+def test_other_text_files_are_not_read_as_conll(text):
     assert not is_conll(text, "x.txt")
 
 
-def test_a_file_becomes_splits_with_a_tag_for_each_word_and_the_card_counts_words_of_each(tmp_path):
+def test_conll_files_give_a_tag_per_word_and_cards_count_words(tmp_path):
     dataset = load_dataset(DataConfig(name=str(write_conll(tmp_path / "names.txt", 100))))
     assert (dataset.task, dataset.classes) == ("tokens", ("B-LOC", "B-PER", "I-LOC", "I-PER", "O"))
     assert {name: len(frame) for name, frame in dataset.splits.items()} == {"train": 80, "validation": 10, "test": 10}
@@ -85,7 +85,7 @@ def test_a_file_becomes_splits_with_a_tag_for_each_word_and_the_card_counts_word
     assert load_dataset(asked).task == "tokens"
 
 
-def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
+def test_tags_missing_in_train_stay_true_labels_with_a_note(tmp_path):
     write_conll(tmp_path / "train.conll", 40)
     (tmp_path / "test.conll").write_text("Almo B-PER\nrings O\n\nbells B-THING\nring O\n")
     dataset = load_dataset(DataConfig(name=str(tmp_path)))
@@ -95,6 +95,6 @@ def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("setting", [{"rename": "O=X"}, {"order": "O,B-PER"}, {"add": "sst5"}])
-def test_what_is_about_labels_of_texts_is_refused(tmp_path, setting):
+def test_settings_for_text_labels_are_refused_for_tags(tmp_path, setting):
     with pytest.raises(ConfigError, match="each word has a tag"):
         load_dataset(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))

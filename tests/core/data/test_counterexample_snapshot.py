@@ -1,4 +1,4 @@
-"""Counter-examples join the training split and nothing else."""
+"""Counterexamples are added to the training split only."""
 
 import json
 
@@ -28,7 +28,7 @@ def keep(tmp_path):
     return keep
 
 
-def test_they_stand_behind_the_training_rows_and_all_else_is_as_it_was(table, keep):
+def test_counterexamples_follow_the_training_rows(table, keep):
     config = DataConfig(name=table, examples=keep(("not bad at all", "plus"), ("hardly good", "minus")))
     plain, found = load_dataset(DataConfig(name=table)), load_dataset(config)
     train = found.splits["train"]
@@ -41,7 +41,7 @@ def test_they_stand_behind_the_training_rows_and_all_else_is_as_it_was(table, ke
     assert f"{NAME}: 2 rows joined train" in found.notes
 
 
-def test_texts_of_other_splits_and_other_classes_stay_out(table, keep):
+def test_counterexamples_of_other_splits_and_classes_are_left_out(table, keep):
     plain = load_dataset(DataConfig(name=table))
     judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
     kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))
@@ -51,7 +51,7 @@ def test_texts_of_other_splits_and_other_classes_stay_out(table, keep):
     assert f"{NAME}: 2 rows left out, read alike in the other splits" in found.notes
 
 
-def test_labels_are_renamed_as_the_data_s_and_who_only_evaluates_does_not_read_them(table, keep, tmp_path):
+def test_counterexample_labels_are_renamed_and_not_read_for_evaluation(table, keep, tmp_path):
     given = keep(("new", "plus"), ("newer", "good"))
     found = load_dataset(DataConfig(name=table, rename="plus=good", limit=10, examples=given))
     assert len(found.splits["train"]) == 12 and found.splits["train"]["text"].tolist()[-2:] == ["new", "newer"]
@@ -62,14 +62,14 @@ def test_labels_are_renamed_as_the_data_s_and_who_only_evaluates_does_not_read_t
 
 
 @pytest.mark.parametrize("content", ["{}", "[1]", '[{"text": 1, "label": "plus"}]', "no json", '[{"text": "a"}]'])
-def test_a_file_of_something_else_is_refused(table, tmp_path, content):
+def test_snapshots_with_other_content_are_refused(table, tmp_path, content):
     file = tmp_path / "other.json"
     file.write_text(content)
     with pytest.raises(DataError, match=r"other\.json: no kept counter-examples"):
         load_dataset(DataConfig(name=table, examples=str(file)))
 
 
-def test_data_with_several_labels_take_whole_sets_of_them(tmp_path, keep):
+def test_counterexamples_of_multilabel_data_have_sets_of_labels(tmp_path, keep):
     rows = pd.DataFrame({"text": [f"text {n}" for n in range(40)], "label": ["a;b", "a", "b", ""] * 10})
     rows.to_csv(tmp_path / "several.csv", index=False)
     kept = keep(("new", "b;a"), ("newer", "a"), ("nothing of it", ""), ("other", "a;c"))

@@ -23,12 +23,12 @@ FRENCH = "Café très agréable, déjà vu à Nîmes\n" * 5
         ("It’s “fine” – really…\n", "cp1252", "cp1252"),
     ],
 )
-def test_the_encoding_is_found_and_the_text_comes_back(text, codec, found):
+def test_encodings_are_detected_and_texts_restored(text, codec, found):
     decoded = decode_bytes(text.encode(codec))
     assert (decoded.text, decoded.encoding, decoded.damaged) == (text, found, 0)
 
 
-def test_one_broken_character_does_not_turn_utf8_into_latin1_and_nul_bytes_are_dropped_and_counted():
+def test_damaged_utf8_stays_utf8_and_nul_bytes_are_counted():
     data = ("déjà vu " * 60).encode() + b"\xff"
     decoded = decode_bytes(data)
     assert decoded.encoding == "utf-8" and decoded.damaged == 1
@@ -37,7 +37,7 @@ def test_one_broken_character_does_not_turn_utf8_into_latin1_and_nul_bytes_are_d
     assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
 
 
-def test_a_named_encoding_is_used_a_wrong_one_refused_with_the_likely_one_and_so_is_binary_content():
+def test_wrong_encodings_and_binary_content_are_refused():
     assert decode_bytes("\ufeffa".encode(), "utf-8").text == "a"
     assert decode_bytes(KOREAN.encode("cp949"), "euc-kr").text == KOREAN
     with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
@@ -46,7 +46,7 @@ def test_a_named_encoding_is_used_a_wrong_one_refused_with_the_likely_one_and_so
         decode_bytes(bytes(range(256)) * 20, file="junk.csv")
 
 
-def test_lines_of_two_encodings_are_decoded_each_in_its_own():
+def test_lines_in_two_encodings_are_decoded_separately():
     lines = [f"Le café numéro {n} était très agréable" for n in range(30)]
     data = b"\n".join(line.encode("cp1252" if n % 3 == 0 else "utf-8") for n, line in enumerate(lines))
     decoded = decode_bytes(data)
@@ -56,14 +56,14 @@ def test_lines_of_two_encodings_are_decoded_each_in_its_own():
 
 
 @pytest.mark.slow
-def test_bytes_that_make_no_words_are_refused_with_candidates():
+def test_implausible_bytes_are_refused_with_candidates():
     noise = random.Random(4)
     lines = [bytes(noise.choices(range(160, 256), k=30)) for _ in range(30)]
     with pytest.raises(DataError, match=r"its encoding is unknown: .* name it with data.encoding \(perhaps "):
         decode_bytes(b"\n".join(lines))
 
 
-def test_beside_a_named_encoding_stand_those_that_would_be_found():
+def test_named_encodings_list_the_detected_alternatives():
     lines = "скучный фильм номер\nхороший день\n" * 30
     found = decode_bytes(lines.encode("cp1251"))
     named = decode_bytes(lines.encode("cp1251"), "koi8-r")
@@ -74,7 +74,7 @@ def test_beside_a_named_encoding_stand_those_that_would_be_found():
     )
 
 
-def test_surrogate_halves_are_joined_and_lone_ones_replaced():
+def test_surrogate_pairs_are_joined_and_lone_surrogates_replaced():
     assert replace_surrogates("\ud83d\ude00") == "😀"
     assert replace_surrogates("a\ud83db") == "a\ufffdb"
     assert replace_surrogates("plain") == "plain"
@@ -82,12 +82,12 @@ def test_surrogate_halves_are_joined_and_lone_ones_replaced():
 
 @pytest.mark.parametrize("order", ["le", "be"])
 @pytest.mark.parametrize("words", ["Отличный сервис", "一部很好看的电影", "บริการดีมาก", "정말재미있다", "خدمة ممتازة"])
-def test_utf16_without_a_mark_is_known_in_any_script(words, order):
+def test_utf16_without_a_byte_order_mark_is_detected_in_any_script(words, order):
     text = "".join(f"{words}\t{'да' if n % 2 else 'нет'}\n" for n in range(6))
     assert decode_bytes(text.encode(f"utf-16-{order}")).text == text
 
 
-def test_every_encoding_that_is_offered_instead_can_read_the_file():
+def test_every_offered_encoding_can_read_the_file():
     texts = {
         "cp1251": "Ужасно долго ждали",
         "gbk": "服务太差了不会再来",
@@ -101,6 +101,6 @@ def test_every_encoding_that_is_offered_instead_can_read_the_file():
 
 
 @pytest.mark.parametrize("words", ["€€€ for nothing", "well €, or so", "only €€ here"])
-def test_a_euro_sign_alone_is_of_windows(words):
+def test_a_single_euro_sign_means_windows_1252(words):
     decoded = decode_bytes(f"text,label\n{words},1\n".encode("cp1252"))
     assert (decoded.encoding, decoded.text) == ("cp1252", f"text,label\n{words},1\n") and decoded.others

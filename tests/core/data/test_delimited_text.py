@@ -18,11 +18,11 @@ ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 e
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";", "|", "|||", "::"])
 def test_the_delimiter_is_found(delimiter):
     parsed = parse_table("\n".join(delimiter.join(row) for row in ROWS))
-    assert parsed.delimiter == delimiter and parsed.header
+    assert parsed.delimiter == delimiter and parsed.head.named
     assert parsed.columns == ("text", "label") and parsed.rows[0] == list(ROWS[1])
 
 
-def test_any_delimiter_and_quoting_may_be_named_and_a_wrong_delimiter_is_refused_with_the_likely_one():
+def test_wrong_delimiters_are_refused_with_the_likely_one():
     parsed = parse_table("good # it works well\nbad # it broke at once\n", " # ")
     assert parsed.rows == [["good", "it works well"], ["bad", "it broke at once"]]
     assert parse_table("a\tb\nc\td\n", "tab").rows == [["a", "b"], ["c", "d"]]
@@ -33,13 +33,13 @@ def test_any_delimiter_and_quoting_may_be_named_and_a_wrong_delimiter_is_refused
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", '"', "'"])
-def test_a_line_end_or_a_quote_is_no_delimiter(sign):
+def test_line_ends_and_quotes_are_no_delimiters(sign):
     with pytest.raises(DataError, match="is not a delimiter: line ends divide rows, and quotes enclose cells"):
         parse_table("a b\nc d\n", sign)
     assert parse_table(f"sep={sign}\na,b\nc,d\n", quoting="single").delimiter != sign
 
 
-def test_quoted_fields_keep_what_is_in_them_and_unbalanced_quotes_are_ordinary_characters():
+def test_quoted_fields_keep_delimiters_and_unbalanced_quotes_are_characters():
     parsed = parse_table('text,label\r\n"first\nsecond, with ""quotes""",1\r\nplain,0\r\n')
     assert parsed.quoted and parsed.rows == [['first\nsecond, with "quotes"', "1"], ["plain", "0"]]
     lines = ['1\t"so good', '0\tshe said "no', '1\t"loved" it', '0\t5" too long'] * 5
@@ -48,7 +48,7 @@ def test_quoted_fields_keep_what_is_in_them_and_unbalanced_quotes_are_ordinary_c
     assert [row[1] for row in parsed.rows[:4]] == ['"so good', 'she said "no', '"loved" it', '5" too long']
 
 
-def test_prose_with_commas_is_one_column_and_rows_of_another_width_are_left_out_and_numbered():
+def test_prose_with_commas_is_one_column_and_ragged_rows_are_numbered():
     lines = ["well, this, is a text", "no comma here", "one, only", "a, b, c, d"] * 10
     parsed = parse_table("\n".join(lines))
     assert parsed.delimiter == "" and parsed.rows[0] == [lines[0]]
@@ -70,14 +70,14 @@ def test_prose_with_commas_is_one_column_and_rows_of_another_width_are_left_out_
         ([["text", "label"]], False),
     ],
 )
-def test_header_presence(rows, expected):
+def test_headers_are_detected(rows, expected):
     assert has_header(rows) is expected
 
 
 @pytest.mark.parametrize(("header", "columns", "rows"), [("yes", ("good", "fine"), 1), ("no", ("0", "1"), 2)])
-def test_what_a_person_says_of_the_first_row_holds_against_its_look(header, columns, rows):
+def test_the_header_setting_overrides_detection(header, columns, rows):
     parsed = parse_table("good,fine\nbad,dull\n", ",", header)
-    assert (parsed.header, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
+    assert (parsed.head.named, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
 
 
 field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
@@ -85,14 +85,14 @@ field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_siz
 
 @pytest.mark.slow
 @examples(60)
-def test_what_the_csv_module_writes_fully_quoted_is_read_back(count):
+def test_fully_quoted_csv_is_read_back(count):
     @settings(max_examples=count)
     @given(st.lists(st.tuples(field, st.sampled_from("01")), min_size=3, max_size=20), st.sampled_from(",;\t"))
     def holds(rows, delimiter):
         out = io.StringIO()
         csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
         parsed = parse_table(out.getvalue(), delimiter)
-        assert parsed.header and [tuple(row) for row in parsed.rows] == rows
+        assert parsed.head.named and [tuple(row) for row in parsed.rows] == rows
 
     holds()
 
@@ -114,7 +114,7 @@ def rows(quote, mark=","):
         ([f'"so" it goes {n}\t{n % 2}' for n in range(30)], "none", ['"so" it goes 0', "0"]),
     ],
 )
-def test_the_quoting_is_the_one_that_leaves_no_stray_quotes(lines, kind, first):
+def test_the_quoting_without_stray_quotes_is_chosen(lines, kind, first):
     mark = "\t" if "\t" in lines[0] else ","
     parsed = parse_table("\n".join([f"text{mark}label", *lines]))
     assert (parsed.quoting.kind, parsed.columns, len(parsed.rows)) == (kind, ("text", "label"), 30)
@@ -138,14 +138,14 @@ DATA = [f"text number {n},{'good' if n % 2 else 'bad'}" for n in range(40)]
         (["mood,points", "in words,of ten", *(f"day {n},{n % 7}" for n in range(40))], ("mood", "points"), (0, 1, 0)),
     ],
 )
-def test_the_header_is_found_below_and_above_what_is_no_data(lines, columns, told):
+def test_headers_between_title_and_further_rows_are_found(lines, columns, told):
     parsed = parse_table("\n".join(lines), ",")
     assert (parsed.columns, len(parsed.rows), parsed.ragged) == (columns, 40, ())
     assert (parsed.head.titles, parsed.head.further, parsed.repeated) == told
     assert parsed.separator_line == (lines[0] == "sep=,")
 
 
-def test_a_header_said_to_be_there_may_be_short_and_one_narrower_than_the_rows_is_refused():
+def test_a_confirmed_header_may_be_short_but_a_detected_one_may_not():
     parsed = parse_table("\n".join(["so,odd", *(f"{line}," for line in DATA)]), ",", "yes")
     assert (parsed.columns, len(parsed.rows)) == (("so", "odd", "column 2"), 40)
     lines = ["text,label", *(f"so good, so fine,{n % 2}" for n in range(40))]
@@ -154,7 +154,7 @@ def test_a_header_said_to_be_there_may_be_short_and_one_narrower_than_the_rows_i
     assert len(parse_table("\n".join(lines), header="no").rows) == 40
 
 
-def test_a_quote_without_its_partner_that_takes_in_the_next_row_is_told_and_makes_no_columns(tmp_path):
+def test_unmatched_quotes_are_reported_and_add_no_columns(tmp_path):
     lines = [f'"the tram {n} as ever",{n % 2}' for n in range(60)]
     lines[20] = lines[20].replace('ever"', "ever")
     (tmp_path / "a.csv").write_text("\n".join(["text,label", *lines]))

@@ -7,7 +7,7 @@ from core.data.reading_decisions import describe_encoding
 
 @pytest.mark.parametrize("rows", [pytest.param(60, marks=pytest.mark.slow), 20])
 @pytest.mark.parametrize("language", ENCODINGS)
-def test_a_legacy_encoding_is_found_and_called_a_guess(language, rows):
+def test_detected_legacy_encodings_are_reported_as_guesses(language, rows):
     for encoding in ENCODINGS[language]:
         data = reviews(language, rows).encode(encoding, "replace")
         decoded = decode_bytes(data)
@@ -24,6 +24,6 @@ def test_utf8_is_certain(language):
     assert (decisions[0].chosen, decisions[0].guessed, findings) == ("utf-8", False, [])
 
 
-def test_a_pound_sign_alone_is_western():
+def test_a_single_pound_sign_means_a_western_encoding():
     decoded = decode_bytes("text,label\nOnly £5 for it,1\n".encode("cp1252"))
     assert (decoded.text, decoded.encoding) == ("text,label\nOnly £5 for it,1\n", "latin-1")

@@ -1,4 +1,4 @@
-"""Cross-validation: each labelled row is tested once, and the test split that a data set came with is not looked at."""
+"""Cross-validation: each labelled row is tested once, and a given test split is not used."""
 
 import pandas as pd
 import pytest
@@ -19,7 +19,7 @@ def given(tmp_path):
     return str(tmp_path)
 
 
-def folds(name, count, **more):
+def load_folds(name, count, **more):
     return [load_dataset(DataConfig(name=name, folds=count, fold=number, **more)) for number in range(count)]
 
 
@@ -29,7 +29,7 @@ def texts(dataset, *names):
 
 @pytest.mark.slow
 def test_the_folds_test_every_row_of_train_and_validation_once(given):
-    found = folds(given, 5)
+    found = load_folds(given, 5)
     tested = [text for dataset in found for text in texts(dataset, "test")]
     assert sorted(tested) == sorted([*rows(40, "train")["text"], *rows(10, "validation")["text"]])
     for dataset in found:
@@ -39,7 +39,7 @@ def test_the_folds_test_every_row_of_train_and_validation_once(given):
         assert dataset.splits["test"]["label"].sum() == 5
 
 
-def test_what_was_done_stands_in_the_notes_and_more_folds_than_rows_or_two_ways_to_cut_are_refused(given):
+def test_folds_are_noted_and_impossible_folds_refused(given):
     assert load_dataset(DataConfig(name=given, folds=5, fold=4)).notes == (
         "50 rows: fold 4 (of 0 to 4) is the test split; 36/4/10, stratified, seed 0",
         "cross-validation: the given test split (8 rows) is left out",
@@ -50,9 +50,9 @@ def test_what_was_done_stands_in_the_notes_and_more_folds_than_rows_or_two_ways_
         DataConfig(folds=3, split="0.8/0.1/0.1")
 
 
-def test_folds_of_texts_with_several_labels_hold_each_rare_label(tmp_path):
+def test_multilabel_folds_contain_each_rare_label(tmp_path):
     labels = ["rare;common" if n < 6 else "common" for n in range(60)]
     pd.DataFrame({"text": [f"t {n}" for n in range(60)], "label": labels}).to_csv(tmp_path / "s.csv", index=False)
-    for dataset in folds(str(tmp_path / "s.csv"), 3):
+    for dataset in load_folds(str(tmp_path / "s.csv"), 3):
         rare = dataset.classes.index("rare")
         assert [sum(rare in each for each in dataset.splits["test"]["label"])] == [2]

@@ -1,4 +1,4 @@
-"""Files as people have them: what is read of each, or the sentence of refusal; none is read wrongly in silence."""
+"""Files as users have them: each is read correctly or refused with a sentence."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ PLACES = ("the ferry", "our hostel", "this kettle", "the night bus", "her lectur
 HEADER = ("text", "label")
 
 
-def remarks(ending="", count=60):
-    """Texts and their labels, which take turns."""
+def make_remarks(ending="", count=60):
+    """Return texts with alternating labels."""
     opinions = (("was a let-down", "bad"), ("made my day", "good"))
     found = [(PLACES[n % len(PLACES)], n, *opinions[n % 2]) for n in range(count)]
     return [(f"{place} {opinion}, number {n}{ending}", label) for place, n, opinion, label in found]
@@ -22,33 +22,33 @@ def lines(rows, mark="\t", header=HEADER):
     return "\n".join(mark.join(row) for row in [header, *rows]) + "\n"
 
 
-def formed(header, form, rows=None, first=1):
-    """A line below the header for each row, from its number, text and label."""
+def format_rows(header, form, rows=None, first=1):
+    """Format a header and a line for each row, from its number, text and label."""
     return "\n".join([header, *(form.format(n, *row) for n, row in enumerate(rows or PLAIN, first))])
 
 
-def quoted(rows, sign='""', mark=",", header="text,label"):
+def quote_rows(rows, sign='""', mark=",", header="text,label"):
     first, last = sign
     return "\n".join([header, *(mark.join(f"{first}{cell}{last}" for cell in row) for row in rows)]) + "\n"
 
 
 def labeled(labels, name="label"):
-    """A table whose labels take turns; of 60 rows, or of as many as there are labels."""
-    rows = remarks(count=max(60, len(labels)))
+    """Write a table with alternating labels, of 60 rows or one for each label."""
+    rows = make_remarks(count=max(60, len(labels)))
     return lines([(text, labels[n % len(labels)]) for n, (text, _) in enumerate(rows)], header=("text", name))
 
 
-def beside(columns, text="text"):
+def add_columns(columns, text="text"):
     rows = [(remark, *(str(value(n)) for value in columns.values())) for n, (remark, _) in enumerate(ROWS)]
     return lines(rows, header=(text, *columns))
 
 
 def mixed_encodings():
-    rows = lines(remarks(" à la crème brûlée")).splitlines()
+    rows = lines(make_remarks(" à la crème brûlée")).splitlines()
     return b"\n".join(row.encode("utf-8" if n % 3 else "cp1252") for n, row in enumerate(rows))
 
 
-ROWS = remarks()
+ROWS = make_remarks()
 PLAIN = [(text.replace(",", ""), label) for text, label in ROWS]
 QUOTED, COMMAS = ("don't know", 'he said "no"', "R&D"), ("Anger, annoyance", "Grief, loss", "Joy, excitement")
 NEGATED, INTENTS = ("bad", "good", "not", "not bad", "not good"), tuple(f"ask_{n}" for n in range(77))
@@ -65,25 +65,25 @@ POINTS = {"verified": lambda n: n % 3 == 0, "points": lambda n: n % 5}
 
 @dataclass(frozen=True)
 class File:
-    """The content of a file and what is read of it, or the sentence with which it is refused."""
+    """The content of a file with the expected result, or the expected refusal."""
 
     content: str | bytes
     kinds: str = ""
-    """Of the findings, but for those that every small file has."""
+    """The kinds of findings, without those that every small file has."""
     classes: dict[str, int] | tuple[int, int] = (30, 30)
-    """Rows of each, or of `bad` and `good`."""
+    """Rows by class, or the rows of `bad` and `good`."""
     columns: str = "text, label"
     encoding: str = "utf-8"
     refused: str = ""
 
 
 def encoded(ending, encoding, kinds="encoding-guessed"):
-    return File(lines(remarks(ending)).encode(encoding), kinds, encoding=encoding)
+    return File(lines(make_remarks(ending)).encode(encoding), kinds, encoding=encoding)
 
 
 FILES = {
     "tabs": File(lines(ROWS)),
-    "byte-order mark": File(b"\xef\xbb\xbf" + quoted(ROWS, header='"text","label"').encode(), encoding="utf-8-sig"),
+    "byte-order mark": File(b"\xef\xbb\xbf" + quote_rows(ROWS, header='"text","label"').encode(), encoding="utf-8-sig"),
     "utf-16 of a spreadsheet": encoded("", "utf-16", ""),
     "pound sign": encoded(" for £4", "latin-1"),
     "typographic quotes": encoded(" – it’s “fine”", "cp1252"),
@@ -91,27 +91,27 @@ FILES = {
     "two encodings": File(mixed_encodings(), "two-encodings", encoding="utf-8+cp1252"),
     "NUL bytes": File(lines(ROWS).replace("ferry", "fer\0ry", 2), "nul-bytes"),
     "control-z": File(lines(ROWS) + "\x1a"),
-    "garbled before": File(lines(remarks(" at the café")).encode().decode("cp1252"), "garbled"),
+    "garbled before": File(lines(make_remarks(" at the café")).encode().decode("cp1252"), "garbled"),
     "old mac": File(lines(ROWS).replace("\n", "\r")),
-    "line separators": File(lines(remarks("\u2028more\x85or\x0bless\x0c"))),
-    "lines in cells": File(quoted([(f"{text}\nsecond line", label) for text, label in ROWS])),
+    "line separators": File(lines(make_remarks("\u2028more\x85or\x0bless\x0c"))),
+    "lines in cells": File(quote_rows([(f"{text}\nsecond line", label) for text, label in ROWS])),
     "blank texts": File(lines([*ROWS[3:], *((" ", label) for _, label in ROWS[:3])]), "blank-text", (28, 29)),
     "unbalanced quote": File(lines([(text if n % 9 else f'"{text}', label) for n, (text, label) in enumerate(ROWS)])),
     "a tab too few": File(lines(ROWS).replace("\tbad", " bad", 1), "ragged-rows", (29, 30)),
-    "trailing commas": File(formed("text,label", "{1},{2},")),
+    "trailing commas": File(format_rows("text,label", "{1},{2},")),
     "sep line": File("sep=;\r\n" + lines(ROWS, ";"), "separator-line"),
-    "backslashes": File(formed("text,label", r'"they say \"{1}\" twice",{2}', ROWS), "quoting"),
-    "single quotes": File(quoted(ROWS, "''"), "quoting"),
-    "curly quotes": File(quoted(ROWS, "“”"), "quoting"),
-    "blank after the comma": File(quoted(ROWS, mark=", ", header="text, label")),
-    "doubled quotes": File(formed("text,label", '"so ""{1}""","{2}"', ROWS)),
-    "row names": File(formed("text\tlabel", "{0}\t{1}\t{2}", ROWS)),
-    "row names, blanks": File(formed('"text" "label"', '"{0}" "{1}" "{2}"', ROWS)),
-    "index without a name": File(formed(",text,label", "{0},{1},{2}", first=0)),
+    "backslashes": File(format_rows("text,label", r'"they say \"{1}\" twice",{2}', ROWS), "quoting"),
+    "single quotes": File(quote_rows(ROWS, "''"), "quoting"),
+    "curly quotes": File(quote_rows(ROWS, "“”"), "quoting"),
+    "blank after the comma": File(quote_rows(ROWS, mark=", ", header="text, label")),
+    "doubled quotes": File(format_rows("text,label", '"so ""{1}""","{2}"', ROWS)),
+    "row names": File(format_rows("text\tlabel", "{0}\t{1}\t{2}", ROWS)),
+    "row names, blanks": File(format_rows('"text" "label"', '"{0}" "{1}" "{2}"', ROWS)),
+    "index without a name": File(format_rows(",text,label", "{0},{1},{2}", first=0)),
     "header again": File(lines([*PLAIN[:20], HEADER, *PLAIN[20:40], HEADER, *PLAIN[40:]], ","), "repeated-header"),
-    "empty names": File(formed("v1,v2,,", "{2},{1},,"), columns="v2, v1"),
-    "title above": File(formed(TITLE, "{0},{1},{2}"), "title-rows", columns="comment, label"),
-    "three headers": File(formed(HEADERS, "R{0},{1},{2}"), "header-rows", columns="Q1, Q2"),
+    "empty names": File(format_rows("v1,v2,,", "{2},{1},,"), columns="v2, v1"),
+    "title above": File(format_rows(TITLE, "{0},{1},{2}"), "title-rows", columns="comment, label"),
+    "three headers": File(format_rows(HEADERS, "R{0},{1},{2}"), "header-rows", columns="Q1, Q2"),
     "comments": File("# free to use\n# made by hand\n" + lines(PLAIN, ","), "title-rows"),
     "header in Chinese": File(lines(PLAIN, ",", ("文本", "标签")), columns="文本, 标签"),
     "no header": File(lines(BRANDS[1:], header=BRANDS[0]), "label-guessed", columns="3, 2"),
@@ -130,15 +130,17 @@ FILES = {
     "77 intents": File(labeled(INTENTS * 8, "intent"), "small-class", dict.fromkeys(INTENTS, 8), "text, intent"),
     "scores": File(labeled([f"{n / 100}" for n in range(60)], "score"), refused=QUANTITY),
     "online shop": File(
-        beside(SHOP, "reviewText"), classes={str(n): 12 for n in range(1, 6)}, columns="reviewText, overall"
+        add_columns(SHOP, "reviewText"), classes={str(n): 12 for n in range(1, 6)}, columns="reviewText, overall"
     ),
-    "flag and points": File(beside(POINTS, "words"), "label-guessed", {str(n): 12 for n in range(5)}, "words, points"),
+    "flag and points": File(
+        add_columns(POINTS, "words"), "label-guessed", {str(n): 12 for n in range(5)}, "words, points"
+    ),
 }
-"""By what is odd about a file."""
+"""Oddity → file."""
 COMMON = {"small", "duplicate"}
 
 
-def written(folder, name):
+def write_found_file(folder, name):
     content = FILES[name].content
     (folder / "file.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder / "file.csv"
@@ -146,8 +148,8 @@ def written(folder, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, file in FILES.items() if not file.refused])
-def test_what_is_read_of_a_file(tmp_path, name):
-    file, path = FILES[name], written(tmp_path, name)
+def test_found_files_give_columns_classes_and_findings(tmp_path, name):
+    file, path = FILES[name], write_found_file(tmp_path, name)
     report = inspect_file(path)
     assert (report.problem, report.encoding, f"{report.text}, {report.label}") == ("", file.encoding, file.columns)
     bad_and_good = isinstance(file.classes, tuple)
@@ -160,7 +162,7 @@ def test_what_is_read_of_a_file(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [name for name, file in FILES.items() if file.refused])
-def test_what_cannot_be_used_is_refused_with_the_reason(tmp_path, name):
+def test_unusable_files_are_refused_with_the_reason(tmp_path, name):
     with pytest.raises(DataError) as refused:
-        read_file(written(tmp_path, name))
+        read_file(write_found_file(tmp_path, name))
     assert FILES[name].refused in str(refused.value)

@@ -1,4 +1,4 @@
-"""Files made to break or to exhaust whoever reads them: each is read, or refused with a sentence that says why."""
+"""Hostile files: each is read, or refused with a sentence that says why."""
 
 import io
 import json
@@ -27,22 +27,22 @@ ENTITY = '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 ROWS = [(f"text number {n}", ("good", "bad")[n % 2]) for n in range(40)]
 
 
-def written(path, content):
+def write_content(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
 def table(folder, lines):
-    return written(folder / "a.csv", "\n".join(["text,label", *lines]))
+    return write_content(folder / "a.csv", "\n".join(["text,label", *lines]))
 
 
-def filled(rows):
-    """Rows of a sheet, each from its number, text and label, below a header."""
+def fill_rows(rows):
+    """Return the XML of a header and rows, each built from its number, text and label."""
     return "".join(f'<row r="{n}">{rows(n, *row)}</row>' for n, row in enumerate([("text", "label"), *ROWS], 1))
 
 
 def workbook(sheet, **replaced):
-    """An Excel file whose first sheet, or another part, is the given XML."""
+    """Write an Excel file whose first sheet, or another part, is the given XML."""
     plain, out = io.BytesIO(), io.BytesIO()
     openpyxl.Workbook().save(plain)
     parts = {SHEET: sheet, **replaced}
@@ -57,7 +57,7 @@ def sheet(rows, doctype=""):
     return f'<?xml version="1.0"?>{doctype}<worksheet xmlns="{name}"><sheetData>{rows}</sheetData></worksheet>'
 
 
-def cell(place, text):
+def build_cell(place, text):
     return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
 
 
@@ -69,23 +69,23 @@ def parquet(path, **columns):
 @pytest.mark.parametrize(
     "codec", "zlib bz2 hex base64 uu rot13 punycode undefined idna unicode_escape \0 utf-9 antigravity".split(" ")
 )
-def test_an_encoding_is_one_of_a_list_and_the_refusal_names_them(codec):
+def test_unknown_encodings_are_refused_with_the_list(codec):
     with pytest.raises(DataError, match=f"unknown encoding .*; use one of utf-8, .*{ENCODINGS[-1]}"):
         decode_bytes(zlib.compress(b"a,b\n" * 1_000), codec)
 
 
 @pytest.mark.parametrize(("said", "codec"), [("windows-1252", "cp1252"), ("EUC_KR", "euc-kr"), ("latin1", "latin-1")])
-def test_an_encoding_may_be_called_by_its_other_names(said, codec):
+def test_encodings_have_aliases(said, codec):
     assert decode_bytes("text".encode(codec), said).text == "text"
 
 
-def test_a_cell_longer_than_allowed_is_refused_in_every_kind(monkeypatch, tmp_path):
+def test_too_long_cells_are_refused_in_every_format(monkeypatch, tmp_path):
     monkeypatch.setenv(limits.VARIABLE, "characters=100")
     long = "x" * 101
     files = [
-        written(tmp_path / "a.csv", f"text,label\nshort,1\n{long},0\n"),
-        written(tmp_path / "a.json", json.dumps([{"text": long, "label": 1}])),
-        written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", long)}</row>'))),
+        write_content(tmp_path / "a.csv", f"text,label\nshort,1\n{long},0\n"),
+        write_content(tmp_path / "a.json", json.dumps([{"text": long, "label": 1}])),
+        write_content(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{build_cell("A1", long)}</row>'))),
         parquet(tmp_path / "a.parquet", text=[long], label=[1]),
     ]
     for file in files:
@@ -93,21 +93,21 @@ def test_a_cell_longer_than_allowed_is_refused_in_every_kind(monkeypatch, tmp_pa
             inspect_file(file)
 
 
-def test_a_file_larger_than_allowed_is_refused_by_its_size(monkeypatch, tmp_path):
+def test_too_large_files_are_refused(monkeypatch, tmp_path):
     monkeypatch.setenv(limits.VARIABLE, "size=1")
     with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
-        inspect_file(written(tmp_path / "a.csv", b"a,b\n" * 2**19))
+        inspect_file(write_content(tmp_path / "a.csv", b"a,b\n" * 2**19))
 
 
 def test_only_regular_files_are_opened(tmp_path):
-    os.mkfifo(tmp_path / "pipe")  # opened plainly it would wait for ever
+    os.mkfifo(tmp_path / "pipe")  # a plain open would block for ever
     for path in (Path("/dev/zero"), tmp_path / "pipe"):
         with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
             inspect_file(path)
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "~nosuch/x", "a\0b", "elsewhere:a.csv"])
-def test_a_path_that_leads_to_no_file_is_refused_by_every_reader(name, tmp_path, monkeypatch):
+def test_every_reader_refuses_paths_without_a_file(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     (tmp_path / "elsewhere:a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
@@ -119,7 +119,7 @@ def test_a_path_that_leads_to_no_file_is_refused_by_every_reader(name, tmp_path,
 
 
 @pytest.mark.parametrize("encode", [pa.array, lambda words: pa.array(words).dictionary_encode()])
-def test_a_dictionary_of_long_words_is_measured_written_out(monkeypatch, tmp_path, encode):
+def test_parquet_dictionaries_are_measured_at_full_size(monkeypatch, tmp_path, encode):
     monkeypatch.setenv(limits.VARIABLE, "size=2")
     path = parquet(tmp_path / "a.parquet", text=encode(["x" * 10_000] * 500), label=pa.array([0, 1] * 250))
     assert path.stat().st_size < 5_000
@@ -127,7 +127,7 @@ def test_a_dictionary_of_long_words_is_measured_written_out(monkeypatch, tmp_pat
         read_parquet(path)
 
 
-def test_parquet_is_refused_by_what_it_says_of_itself(monkeypatch, tmp_path):
+def test_parquet_files_are_refused_by_their_metadata(monkeypatch, tmp_path):
     path = parquet(tmp_path / "a.parquet", **{f"c{n}": pa.array([0] * 30) for n in range(30)})
     for setting, said in (("rows=20", "more rows"), ("columns=20", "30 columns"), ("cells=800", "more cells")):
         monkeypatch.setenv(limits.VARIABLE, setting)
@@ -135,27 +135,27 @@ def test_parquet_is_refused_by_what_it_says_of_itself(monkeypatch, tmp_path):
             read_parquet(path)
 
 
-def test_parquet_with_text_that_is_no_utf8_names_its_column(tmp_path):
+def test_parquet_columns_with_invalid_utf8_are_named(tmp_path):
     offsets, words = pa.py_buffer(b"\0\0\0\0\2\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xfeab")
     parquet(tmp_path / "a.parquet", text=pa.StringArray.from_buffers(2, offsets, words), label=[0, 1])
     with pytest.raises(DataError, match=r"a\.parquet, field 'text': holds text that is not UTF-8"):
         read_parquet(tmp_path / "a.parquet")
 
 
-def test_columns_of_one_name_are_told_apart(tmp_path):
+def test_repeated_column_names_get_numbers(tmp_path):
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
     pq.write_table(table, tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text", "text (2)"]
 
 
-def test_the_index_that_pandas_keeps_is_no_column(tmp_path):
+def test_the_pandas_index_is_no_column(tmp_path):
     pd.DataFrame({"text": ["a", "b"]}, index=[7, 3]).to_parquet(tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text"]
 
 
-def test_a_sheet_packed_as_no_sheet_is_is_refused_unread(monkeypatch, tmp_path):
+def test_sheets_with_an_extreme_compression_ratio_are_refused_unread(monkeypatch, tmp_path):
     monkeypatch.setattr("core.data.excel._LARGE_PART", 2**20)
-    path = written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", "x" * 2**21)}</row>')))
+    path = write_content(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{build_cell("A1", "x" * 2**21)}</row>')))
     with pytest.raises(DataError, match=r"xl/worksheets/sheet1\.xml is packed [\d,]+ to 1, as no filled sheet is"):
         inspect_file(path)
     monkeypatch.setenv(limits.VARIABLE, "size=1")
@@ -164,77 +164,81 @@ def test_a_sheet_packed_as_no_sheet_is_is_refused_unread(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_two_cells_in_the_corners_do_not_make_a_sheet_of_billions(tmp_path):
-    first = f'<row r="1">{cell("A1", "text")}{cell("XFD1", "label")}</row>'
+def test_distant_cells_do_not_create_billions_of_cells(tmp_path):
+    first = f'<row r="1">{build_cell("A1", "text")}{build_cell("XFD1", "label")}</row>'
     with pytest.raises(DataError, match=r"row 1 of the sheet has 16\u202f384 columns; at most 2\u202f000 columns"):
-        inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(f'{first}<row r="9">{cell("A9", "y")}</row>'))))
-    last = f'<row r="1">{cell("A1", "x")}</row><row r="{10**15}">{cell("A2", "y")}</row>'
+        inspect_file(
+            write_content(tmp_path / "a.xlsx", workbook(sheet(f'{first}<row r="9">{build_cell("A9", "y")}</row>')))
+        )
+    last = f'<row r="1">{build_cell("A1", "x")}</row><row r="{10**15}">{build_cell("A2", "y")}</row>'
     with pytest.raises(DataError, match="a row has an impossible number"):
-        inspect_file(written(tmp_path / "b.xlsx", workbook(sheet(last))))
+        inspect_file(write_content(tmp_path / "b.xlsx", workbook(sheet(last))))
 
 
-def test_empty_cells_at_the_end_of_rows_are_no_columns(tmp_path):
-    rows = filled(lambda n, text, label: f'{cell(f"A{n}", text)}{cell(f"B{n}", label)}<c r="XFD{n}"/>')
-    assert len(inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
+def test_trailing_empty_cells_are_no_columns(tmp_path):
+    rows = fill_rows(lambda n, text, label: f'{build_cell(f"A{n}", text)}{build_cell(f"B{n}", label)}<c r="XFD{n}"/>')
+    assert len(inspect_file(write_content(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
 
 
 @pytest.mark.parametrize(
     "content",
     [
         workbook(sheet('<row r="1"><c r="A1"')),
-        workbook(sheet(f'<row r="one">{cell("A1", "x")}</row>')),
-        workbook(sheet(f'<row r="1">{cell("1A", "x")}</row>')),
+        workbook(sheet(f'<row r="one">{build_cell("A1", "x")}</row>')),
+        workbook(sheet(f'<row r="1">{build_cell("1A", "x")}</row>')),
         workbook(sheet('<row r="1"><c r="A1" t="s"><v>99</v></c></row>')),
         workbook(sheet('<row r="1"><c r="A1" t="s"><v>x</v></c></row>')),
         workbook(sheet('<row r="1"><c r="A1" t="b"><v>x</v></c></row>')),
         workbook(sheet(f'<row r="1"><c r="A1"><v>{"9" * 5_000}</v></c></row>')),
         workbook(sheet("", ENTITY) + "&a;"),
-        workbook(sheet(f'<row r="1">{cell("A1", "&a;")}</row>', ENTITY)),
+        workbook(sheet(f'<row r="1">{build_cell("A1", "&a;")}</row>', ENTITY)),
         workbook(sheet(""), **{"xl/workbook.xml": "<workbook/>"}),
         workbook(sheet(""), **{"xl/styles.xml": "<"}),
         workbook(sheet(""), **{"[Content_Types].xml": "<Types/>"}),
     ],
 )
-def test_a_damaged_workbook_is_called_so(tmp_path, content):
+def test_damaged_workbooks_are_reported_as_damaged(tmp_path, content):
     with pytest.raises(DataError, match=r"a\.xlsx: (this is a zip archive but not a readable Excel workbook|the )"):
-        inspect_file(written(tmp_path / "a.xlsx", content))
+        inspect_file(write_content(tmp_path / "a.xlsx", content))
 
 
 @pytest.mark.slow
-def test_entities_that_multiply_are_not_written_out(tmp_path):
+def test_xml_entity_bombs_are_not_expanded(tmp_path):
     laughs = "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
     doctype = f'<!DOCTYPE l [<!ENTITY a "ha">{laughs}]>'
     with pytest.raises(DataError, match="not a readable Excel workbook"):
-        inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", "&j;")}</row>', doctype))))
+        inspect_file(
+            write_content(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{build_cell("A1", "&j;")}</row>', doctype)))
+        )
 
 
-def test_json_with_a_key_for_every_cell_is_refused_while_they_are_counted(tmp_path):
+def test_json_with_a_key_per_cell_is_refused_early(tmp_path):
     rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
     with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
-        inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
+        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
 
 
-def test_a_cell_nested_deeply_is_refused_with_row_and_field(tmp_path):
+def test_deeply_nested_cells_are_refused_with_row_and_field(tmp_path):
     rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
     with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
-        inspect_file(written(tmp_path / "a.jsonl", rows))
+        inspect_file(write_content(tmp_path / "a.jsonl", rows))
 
 
-def test_halves_of_surrogates_in_keys_and_inside_lists_are_replaced(tmp_path):
+def test_lone_surrogates_in_keys_and_lists_are_replaced(tmp_path):
     rows = [{"text\ud800": text, "label": label, "tags": ["\udc00"]} for text, label in ROWS]
-    report = inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
+    report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
     assert [column.name for column in report.columns] == ["text\ufffd", "label", "tags"]
     assert report.preview[0]["tags"] == r"['\udc00']"
 
 
 @pytest.mark.slow
-def test_brackets_without_end_are_an_ordinary_label(tmp_path):
+def test_endless_brackets_are_an_ordinary_label(tmp_path):
     rows = [{"text": text, "label": "[" * 50_000 + "]" if label == "bad" else "[calm]"} for text, label in ROWS]
-    report = inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
+    report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
     assert report.problem == "" and len(report.classes) == 2
 
 
-def test_a_superscript_is_a_sign_and_no_number(tmp_path):
+def test_superscripts_are_signs_and_no_numbers(tmp_path):
     lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
     path = table(tmp_path, lines)
     assert set(inspect_file(path).classes) == {"²", "a³"}
@@ -242,47 +246,49 @@ def test_a_superscript_is_a_sign_and_no_number(tmp_path):
 
 
 @pytest.mark.slow
-def test_labels_of_thousands_of_digits_are_sorted_as_they_can_be(tmp_path):
+def test_labels_with_thousands_of_digits_can_be_sorted(tmp_path):
     lines = [f"{text},item {(9 if label == 'good' else 8) * 10**20}{'1' * 5_000}" for text, label in ROWS]
     assert len(inspect_file(table(tmp_path, lines)).classes) == 2
 
 
-def test_a_long_label_is_quoted_short(tmp_path):
+def test_long_labels_are_shortened_in_messages(tmp_path):
     lines = [f"{text},{'z' * 5_000}" for text, _ in ROWS]
     problem = inspect_file(table(tmp_path, lines)).problem
     assert f"every row has the label '{'z' * 60}…'" in problem and len(problem) < 300
 
 
-def test_a_line_that_is_no_tree_after_many_that_are_is_named(tmp_path):
+def test_a_late_line_that_is_no_tree_is_named(tmp_path):
     lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
     with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
-        inspect_file(written(tmp_path / "a.txt", "\n".join(lines)))
+        inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
 
 
-def test_merged_cells_to_the_end_of_a_sheet_fill_only_rows_that_are_there(tmp_path):
-    rows = filled(lambda n, text, label: cell(f"A{n}", text) + (cell(f"B{n}", label) if n in (1, 2, 22) else ""))
+def test_merged_cells_fill_only_existing_rows(tmp_path):
+    rows = fill_rows(
+        lambda n, text, label: build_cell(f"A{n}", text) + (build_cell(f"B{n}", label) if n in (1, 2, 22) else "")
+    )
     merged = '<mergeCell ref="B2:B21"/><mergeCell ref="B22:B1048576"/><mergeCell ref="C9:XFD1048576"/>'
     content = sheet(rows).replace("</sheetData>", f"</sheetData><mergeCells>{merged}</mergeCells>")
-    report = inspect_file(written(tmp_path / "a.xlsx", workbook(content)))
+    report = inspect_file(write_content(tmp_path / "a.xlsx", workbook(content)))
     assert report.rows == 40 and [column.name for column in report.columns] == ["text", "label"]
     assert [each.count for each in report.findings if each.kind == "merged-cells"] == [38]
 
 
-def test_a_python_dictionary_is_read_and_nothing_in_it_is_run(tmp_path):
+def test_python_dictionaries_are_read_without_running_code(tmp_path):
     lines = [f"{{'text': {text!r}, 'label': __import__('os').getcwd()}}" for text, _ in ROWS]
     with pytest.raises(DataError, match="neither JSON nor a Python dictionary"):
-        inspect_file(written(tmp_path / "a.jsonl", "\n".join([repr({"text": "a", "label": "b"}), *lines])))
+        inspect_file(write_content(tmp_path / "a.jsonl", "\n".join([repr({"text": "a", "label": "b"}), *lines])))
     with pytest.raises(DataError, match="not valid JSON"):
-        inspect_file(written(tmp_path / "b.jsonl", "{'a': " + "(" * 99_999))
+        inspect_file(write_content(tmp_path / "b.jsonl", "{'a': " + "(" * 99_999))
 
 
-def test_an_archive_of_many_files_or_deep_folders_or_with_a_password_is_refused(monkeypatch, tmp_path):
+def test_huge_deep_or_encrypted_archives_are_refused(monkeypatch, tmp_path):
     def refused(members, locked=False):
         data = bytearray(zip_of(members))
         if locked:
             data[data.index(b"PK\x01\x02") + 8] |= 1
         with pytest.raises(DataError) as error:
-            inspect_file(written(tmp_path / "a.zip", bytes(data)))
+            inspect_file(write_content(tmp_path / "a.zip", bytes(data)))
         return str(error.value)
 
     assert "`train.csv` in it has a password" in refused({"train.csv": "text,label\n"}, locked=True)
@@ -293,7 +299,7 @@ def test_an_archive_of_many_files_or_deep_folders_or_with_a_password_is_refused(
     assert "an archive of 4 files" in refused({f"{number}.csv": "" for number in range(4)})
 
 
-def test_keys_inside_keys_without_end_are_refused(tmp_path):
+def test_endlessly_nested_keys_are_refused(tmp_path):
     content = '{"a":' * 900 + "[]" + "}" * 900
     with pytest.raises(DataError, match="an object is no table of texts and labels"):
-        inspect_file(written(tmp_path / "a.json", content))
+        inspect_file(write_content(tmp_path / "a.json", content))

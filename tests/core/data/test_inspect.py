@@ -16,11 +16,11 @@ def table(path, count=40, **columns):
     return path
 
 
-def found(report):
+def list_kinds(report):
     return {finding.kind: (finding.level, finding.count) for finding in report.findings}
 
 
-def test_a_report_tells_kind_columns_classes_and_first_rows(tmp_path):
+def test_reports_have_kind_columns_classes_and_first_rows(tmp_path):
     report = inspect_file(table(tmp_path / "a.csv"))
     assert (report.file, report.kind, report.encoding) == ("a.csv", "csv", "utf-8")
     assert (report.delimiter, report.header) == ("comma", True)
@@ -28,12 +28,12 @@ def test_a_report_tells_kind_columns_classes_and_first_rows(tmp_path):
     assert report.classes == {"bad": 20, "good": 20}
     assert report.preview[1] == {"text": "sentence 1 is about the weather", "label": "good"}
     assert [(c.name, c.distinct, c.numeric) for c in report.columns] == [("text", 40, False), ("label", 2, False)]
-    assert found(report) == {"small": ("warning", 40)}
+    assert list_kinds(report) == {"small": ("warning", 40)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("write", ["to_parquet", "to_json", "to_jsonl", "to_excel", "to_tsv"])
-def test_the_same_table_reads_the_same_from_every_kind(tmp_path, write):
+def test_a_table_is_read_equally_in_every_format(tmp_path, write):
     frame = pd.read_csv(table(tmp_path / "a.csv"))
     path = tmp_path / "same"
     {
@@ -48,7 +48,7 @@ def test_the_same_table_reads_the_same_from_every_kind(tmp_path, write):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("write", ["to_csv", "to_excel"])
-def test_a_first_row_said_to_be_data_is_read_as_data(tmp_path, write):
+def test_the_first_row_is_data_if_the_user_says_so(tmp_path, write):
     frame, path = pd.read_csv(table(tmp_path / "a.csv")), tmp_path / ("b.xlsx" if write == "to_excel" else "b.csv")
     getattr(frame, write)(path, index=False)
     rows = read_file(path, header="no").rows
@@ -66,7 +66,7 @@ def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
     pd.DataFrame({"text": texts, "label": labels}).to_parquet(tmp_path / "a.parquet")
     file = read_file(tmp_path / "a.parquet")
     assert len(file.rows) == 116
-    assert found(file.report) == {
+    assert list_kinds(file.report) == {
         "missing-text": ("warning", 2),
         "blank-text": ("warning", 1),
         "missing-label": ("warning", 1),
@@ -77,9 +77,9 @@ def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
     assert "2 rows without a text left out" in [finding.message for finding in file.report.findings]
 
 
-def test_labels_in_upper_and_lower_case_and_rare_classes_are_warned_about(tmp_path):
+def test_case_variants_and_rare_classes_cause_warnings(tmp_path):
     report = inspect_file(table(tmp_path / "a.csv", 200, label=["Good", "good", "bad", "bad"] * 49 + ["odd"] * 4))
-    assert found(report) == {"case": ("warning", 1), "small-class": ("warning", 1)}
+    assert list_kinds(report) == {"case": ("warning", 1), "small-class": ("warning", 1)}
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_labels_that_cannot_be_learned_are_refused(tmp_path, labels, message):
     assert inspect_file(path, label="label").problem.startswith("a.csv: ")
 
 
-def test_an_absent_column_is_answered_with_the_nearest_and_the_list(tmp_path):
+def test_missing_columns_are_reported_with_the_nearest_name_and_the_list(tmp_path):
     path = table(tmp_path / "a.csv")
     said = r"no column 'lable' for data.label; did you mean 'label'\? \(columns: text, label\)"
     with pytest.raises(DataError, match=said):
@@ -147,9 +147,9 @@ def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
         ),
     ],
 )
-def test_labels_are_compared_as_a_reader_sees_them(tmp_path, values, classes, told):
+def test_labels_are_compared_by_their_appearance(tmp_path, values, classes, told):
     report = inspect_file(table(tmp_path / "a.csv", label=values * 10))
-    assert report.classes == classes and found(report) == {"small": ("warning", 40), **told}
+    assert report.classes == classes and list_kinds(report) == {"small": ("warning", 40), **told}
     merged = [each.proof for each in report.decisions if (each.what, each.chosen) == ("labels", "merged")]
     assert bool(merged) == ("labels-merged" in told)
 
@@ -167,7 +167,7 @@ def test_json_in_a_label_cell_is_unpacked(tmp_path, values, task, classes):
     assert (report.task, report.classes) == (task, classes)
 
 
-def test_a_label_that_keeps_a_quote_is_refused_unless_the_quoting_is_named(tmp_path):
+def test_labels_with_quotes_are_refused_unless_the_quoting_is_set(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
     with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
@@ -175,7 +175,7 @@ def test_a_label_that_keeps_a_quote_is_refused_unless_the_quoting_is_named(tmp_p
     assert read_file(path, quoting="none").classes == ('no"', 'so"')
 
 
-def test_a_guessed_label_column_lists_the_others_and_a_flag_loses_to_a_rating(tmp_path):
+def test_guessed_label_columns_list_alternatives_and_prefer_ratings_to_flags(tmp_path):
     rows = [(f"a remark about thing number {n}", n % 2 == 0, n % 5, f"town {n % 7}") for n in range(60)]
     pd.DataFrame(rows, columns=["words", "bought", "points", "place"]).to_csv(tmp_path / "a.csv", index=False)
     report = inspect_file(tmp_path / "a.csv")
@@ -185,13 +185,13 @@ def test_a_guessed_label_column_lists_the_others_and_a_flag_loses_to_a_rating(tm
 
 
 @pytest.mark.parametrize(("name", "used"), [("intent", True), ("number", False)])
-def test_more_than_fifty_numbers_are_classes_if_the_name_says_so(tmp_path, name, used):
+def test_over_fifty_numbers_are_classes_if_the_column_name_says_so(tmp_path, name, used):
     frame = pd.DataFrame({"text": [f"a text {n}" for n in range(600)], name: [n % 60 for n in range(600)]})
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert (not inspect_file(tmp_path / "a.csv", label=name).problem) == used
 
 
-def test_labels_json_beside_a_file_names_its_classes(tmp_path):
+def test_labels_json_next_to_a_file_names_its_classes(tmp_path):
     path = table(tmp_path / "a.csv", label=[0, 1] * 20)
     (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"1": "up", "0": "down"}}')
     assert read_file(path).classes == ("up", "down")
@@ -237,23 +237,23 @@ def test_missing_files_and_folders_are_refused(tmp_path):
         inspect_file(tmp_path)
 
 
-def test_home_is_understood(tmp_path, monkeypatch):
+def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     table(tmp_path / "a.csv")
     assert inspect_file(Path("~/a.csv")).rows == 40
 
 
-def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
+def test_ragged_rows_are_counted_and_too_many_are_refused(tmp_path):
     path = tmp_path / "a.csv"
     good = [f"a text {n},{n % 2}" for n in range(100)]
     path.write_text("\n".join(["text,label", *good[:50], "one, two, three", *good[50:]]))
-    assert found(inspect_file(path))["ragged-rows"] == ("warning", 1)
+    assert list_kinds(inspect_file(path))["ragged-rows"] == ("warning", 1)
     path.write_text("\n".join(["text,label", *(f"well, {row}" if n % 2 else row for n, row in enumerate(good))]))
     with pytest.raises(DataError, match="put texts that hold the delimiter into double quotes"):
         inspect_file(path, delimiter=",")
 
 
-def test_classes_stand_in_one_order_however_the_rows_lie():
+def test_class_order_does_not_depend_on_row_order():
     names = ["nan", "-1", "0", "+1", "1", "1.0", "1.5", "a", "A", "item 2", "item 10"]
     orders = {sort_names(pd.Series(names[at:] + names[:at], dtype="str")) for at in range(len(names))}
     assert orders == {("-1", "0", "+1", "1", "1.0", "1.5", "A", "a", "item 2", "item 10", "nan")}

@@ -14,7 +14,7 @@ from core.exceptions import DataError
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.text(max_size=20), max_size=50))
-def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):
+def test_lineage_files_contain_the_digests_of_their_texts(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("lineage")
     path = write_lineage(folder, texts)
     assert read_lineage(path).tolist() == sorted(set(hash_texts(texts).tolist()))
@@ -22,7 +22,7 @@ def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):
     assert find_learned(texts, [path]).all()
 
 
-def test_letter_case_and_blanks_do_not_tell_texts_apart_and_no_text_takes_more_than_eight_bytes(tmp_path):
+def test_digests_ignore_case_and_blanks_and_are_small(tmp_path):
     first, *others = hash_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
     assert [other == first for other in others] == [True] + 5 * [False] and len(set(others)) == 6
     texts = [f"text {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(10_000)]
@@ -31,14 +31,14 @@ def test_letter_case_and_blanks_do_not_tell_texts_apart_and_no_text_takes_more_t
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", zlib.compress(b"12345678"), zlib.compress(b"123")])
-def test_a_file_that_does_not_hold_what_its_name_says_is_refused(tmp_path, content):
+def test_lineage_files_that_do_not_match_their_name_are_refused(tmp_path, content):
     path = write_lineage(tmp_path / "l", ["a text"])
     path.write_bytes(content)
     with pytest.raises(DataError, match="does not hold the digests of texts that its name says"):
         read_lineage(path)
 
 
-def test_no_more_is_unpacked_than_a_file_may_hold(tmp_path, monkeypatch):
+def test_unpacking_stops_at_the_size_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(lineage, "MOST", 100)
     path = write_lineage(tmp_path / "l", ["a text"])
     path.write_bytes(zlib.compress(bytes(1_000_000)))
@@ -52,7 +52,7 @@ def split(count, learned=0):
 
 
 @pytest.mark.parametrize(("rows", "learned"), [(120, 86), (40, 10), (10, 5), (1, 0)])
-def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
+def test_learned_texts_are_removed_from_all_splits_but_train(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
     given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
     splits, beside, notes = drop_learned(given, split(9, 4), [file])
@@ -64,7 +64,7 @@ def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
 
 
 @pytest.mark.parametrize(("rows", "learned"), [(120, 91), (10, 6), (1, 1)])
-def test_a_split_with_too_few_new_texts_is_refused(tmp_path, rows, learned):
+def test_splits_with_too_few_new_texts_are_refused(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
     told = rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
     with pytest.raises(DataError, match=told):

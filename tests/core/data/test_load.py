@@ -29,7 +29,7 @@ def sizes(dataset):
     return {name: len(rows) for name, rows in dataset.splits.items()}
 
 
-def everything(dataset):
+def join_splits(dataset):
     return sorted(text for rows in dataset.splits.values() for text in rows["text"])
 
 
@@ -50,7 +50,7 @@ def test_given_splits_are_kept_row_for_row(tmp_path):
         ({"train": 60, "test": 8}, (54, 6, 8), "no validation split: 6 rows (10 %) of train taken"),
     ],
 )
-def test_a_split_that_is_absent_is_taken_from_another(tmp_path, given, cut, note):
+def test_missing_splits_are_cut_from_others(tmp_path, given, cut, note):
     dataset = load_dataset(DataConfig(name=str(folder(tmp_path, **given))))
     assert tuple(sizes(dataset).values()) == cut and dataset.notes == (f"{note}, stratified, seed 0",)
     assert dataset.splits["validation"]["label"].sum() == cut[1] / 2
@@ -62,20 +62,20 @@ def test_a_single_table_is_cut_80_10_10(tmp_path, kind):
     dataset = load_dataset(DataConfig(name=str(path / "train.parquet" if kind == "file" else path)))
     assert sizes(dataset) == {"train": 80, "validation": 10, "test": 10}
     assert "cut 0.8/0.1/0.1 into 80/10/10, stratified, seed 0" in dataset.notes[-1]
-    assert everything(dataset) == sorted(frame(100)["text"])
+    assert join_splits(dataset) == sorted(frame(100)["text"])
 
 
-def test_a_resplit_pools_all_given_splits(tmp_path):
+def test_a_new_split_pools_all_given_splits(tmp_path):
     path = folder(tmp_path, train=60, validation=20, test=20)
     dataset = load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15"))
     assert sizes(dataset) == {"train": 70, "validation": 15, "test": 15}
-    assert len(set(everything(dataset))) == 100
+    assert len(set(join_splits(dataset))) == 100
     other = load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15", seed=1))
     assert set(other.splits["test"]["text"]) != set(dataset.splits["test"]["text"])
     assert load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15")).fingerprint == dataset.fingerprint
 
 
-def test_a_class_without_training_rows_leaves_the_other_splits_with_a_count(tmp_path):
+def test_classes_without_training_rows_are_removed_from_other_splits_with_a_note(tmp_path):
     path = folder(tmp_path, train=frame(40).replace({"label": {1: 2}}), validation=8, test=frame(9, classes=3))
     (path / "labels.json").write_text(json.dumps({"classes": {"0": "bad", "1": "mixed", "2": "good"}}))
     dataset = load_dataset(DataConfig(name=str(path)))
@@ -88,7 +88,7 @@ def test_a_class_without_training_rows_leaves_the_other_splits_with_a_count(tmp_
     assert list(dataset.splits["test"]["label"]) == [0, 1] * 3
 
 
-def test_the_limit_cuts_train_only_and_smaller_ones_are_contained_in_larger(tmp_path):
+def test_the_limit_cuts_only_train_and_smaller_samples_are_nested(tmp_path):
     path = str(folder(tmp_path, train=200, validation=20, test=20))
     small, large = (load_dataset(DataConfig(name=path, limit=limit)) for limit in (20, 50))
     assert sizes(small) == {"train": 20, "validation": 20, "test": 20}
@@ -109,7 +109,7 @@ def test_the_fingerprint_names_the_content(tmp_path):
     assert first.fingerprint == same.fingerprint != other.fingerprint and len(first.fingerprint) == 64
 
 
-def test_findings_of_a_file_are_notes(tmp_path):
+def test_file_findings_become_notes(tmp_path):
     rows = frame(30)
     rows.loc[0, "text"] = None
     rows.to_parquet(tmp_path / "f.parquet")
@@ -133,7 +133,7 @@ def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
     assert again.notes[0] == "the given test split (30 rows) is not pooled and left out"
 
 
-def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch):
+def test_imdb_takes_a_fifth_of_train_as_validation(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "imdb", train=100, test=100)
     assert sizes(load_dataset(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
@@ -148,20 +148,20 @@ def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch
         *((name, NotAvailable, UNKNOWN.format(name)) for name in ("caves", "kornli", "us_airline")),
     ],
 )
-def test_names_that_lead_nowhere_are_answered(monkeypatch, name, error, message):
+def test_unknown_data_names_are_reported(monkeypatch, name, error, message):
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     with pytest.raises(error, match=message):
         load_dataset(DataConfig(name=name))
 
 
-def test_a_folder_of_data_without_the_named_set_says_so(tmp_path, monkeypatch):
+def test_missing_data_sets_in_the_data_folder_are_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match="there is no folder 'ohsumed' in SENTISCOPE_DATA="):
         load_dataset(DataConfig(name="ohsumed"))
 
 
-def stars(path, **settings):
-    """Texts of 1 to 5 stars and of −1, twelve each, as they are read with these settings."""
+def write_stars(path, **settings):
+    """Load texts of 1 to 5 stars and of −1, twelve each, with these settings."""
     rows = [f"text {n} of {star},{star}" for n in range(12) for star in (1, 2, 3, 4, 5, -1)]
     path.write_text("text,stars\n" + "\n".join(rows) + "\n")
     return load_dataset(DataConfig(name=str(path), **settings))
@@ -169,7 +169,7 @@ def stars(path, **settings):
 
 def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
     named = "1=negative,2=negative,3=so so,4=positive,5=positive,-1="
-    found = stars(tmp_path / "stars.csv", rename=named, order="negative,so so,positive")
+    found = write_stars(tmp_path / "stars.csv", rename=named, order="negative,so so,positive")
     assert found.classes == ("negative", "so so", "positive") and found.ordered and found.scale
     rows = pd.concat(found.splits.values())
     assert rows["label"].value_counts().to_dict() == {0: 24, 1: 12, 2: 24}
@@ -177,8 +177,8 @@ def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
     assert "all: 12 rows without a label after data.rename left out" in found.notes
 
 
-def test_without_an_order_classes_stand_as_their_labels_did(tmp_path):
-    found = stars(tmp_path / "stars.csv", rename='5=good,4=good,1=bad,2=bad,-1=bad,"3=fair, I guess"')
+def test_without_an_order_classes_keep_the_order_of_labels(tmp_path):
+    found = write_stars(tmp_path / "stars.csv", rename='5=good,4=good,1=bad,2=bad,-1=bad,"3=fair, I guess"')
     assert found.classes == ("bad", "fair, I guess", "good") and not found.ordered
 
 
@@ -194,12 +194,12 @@ def test_without_an_order_classes_stand_as_their_labels_did(tmp_path):
         ({"rename": "1=,2=,3=,4=,-1="}, "every row has the label '5'"),
     ],
 )
-def test_names_and_orders_that_do_not_fit_are_refused(tmp_path, chosen, reason):
+def test_impossible_renames_and_orders_are_refused(tmp_path, chosen, reason):
     with pytest.raises(InputError, match=reason):
-        stars(tmp_path / "stars.csv", **chosen)
+        write_stars(tmp_path / "stars.csv", **chosen)
 
 
-def test_of_several_labels_those_without_a_name_go_and_a_row_goes_with_its_last_one(tmp_path):
+def test_unnamed_labels_are_removed_and_rows_without_labels_too(tmp_path):
     rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
     (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
     found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
@@ -208,14 +208,14 @@ def test_of_several_labels_those_without_a_name_go_and_a_row_goes_with_its_last_
 
 
 @pytest.mark.slow
-def test_a_known_scale_is_in_order_unless_it_is_renamed():
+def test_known_scales_are_ordered_unless_renamed():
     assert load_dataset(DataConfig(name="built-in", classes=5)).scale
     assert not load_dataset(DataConfig(name="built-in", classes=3, rename="neutral=positive")).ordered
 
 
 @pytest.fixture(scope="module")
 def read_reviews(tmp_path_factory):
-    """A file of 200 rows without splits, read once; the last three are the only ones of their class."""
+    """A file of 200 rows without splits; only the last three are of the class `rare`."""
     random = np.random.default_rng(4)
     labels = [*random.choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
     texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
@@ -237,7 +237,7 @@ def split_of(dataset):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", [{}, {"split": "0.6/0.2/0.2"}, {"folds": 4, "fold": 1}, {"seed": 5, "limit": 50}])
-def test_neither_the_order_nor_the_names_of_classes_move_a_row(reviews, cut):
+def test_class_order_and_names_do_not_change_splits(reviews, cut):
     before = split_of(load_dataset(DataConfig(name=reviews, **cut)))
     same = [{"order": "rare,good,bad,fine"}, {"rename": "bad=worst,good=best"}]
     for named in [*same, {"rename": "bad=z,fine=a", "order": "rare,a,good,z"}]:
@@ -245,7 +245,7 @@ def test_neither_the_order_nor_the_names_of_classes_move_a_row(reviews, cut):
 
 
 @pytest.mark.parametrize("rename", ["fine=good", "fine=", "rare=good,fine="])
-def test_merging_and_leaving_out_classes_move_no_other_row(reviews, rename):
+def test_merging_or_dropping_classes_moves_no_other_row(reviews, rename):
     before = split_of(load_dataset(DataConfig(name=reviews)))
     after = split_of(load_dataset(DataConfig(name=reviews, rename=rename)))
     left_out = {text for text in before if text.endswith("fine")} if "fine=" in rename.split(",") else set()
@@ -260,7 +260,7 @@ def test_a_class_of_three_rows_is_in_every_split(reviews, cut):
     assert sizes(dataset) == sizes(load_dataset(DataConfig(name=reviews, **cut, split_rule=1)))
 
 
-def test_a_rare_label_of_several_is_in_every_split(tmp_path):
+def test_rare_labels_are_in_every_split_of_multilabel_data(tmp_path):
     rows = pd.DataFrame({"text": [f"text {n}" for n in range(60)], "label": ["warm;cold", "warm", "cold"] * 20})
     rows.loc[[3, 30, 57], "label"] = "warm;rare"
     rows.to_csv(tmp_path / "several.csv", index=False)
@@ -273,7 +273,7 @@ def test_a_rare_label_of_several_is_in_every_split(tmp_path):
 
 @pytest.mark.parametrize(
     ("chosen", "digest"),
-    [  # made before there was a second rule
+    [  # computed before there was a second rule
         ({}, "87377c747692272d"),
         ({"order": "rare,bad,fine,good"}, "ca9598614d8a5ac2"),
         ({"rename": "fine=good,rare="}, "156329f8bab9fb8e"),
@@ -282,12 +282,12 @@ def test_a_rare_label_of_several_is_in_every_split(tmp_path):
         ({"split": "0.6/0.2/0.2", "rename": "bad=awful"}, "232eb963dc3443a7"),
     ],
 )
-def test_older_runs_keep_the_rows_that_they_had(reviews, chosen, digest):
+def test_splits_of_older_runs_do_not_change(reviews, chosen, digest):
     dataset = load_dataset(DataConfig(name=reviews, split_rule=1, **chosen))
     assert dataset.fingerprint.startswith(digest)
 
 
-def test_the_newest_rule_moves_no_row_where_no_class_is_rare(tmp_path):
+def test_the_new_split_rule_moves_no_row_without_rare_classes(tmp_path):
     path = folder(tmp_path / "d", all=frame(100, classes=4))
     assert (
         load_dataset(DataConfig(name=str(path))).fingerprint

@@ -1,4 +1,4 @@
-"""Several named data sets as one, and training texts kept apart."""
+"""Mixtures of named data sets, and removal of training texts."""
 
 import json
 
@@ -16,8 +16,8 @@ SIZES = {"train": 40, "validation": 6, "test": 8}
 CLASSES = {"imdb": ("negative", "positive"), "sst2": ("negative", "positive"), "tweets": ("bad", "so so", "good")}
 
 
-def several(stem, count, classes):
-    """Texts that every normaliser tells apart: to the coarsest, numbers are no words."""
+def write_set(stem, count, classes):
+    """Texts that differ after every normalisation; the coarsest one removes numbers."""
     names = ["".join("abcdefghij"[int(digit)] for digit in str(number)) for number in range(count)]
     labels = [number % classes for number in range(count)]
     return pd.DataFrame({"text": [f"{stem} {name}" for name in names], "label": labels, stem: 1})
@@ -26,7 +26,7 @@ def several(stem, count, classes):
 @pytest.fixture
 def sets():
     def build_one(name, classes):
-        parts = {split: several(f"{name} {split}", count, len(classes)) for split, count in SIZES.items()}
+        parts = {split: write_set(f"{name} {split}", count, len(classes)) for split, count in SIZES.items()}
         splits = {split: rows.rename(columns={f"{name} {split}": name}) for split, rows in parts.items()}
         return Dataset(name, splits, classes, "", task="multi" if name == "many" else "single", notes=(f"of {name}",))
 
@@ -35,11 +35,11 @@ def sets():
 
 @pytest.fixture
 def one(sets):
-    """What loads one set."""
+    """Return a function that loads one data set."""
     return lambda config: sets[config.name]
 
 
-def test_the_parts_name_themselves_each_is_cut_as_it_is_alone_and_the_whole_is_renamed_and_limited(one, sets):
+def test_mixture_parts_are_split_as_alone_and_named(one, sets):
     found = mix_splits(["sst2", "tweets"], DataConfig(), one)
     assert found.classes == ("negative", "positive", "bad", "so so", "good")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 80, "validation": 12, "test": 16}
@@ -54,7 +54,7 @@ def test_the_parts_name_themselves_each_is_cut_as_it_is_alone_and_the_whole_is_r
     assert asked == [DataConfig(name="sst2", seed=3), DataConfig(name="imdb", seed=3)]
 
 
-def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
+def test_no_training_text_of_a_mixture_is_in_another_split(one, sets):
     sets["sst2"].splits["train"].loc[:1, "text"] = ["IMDB test, b!!", "@you  sst2 validation A http://x.y"]
     found = mix_splits(["sst2", "imdb"], DataConfig(), one)
     assert len(found.splits["train"]) == 78 and found.splits["train"]["text"][0] == "sst2 train c"
@@ -62,7 +62,7 @@ def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
     assert len(found.splits["test"]) == 16
 
 
-def test_a_set_that_others_are_judged_on_is_kept_apart_and_nothing_left_to_train_on_is_said(one, sets):
+def test_texts_of_sets_in_apart_are_removed_from_train(one, sets):
     splits = sets["sst2"].splits
     splits["train"].loc[:1, "text"] = ["tweets test a", "tweets train a"]
     kept, notes = exclude_texts(splits, ["tweets"], one)
@@ -74,7 +74,7 @@ def test_a_set_that_others_are_judged_on_is_kept_apart_and_nothing_left_to_train
         exclude_texts(splits, ["imdb", "tweets"], one)
 
 
-def test_added_sets_join_the_training_split_alone(sets):
+def test_added_sets_are_added_to_train_only(sets):
     given, added = sets["sst2"], {"tweets": sets["tweets"], "imdb": sets["imdb"]}
     added["imdb"].splits["train"].loc[0, "text"] = "SST2 test b"
     config = DataConfig(name="sst2", rename="bad=negative,good=positive")
@@ -96,7 +96,7 @@ def test_added_sets_join_the_training_split_alone(sets):
 
 
 @pytest.mark.parametrize(("whole", "more"), [("sst2", "many"), ("many", "sst2")])
-def test_several_labels_per_text_are_not_added_to_and_cannot_be_mixed(sets, one, whole, more):
+def test_multilabel_data_cannot_be_mixed_or_extended(sets, one, whole, more):
     splits = sets[whole].splits
     if whole == "many":
         splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in splits.items()}
@@ -114,12 +114,12 @@ def test_several_labels_per_text_are_not_added_to_and_cannot_be_mixed(sets, one,
         ({"add": "imbd"}, "data.add: 'imbd' is no registered data set"),
     ],
 )
-def test_a_wrong_name_is_told(config, said):
+def test_wrong_names_are_reported(config, said):
     with pytest.raises((ConfigError, DataError), match=said):
         load_dataset(DataConfig(**config))
 
 
-def test_names_of_mixtures_and_what_suits_them_is_what_their_parts_ask_for_alike():
+def test_mixtures_get_the_settings_on_which_their_parts_agree():
     assert split_mixture("sst2 + imdb") == ("sst2", "imdb") and is_registered("sst2+imdb")
     assert split_mixture("sst2") == () == split_mixture("sst2+mine.csv") and not is_registered("mine+yours.csv")
     assert suggest_settings("tweet_sentiment+sst5") == {"text.max_length": 64, "text.normaliser": "tweet"}
@@ -135,7 +135,7 @@ def named_sets(tmp_path, monkeypatch):
         names = {"type": "single", "classes": dict(enumerate(classes))}
         (tmp_path / name / "labels.json").write_text(json.dumps(names))
         for split, count in SIZES.items():
-            several(f"{name} {split}", count, len(classes)).to_parquet(tmp_path / name / f"{split}.parquet")
+            write_set(f"{name} {split}", count, len(classes)).to_parquet(tmp_path / name / f"{split}.parquet")
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_a_mixture_is_loaded_renamed_and_limited(named_sets):
 
 
 @pytest.mark.slow
-def test_a_set_that_is_added_changes_train_alone_and_need_not_be_here_to_judge(named_sets, monkeypatch):
+def test_added_sets_change_only_train_and_are_not_needed_for_evaluation(named_sets, monkeypatch):
     alone = load_dataset(DataConfig(name="imdb"))
     found = load_dataset(DataConfig(name="imdb", add="tweet_sentiment", rename="neutral="))
     assert found.name == "imdb" and found.classes == alone.classes and found.language == "en"

@@ -15,13 +15,13 @@ GOOD = {
 
 
 @pytest.mark.parametrize("language", [*GOOD, *ENCODINGS])
-def test_good_text_is_not_called_garbled(language):
+def test_correct_text_is_not_reported_as_garbled(language):
     text = GOOD[language].replace("|", "\n") if language in GOOD else reviews(language, 9)
     assert find_garbled(text) is None
 
 
 @pytest.mark.parametrize("codec", ["cp1252", "cp1251", "mac-roman", "cp437", "cp850", "cp866", "koi8-r", "gbk"])
-def test_utf8_that_was_read_as_another_encoding_is_told(codec):
+def test_misread_utf8_is_reported(codec):
     found = find_garbled("a café on the corner\n".encode().decode(codec) * 3)
     assert (found.places, found.encoding, found.read_as) == (3, "utf-8", codec) and found.meant.endswith("é")
     assert find_garbled("it\x92s good").meant == "’"
@@ -29,7 +29,7 @@ def test_utf8_that_was_read_as_another_encoding_is_told(codec):
 
 @pytest.mark.parametrize("language", ["zh-Hans", "ja", "ru", "fr"])
 @pytest.mark.parametrize("codec", ["gbk", "cp932"])
-def test_utf8_that_was_read_as_chinese_or_japanese_is_told(language, codec):
+def test_utf8_misread_as_chinese_or_japanese_is_reported(language, codec):
     found = find_garbled(reviews(language, 6).encode().decode(codec, "replace"))
     assert (found.encoding, found.read_as) == ("utf-8", codec)
 
@@ -42,7 +42,7 @@ def test_utf8_that_was_read_as_chinese_or_japanese_is_told(language, codec):
         *(("pl", "cp1250", "latin-1"), ("de", "cp1252", "cp1251"), ("fr", "mac-roman", "latin-1")),
     ],
 )
-def test_a_legacy_encoding_that_was_read_as_another_is_named(language, encoding, codec):
+def test_misread_legacy_encodings_are_named(language, encoding, codec):
     data = reviews(language, 8).encode(encoding)
     found = find_garbled(data.decode(codec))
     assert (found.encoding, found.read_as.replace("cp1252", "latin-1")) == (encoding, codec)

@@ -1,4 +1,4 @@
-"""Two texts a row: found by the names of their columns or named, joined in every row, refused where one is missing."""
+"""Text pairs: columns found by name or setting, joined in every row, refused if a text is missing."""
 
 import pandas as pd
 import pytest
@@ -15,14 +15,14 @@ KORNLI = ("entailment", "neutral", "contradiction")
 ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
 
 
-def written(path, columns, rows=ROWS):
+def write_pairs(path, columns, rows=ROWS):
     pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
     return path
 
 
 @pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis"), ("Question1", "Question2")])
-def test_two_columns_are_found_by_their_names(tmp_path, names):
-    path = written(tmp_path / "a.csv", [*names, "label"])
+def test_pair_columns_are_found_by_their_names(tmp_path, names):
+    path = write_pairs(tmp_path / "a.csv", [*names, "label"])
     found = read_file(path)
     assert (found.report.text, found.report.pair, found.report.label) == (*names, "label")
     assert found.rows["text"].tolist() == [join_pair(first, second) for first, second, _ in ROWS]
@@ -32,29 +32,29 @@ def test_two_columns_are_found_by_their_names(tmp_path, names):
     assert notes == [told]
 
 
-def test_columns_of_any_name_can_be_named_and_the_first_text_alone_be_asked_for(tmp_path):
-    path = written(tmp_path / "a.csv", ["review", "reply", "label"])
+def test_pair_columns_can_be_set_or_turned_off(tmp_path):
+    path = write_pairs(tmp_path / "a.csv", ["review", "reply", "label"])
     assert inspect_file(path).pair == ""
     found = read_file(path, text="review", pair="reply")
     assert split_pair(found.rows["text"][3]) == ("text 3", "other 3")
     assert read_file(path, text="0", pair="1").rows.equals(found.rows)
-    path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     found = read_file(path, text="sentence1", pair="none")
     assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
     assert "sentence2" in found.rows
 
 
-def test_a_row_without_a_second_text_is_named_with_its_column(tmp_path):
+def test_rows_without_a_second_text_are_named_with_the_column(tmp_path):
     rows = [*ROWS[:4], ("text 4", None, "yes"), *ROWS[5:]]
-    path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
     with pytest.raises(DataError, match=r"a\.csv, row 5, .*sentence2.*: the second text is missing") as error:
         read_file(path)
     assert error.value.row == 5
     assert error.value.field == "sentence2"
 
 
-def test_one_column_cannot_be_both_texts(tmp_path):
-    path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+def test_one_column_cannot_be_both_texts_of_a_pair(tmp_path):
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     with pytest.raises(DataError, match="cannot be both texts of a pair"):
         read_file(path, text="sentence1", pair="sentence1")
     with pytest.raises(DataError, match=r"no column 'sentenc2' for data\.pair; did you mean 'sentence2'"):
@@ -64,7 +64,7 @@ def test_one_column_cannot_be_both_texts(tmp_path):
         read_file(tmp_path / "b.txt", pair="0")
 
 
-def test_repeats_are_those_of_both_texts():
+def test_duplicate_pairs_have_two_equal_texts():
     train = pd.DataFrame({"text": [join_pair("a", "b"), join_pair("a", "c"), join_pair("a", "b")], "label": [0, 1, 1]})
     test = pd.DataFrame({"text": [join_pair("A", "b"), join_pair("b", "a")], "label": [0, 1]})
     found = count_duplicates({"train": train, "test": test}, compose("vanilla").text)
@@ -82,7 +82,7 @@ def test_repeats_are_those_of_both_texts():
         ("question_pair", ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1"], ("0", "1")),
     ],
 )
-def test_registered_pairs_load_as_they_were_published(tmp_path, monkeypatch, name, columns, labels, classes):
+def test_registered_pairs_load_from_published_files(tmp_path, monkeypatch, name, columns, labels, classes):
     folder = tmp_path / name
     folder.mkdir()
     for split, count in (("train", 30), ("dev", 12), ("test", 12)):
@@ -96,7 +96,7 @@ def test_registered_pairs_load_as_they_were_published(tmp_path, monkeypatch, nam
     assert split_pair(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
 
 
-def test_what_is_escaped_in_a_part_stays_in_it_and_a_single_text_with_the_sign_of_pairs_is_no_pair(tmp_path):
+def test_escapes_cannot_turn_a_single_text_into_a_pair(tmp_path):
     rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     found = read_file(tmp_path / "a.csv")

@@ -35,7 +35,7 @@ def irony(folder):
         (folder / f"{name}_labels.txt").write_text("".join(f"{n % 2}\n" for n in range(count)), newline="\n")
 
 
-def airline(folder):
+def write_airline(folder):
     feelings = ("negative", "neutral", "positive")
     rows = [(n, feelings[n % 3], 0.7, "", "Blue Wing", f"user{n}", f"@bluewing flight {n},\nthanks") for n in range(60)]
     table(folder / "Tweets.csv", [AIRLINE, *rows])
@@ -62,14 +62,14 @@ WRITTEN = {
     "yelp-5": (lambda folder: yelp(folder, 5), (35, 5, 10), 'visit 0 to the "test" place\nfine, warm'),
     "yelp-polarity": (lambda folder: yelp(folder, 2), (36, 4, 10), 'visit 0 to the "test" place\nfine, warm'),
     "tweeteval_irony": (irony, (20, 6, 8), "oh “great” test 0\u2028 still one line"),
-    "us_airline": (airline, (48, 6, 6), None),
+    "us_airline": (write_airline, (48, 6, 6), None),
     "korean_hate_speech": (korean, (27, 3, 6), '날씨가 "0" 좋다'),
     "sentiment140": (tweets, (36, 4, 8), "café 0 & more"),
 }
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_each_loads_from_its_published_files(name, tmp_path, monkeypatch):
+def test_every_published_layout_loads(name, tmp_path, monkeypatch):
     write, sizes, first = WRITTEN[name]
     write(tmp_path / name)
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
@@ -79,12 +79,12 @@ def test_each_loads_from_its_published_files(name, tmp_path, monkeypatch):
     assert data.classes == (("negative", "positive") if name == "sentiment140" else named)
     assert first is None or data.splits["test"]["text"][0] == first
     assert check_availability(SOURCES[name]).state == "found, as published"
-    assert any("are published" in note for note in data.notes)  # a tiny file is not the whole of it
+    assert any("are published" in note for note in data.notes)  # the tiny file is incomplete
     assert PUBLISHED[name].checked in data.source
 
 
-def test_own_columns_are_kept_without_who_wrote_a_text_and_sentiment140_is_cut_as_in_the_paper(tmp_path, monkeypatch):
-    airline(tmp_path / "us_airline")
+def test_published_columns_are_kept_without_author_names(tmp_path, monkeypatch):
+    write_airline(tmp_path / "us_airline")
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     train = load_dataset(DataConfig(name="us_airline")).splits["train"]
     assert list(train.columns) == ["text", "label", "airline", "airline_sentiment_confidence", "negativereason"]
@@ -94,17 +94,17 @@ def test_own_columns_are_kept_without_who_wrote_a_text_and_sentiment140_is_cut_a
     assert sizes == {"train": 32, "validation": 4, "test": 4}
 
 
-def read(folder, name):
+def read_published_folder(folder, name):
     for split in find_splits(folder, PUBLISHED[name]):
         for _ in split.read_batches():
             pass
 
 
-def test_half_a_layout_names_the_file_that_lacks(tmp_path, monkeypatch):
+def test_incomplete_layouts_name_the_missing_file(tmp_path, monkeypatch):
     yelp(tmp_path / "yelp-5", 5)
     (tmp_path / "yelp-5" / "test.csv").unlink()
     with pytest.raises(DataError, match=r"yelp-5: test\.csv is not there; as published \(https://"):
-        read(tmp_path / "yelp-5", "yelp-5")
+        read_published_folder(tmp_path / "yelp-5", "yelp-5")
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     assert check_availability(SOURCES["yelp-5"]).state == "incomplete: test.csv lacks"
 
@@ -126,22 +126,22 @@ LABEL = r"train\.csv, row {}, field 'class': {}"
         ("tweeteval_irony", "train_labels.txt", "1\n" * 21, r"train_labels\.txt: has more labels"),
     ],
 )
-def test_what_is_not_in_the_layout_is_named(name, file, content, says, tmp_path):
+def test_files_that_differ_from_the_layout_are_named(name, file, content, says, tmp_path):
     WRITTEN[name][0](tmp_path / name)
     (tmp_path / name / file).write_text(content, encoding="latin-1")
     with pytest.raises(DataError, match=says):
-        read(tmp_path / name, name)
+        read_published_folder(tmp_path / name, name)
 
 
-def test_a_quotation_mark_that_swallows_rows_is_told(tmp_path):
+def test_unmatched_quotes_that_join_rows_are_reported(tmp_path):
     korean(tmp_path)
     with (tmp_path / "labeled" / "train.tsv").open("a", encoding="utf-8") as file:
         file.write('"open\tFalse\tnone\thate\nb\tFalse\tnone\thate\nc "\tTrue\tnone\tnone\n')
     with pytest.raises(DataError, match=r"train\.tsv, row 31: a quotation mark opens a cell"):
-        read(tmp_path, "korean_hate_speech")
+        read_published_folder(tmp_path, "korean_hate_speech")
 
 
-def test_blank_texts_are_left_out_and_counted_and_a_byte_order_mark_is_no_part_of_the_first_cell(tmp_path):
+def test_blank_texts_are_counted_and_byte_order_marks_removed(tmp_path):
     yelp(tmp_path, 2)
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
     train, _ = find_splits(tmp_path, PUBLISHED["yelp-polarity"])
@@ -152,10 +152,10 @@ def test_blank_texts_are_left_out_and_counted_and_a_byte_order_mark_is_no_part_o
     ]
     yelp(tmp_path, 5)
     table(tmp_path / "train.csv", [(1, "good"), (2, "fine")], encoding="utf-8-sig", quoting=csv.QUOTE_ALL)
-    read(tmp_path, "yelp-5")
+    read_published_folder(tmp_path, "yelp-5")
 
 
-def test_a_folder_with_labels_json_is_read_as_any_other_and_what_is_not_here_says_where_it_is(tmp_path, monkeypatch):
+def test_folders_with_labels_json_are_read_as_splits(tmp_path, monkeypatch):
     folder = tmp_path / "yelp-polarity"
     table(folder / "train.csv", [("text", "label"), *((f"a text {n}", n % 2) for n in range(40))])
     (folder / "labels.json").write_text('{"classes": {"0": "negative", "1": "positive"}}')

@@ -1,4 +1,4 @@
-"""Small look-alikes, in our own words, of the shapes in which people hand in labelled texts."""
+"""Small copies, in our own words, of the shapes of users' files."""
 
 import json
 
@@ -24,7 +24,7 @@ def write(path, text, encoding="utf-8"):
     return path
 
 
-def counted(report, kind):
+def count_finding(report, kind):
     return [each.count for each in report.findings if each.kind == kind]
 
 
@@ -40,7 +40,7 @@ def test_six_quoted_columns_without_header(tmp_path):
 
 
 @pytest.mark.parametrize(("encoding", "newline"), [("utf-8", "\n"), ("cp949", "\r\n")])
-def test_korean_tsv_with_unbalanced_quotes_and_empty_texts(tmp_path, encoding, newline):
+def test_korean_tsv_with_unbalanced_quotes_is_read(tmp_path, encoding, newline):
     reviews = ['"최고의 영화', '배우가 "정말 좋다', "지루하고 아깝다", "다시 보고 싶다", ""] * 8
     lines = [f"{n}\t{review}{n if review else ''}\t{n % 2}" for n, review in enumerate(reviews)]
     file = read_file(write(tmp_path / "reviews.txt", newline.join(["id\tdocument\tlabel", *lines]), encoding))
@@ -50,7 +50,7 @@ def test_korean_tsv_with_unbalanced_quotes_and_empty_texts(tmp_path, encoding, n
     assert [(f.kind, f.count) for f in report.findings if "text" in f.kind] == [("missing-text", 8)]
 
 
-def test_json_list_of_objects_with_ratings_as_words(tmp_path):
+def test_ratings_in_json_become_labels(tmp_path):
     ratings = ["10"] * 12 + ["9"] * 4 + ["1"] * 3 + ["7"]
     rows = [{"review": t, "date": "15.08.25", "rating": ratings[n], "author": "x"} for n, t in enumerate(texts(20))]
     file = read_file(write(tmp_path / "film.json", json.dumps(rows, indent=1)))
@@ -59,22 +59,22 @@ def test_json_list_of_objects_with_ratings_as_words(tmp_path):
     assert {f.kind: f.count for f in file.report.findings} == {"small-class": 3, "small": 20}
 
 
-def test_headerless_tsv_with_literal_unicode_escapes(tmp_path):
+def test_unicode_escapes_in_headerless_tsv_are_resolved(tmp_path):
     moods = ["neutral", "positive", "negative"]
     lines = [f"26{n:09}\t{moods[n % 3]}\t{t}\\u002c wasn\\u2019t it \\ud83d\\ude00" for n, t in enumerate(texts(30))]
     file = read_file(write(tmp_path / "dev.tsv", "\n".join(lines)))
     assert (file.report.text, file.report.label) == ("2", "1")
     assert file.rows["text"][0] == "the soup number 0 was dreadful, wasn’t it 😀"
-    assert counted(file.report, "escapes") == [30]
+    assert count_finding(file.report, "escapes") == [30]
 
 
-def test_a_rare_escape_is_content_and_stays(tmp_path):
+def test_rare_escapes_are_kept_as_content(tmp_path):
     frame = pd.DataFrame({"text": [*texts(199), r"the escape \u0041 in a manual"], "label": ["a", "b"] * 100})
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert read_file(tmp_path / "a.csv").rows["text"].iloc[-1] == r"the escape \u0041 in a manual"
 
 
-def test_several_labels_in_one_cell_with_blanks_between(tmp_path):
+def test_labels_separated_by_blanks_are_detected(tmp_path):
     labels = ["price", "taste", "price taste", "service", "taste service"] * 6
     lines = ["ID,text,labels", *(f"{n}t,{t},{labels[n]}" for n, t in enumerate(texts(30)))]
     file = read_file(write(tmp_path / "val.csv", "\r\n".join(lines)))
@@ -104,10 +104,10 @@ def test_excel_with_unnamed_index_column(tmp_path):
     file = read_file(tmp_path / "val.xlsx")
     assert (file.report.kind, file.report.text, file.report.label) == ("xlsx", "cleaned", "classes")
     assert file.classes == ("anger", "fear", "joy")
-    assert counted(file.report, "sheets") == [1]
+    assert count_finding(file.report, "sheets") == [1]
 
 
-def test_one_text_a_line_without_labels_says_how_to_go_on(tmp_path):
+def test_unlabeled_text_lines_are_refused_with_advice(tmp_path):
     lines = [f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))]
     path = write(tmp_path / "rt.pos", "\r\n".join(lines))
     with pytest.raises(DataError, match=r"30 rows with one column and no labels; .*one folder as CLASS.txt"):
@@ -115,7 +115,7 @@ def test_one_text_a_line_without_labels_says_how_to_go_on(tmp_path):
 
 
 @pytest.mark.parametrize("names", [("rt-polarity.neg", "rt-polarity.pos"), ("neg.txt", "pos.txt")])
-def test_a_folder_with_one_file_a_class(tmp_path, names):
+def test_a_folder_with_one_file_per_class_is_read(tmp_path, names):
     for name, start in zip(names, (0, 100), strict=True):
         write(tmp_path / name, "\r\n".join(f"caf\xe9 {start + n} , perhaps \x85" for n in range(40)), "latin-1")
     (tmp_path / "README.md").write_text("not a class")
@@ -140,21 +140,21 @@ def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
     ],
     ids=["some are lists", "most are lists", "objects in lists"],
 )
-def test_labels_in_lists_are_read_one_by_one_and_objects_by_their_name(tmp_path, labels, task, classes):
+def test_labels_in_lists_and_objects_are_read(tmp_path, labels, task, classes):
     rows = [{"text": text, "label": labels[n % len(labels)]} for n, text in enumerate(texts(30))]
     report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
     assert (report.task, report.classes) == (task, classes)
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])
-def test_joined_files_with_byte_order_marks_and_headers_are_one_table(tmp_path, mark):
+def test_concatenated_files_are_read_as_one_table(tmp_path, mark):
     part = "\ufefftext,label\n" + "".join(f"{text},{n % 2}\n" for n, text in enumerate(texts(30)))
     path = write(tmp_path / "a.csv", (part * 2).replace(",", mark))
     assert inspect_file(path).classes == {"0": 30, "1": 30}
     assert sum(batch.num_rows for batch in stream_rows(path).batches) == 60
 
 
-def test_a_header_that_a_sheet_repeats_is_no_row(tmp_path):
+def test_repeated_headers_in_a_sheet_are_no_rows(tmp_path):
     book = openpyxl.Workbook()
     for n, text in enumerate(texts(40)):
         if n % 20 == 0:
@@ -163,7 +163,7 @@ def test_a_header_that_a_sheet_repeats_is_no_row(tmp_path):
     book.save(tmp_path / "a.xlsx")
     report = inspect_file(tmp_path / "a.xlsx")
     assert report.classes == {"bad": 20, "good": 20}
-    assert counted(report, "repeated-header") == [1]
+    assert count_finding(report, "repeated-header") == [1]
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_a_header_that_a_sheet_repeats_is_no_row(tmp_path):
         *(("1", "true"), ("No", "0"), ("F", "false"), ("pos", "positive"), ("good", "good.")),
     ],
 )
-def test_labels_that_a_reader_takes_for_the_same_are_warned_of(tmp_path, labels):
+def test_labels_that_look_the_same_cause_warnings(tmp_path, labels):
     rows = [f"{text}\t{('other', *labels)[n % 3]}" for n, text in enumerate(texts(30))]
     report = inspect_file(write(tmp_path / "a.tsv", "\n".join(["text\tlabel", *rows])))
-    assert counted(report, "case") == [1]
+    assert count_finding(report, "case") == [1]
 
 
 @pytest.mark.parametrize("sign", ["#SPILL!", "#CALC!", "#BEZUG!", "#NV", "#ERROR!"])
@@ -199,27 +199,27 @@ def test_errors_of_any_spreadsheet_program_are_no_labels(tmp_path, sign):
         (b"<reviews>\n<r label='good'>a, b</r>\n</reviews>\n", "an XML document"),
     ],
 )
-def test_a_file_of_another_kind_is_refused_by_what_it_is(tmp_path, begin, said):
+def test_foreign_formats_are_refused_by_name(tmp_path, begin, said):
     (tmp_path / "a.csv").write_bytes(begin)
     for read in (inspect_file, stream_rows):
         with pytest.raises(DataError, match=said):
             read(tmp_path / "a.csv")
 
 
-def test_addresses_are_no_texts_where_another_column_has_words(tmp_path):
+def test_url_columns_are_no_texts_if_another_column_has_words(tmp_path):
     rows = [f"https://a.org/{'page' * 20}/{n},{text},{('for', 'against')[n % 2]}" for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["url,words,stance", *rows]))
     assert inspect_file(path).text == stream_rows(path).text == "words"
 
 
-def test_bytes_that_are_no_utf8_in_a_column_of_parquet_are_told(tmp_path):
+def test_invalid_utf8_in_streamed_parquet_is_reported(tmp_path):
     frame = pd.DataFrame({"text": [text.encode() + b" caf\xe9" for text in texts(30)], "label": [0, 1] * 15})
     frame.to_parquet(tmp_path / "a.parquet")
     report = inspect_file(tmp_path / "a.parquet")
-    assert counted(report, "lost-characters") == [30]
+    assert count_finding(report, "lost-characters") == [30]
 
 
-def test_rows_that_a_filter_hides_are_told(tmp_path):
+def test_hidden_rows_are_reported(tmp_path):
     book = openpyxl.Workbook()
     book.active.append(["text", "label"])
     for n, text in enumerate(texts(40)):
@@ -227,10 +227,10 @@ def test_rows_that_a_filter_hides_are_told(tmp_path):
         book.active.row_dimensions[n + 2].hidden = n % 4 == 0
     book.save(tmp_path / "a.xlsx")
     report = inspect_file(tmp_path / "a.xlsx")
-    assert counted(report, "hidden-rows") == [10] and report.rows == 40
+    assert count_finding(report, "hidden-rows") == [10] and report.rows == 40
 
 
-def test_a_list_of_nothing_is_named_in_english(tmp_path):
+def test_lists_of_null_are_described_in_english(tmp_path):
     with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
         inspect_file(write(tmp_path / "a.json", "[null, null]"))
 
@@ -244,7 +244,7 @@ def test_a_list_of_nothing_is_named_in_english(tmp_path):
         ([[{"label": "good", "score": 0.9}, {"label": "bad", "score": 0.1}]] * 2, "a score for each label"),
     ],
 )
-def test_a_number_for_each_class_is_no_list_of_labels(tmp_path, labels, said):
+def test_numbers_for_each_class_are_refused_as_labels(tmp_path, labels, said):
     rows = [{"text": text, "label": labels[n % 2]} for n, text in enumerate(texts(30))]
     with pytest.raises(DataError, match=rf"^a.json, field 'label': a list of 30 objects: the cells hold {said}"):
         read_file(write(tmp_path / "a.json", json.dumps(rows)))
@@ -253,7 +253,7 @@ def test_a_number_for_each_class_is_no_list_of_labels(tmp_path, labels, said):
 @pytest.mark.parametrize(
     "line", ["{label}: {text}, {n}", "[{label}] {text}, {n}", "{text}, {n}^{label}", "{text}, {n} __label__{label}"]
 )
-def test_sentences_that_a_comma_cuts_are_no_classes(tmp_path, line):
+def test_sentence_halves_after_a_comma_are_no_classes(tmp_path, line):
     lines = [line.format(text=f"{WORDS[n % 6]} that we had there was {n % 2}", label="no", n=n) for n in range(60)]
     with pytest.raises(DataError, match="no column looks like a label"):
         read_file(write(tmp_path / "a.txt", "\n".join(lines)))
@@ -275,13 +275,13 @@ def test_sentences_that_a_comma_cuts_are_no_classes(tmp_path, line):
         ("????? ??? {}", "question marks in place of letters"),
     ],
 )
-def test_texts_that_were_not_decoded_are_told(tmp_path, writing, said):
+def test_undecoded_texts_are_reported(tmp_path, writing, said):
     rows = [{"text": writing.format(n), "label": n % 2} for n in range(30)]
     findings = inspect_file(write(tmp_path / "a.json", json.dumps(rows))).findings
     assert any(said in each.message and each.count == 30 for each in findings if each.kind == "undecoded")
 
 
-def test_columns_of_one_name_are_told_and_those_that_a_person_names_are_not(tmp_path):
+def test_repeated_column_names_are_reported_unless_the_user_chose_one(tmp_path):
     rows = [f"{text},so {text},{n % 2},{n % 3}" for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["text,text,Label,label", *rows]))
     messages = [each.message for each in inspect_file(path).findings if each.kind == "same-names"]
@@ -293,7 +293,7 @@ def test_columns_of_one_name_are_told_and_those_that_a_person_names_are_not(tmp_
     assert not [each for each in named.findings if each.kind == "same-names"]
 
 
-def test_a_guessed_text_column_lists_the_others_and_what_was_found_is_offered_once_it_was_changed(tmp_path):
+def test_guessed_text_columns_list_alternatives(tmp_path):
     rows = [f"{text} {text},so {text},{n % 2}" for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["answer,prompt,picked", *rows]))
     found, named = inspect_file(path), inspect_file(path, text="prompt", label="picked")
@@ -312,7 +312,7 @@ def test_a_guessed_text_column_lists_the_others_and_what_was_found_is_offered_on
         ("labels", {"separator": "none"}, ";"),
     ],
 )
-def test_a_decision_that_a_person_changed_offers_what_was_found(tmp_path, what, settings, before):
+def test_changed_decisions_offer_the_detected_value(tmp_path, what, settings, before):
     rows = [f'"so {text}|",{("a;b", "a", "b")[n % 3]}|' for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["text,label", *rows]).replace("|", "" if what != "delimiter" else "|"))
     decisions = {each.what: each for each in inspect_file(path, **settings).decisions}
@@ -329,22 +329,22 @@ def test_a_decision_that_a_person_changed_offers_what_was_found(tmp_path, what, 
     ],
     ids=["characters lost before", "long numbers", "the line below a header", "tags that are not of IOB"],
 )
-def test_what_stands_in_a_table_is_told_once(tmp_path, name, header, form, kind, counts):
+def test_table_findings_are_reported_once(tmp_path, name, header, form, kind, counts):
     lines = [header, *(form.format(text, n % 2) for n, text in enumerate(texts(30)))]
     report = inspect_file(write(tmp_path / name, "\n".join(lines).lstrip("\n") + "\n"))
-    assert counted(report, kind) == counts
+    assert count_finding(report, kind) == counts
     assert kind == "word-tags" or (report.rows == 30 and len(report.classes) == 2)
 
 
-def test_json_below_a_comment_is_refused_as_json(tmp_path):
+def test_json_after_a_comment_is_refused_as_json(tmp_path):
     rows = "\n".join(json.dumps({"text": text, "label": n % 2}) for n, text in enumerate(texts(30)))
     with pytest.raises(DataError, match="is not valid JSON: Expecting value"):
         read_file(write(tmp_path / "a.jsonl", f"// reviews\n{rows}"))
 
 
 @pytest.mark.parametrize("line", ['"{:<8}","{}"', "{},INFO     {}"])
-def test_padded_cells_are_not_taken_for_columns_at_fixed_places(tmp_path, line):
-    """As a database writes them, and as a log does."""
+def test_padded_cells_are_not_fixed_width_columns(tmp_path, line):
+    """The shapes are a database export and a log."""
     rows = [line.format(("bad", "good")[n % 2], text) for n, text in enumerate(texts(30))]
     assert inspect_file(write(tmp_path / "a.csv", "\n".join(["label,text", *rows]))).classes == {"bad": 15, "good": 15}
 
@@ -364,7 +364,7 @@ TABLE = [["text", "label"], *([text, ("bad", "good")[n % 2]] for n, text in enum
 
 
 @pytest.mark.parametrize("word", ["nan", "None", "?", "n/a"])
-def test_words_that_programs_write_for_nothing_are_told_where_they_are_a_class(tmp_path, word):
+def test_words_for_missing_values_as_classes_cause_warnings(tmp_path, word):
     rows = [f"{text},{('good', 'bad', word)[n % 3]}" for n, text in enumerate(texts(30))]
     (told,) = (
         each.message
@@ -374,22 +374,22 @@ def test_words_that_programs_write_for_nothing_are_told_where_they_are_a_class(t
     assert f'data.rename="{word}="' in told
 
 
-def test_rows_of_sql_are_refused_by_their_quotes(tmp_path):
+def test_sql_rows_are_refused_by_their_quotes(tmp_path):
     rows = "\n".join(f"('{text}', '{label}')," for text, label in TABLE[1:])
     with pytest.raises(DataError, match="begins or ends with a quote"):
         read_file(write(tmp_path / "a.txt", rows))
 
 
-def test_a_second_table_of_a_sheet_is_told(tmp_path):
+def test_second_tables_in_a_sheet_are_reported(tmp_path):
     report = inspect_file(workbook(tmp_path / "a.xlsx", all=[*TABLE, [], ["word", "times"], ["late", 3], ["nice", 4]]))
     (message,) = (each.message for each in report.findings if each.kind == "second-table")
     assert message.startswith("a second table may begin in row 33 (word | times); its 3 rows read with the others")
     assert report.classes == {"bad": 15, "good": 15, "times": 1, "3": 1, "4": 1}
     report = inspect_file(workbook(tmp_path / "b.xlsx", all=[*TABLE[:9], [], *TABLE[9:]]))
-    assert report.classes == {"bad": 15, "good": 15} and counted(report, "second-table") == []
+    assert report.classes == {"bad": 15, "good": 15} and count_finding(report, "second-table") == []
 
 
-def test_a_workbook_with_a_class_on_each_sheet_is_told(tmp_path):
+def test_workbooks_with_a_class_per_sheet_are_reported(tmp_path):
     parts = {name: [[text] for text, label in TABLE if label == name] for name in ("bad", "good")}
     with pytest.raises(DataError, match=r"2 sheets of one column \('bad', 'good'\); if each holds"):
         read_file(workbook(tmp_path / "a.xlsx", **parts))

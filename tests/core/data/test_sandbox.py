@@ -1,4 +1,4 @@
-"""Files read in another process: the same answers as in this one, within memory and time."""
+"""Files read in another process: the same results as here, within memory and time limits."""
 
 import json
 
@@ -20,7 +20,7 @@ def rows(count=40, **more):
     return [{"text": f"text {n}", "label": ("bad", "good")[n % 2], **more} for n in range(count)]
 
 
-def test_a_file_says_the_same_in_the_other_process_and_several_labels_come_back_as_tuples(tmp_path):
+def test_the_sandbox_returns_the_same_rows_as_direct_reading(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(rows(number=3, share=0.5, tags=["a", {"b": None}], none=None)))
     here, there = read_file(path), sandbox.read_labeled(path, AS_FOUND)
@@ -36,7 +36,7 @@ def test_a_file_says_the_same_in_the_other_process_and_several_labels_come_back_
     assert there.rows["label"][1] == ("calm", "joy") and there.rows["label"][2] == ()
 
 
-def test_the_texts_of_a_table(tmp_path):
+def test_texts_of_a_table_are_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("id,text\n1,good\n2,bad\n")
     with sandbox.read_rows(path, {}) as rows:
@@ -50,7 +50,7 @@ def test_the_texts_of_a_table(tmp_path):
         pass
 
 
-def test_refusals_come_back_as_they_were_said(tmp_path):
+def test_sandbox_errors_keep_their_message_and_type(tmp_path):
     with pytest.raises(DataError, match=r"a\.csv: no such file"):
         sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND)
     (tmp_path / "labels.json").write_text("[")
@@ -58,7 +58,7 @@ def test_refusals_come_back_as_they_were_said(tmp_path):
     assert "labels.json" in sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND).problem
 
 
-def test_memory_ends_with_a_sentence_and_the_next_file_is_read(monkeypatch, tmp_path):
+def test_memory_limits_give_a_message_and_the_next_file_is_read(monkeypatch, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "".join(f"text number {n},{n % 2}\n" for n in range(100_000)))
     monkeypatch.setenv(limits.VARIABLE, "memory=8")
@@ -82,7 +82,7 @@ def write_zipped_folders(path, size):
 
 
 @pytest.mark.parametrize(("name", "write"), [("folders", write_class_folders), ("a.zip", write_zipped_folders)])
-def test_memory_ends_folders_and_archives_with_a_sentence(monkeypatch, tmp_path, name, write):
+def test_memory_limits_give_a_message_for_folders_and_archives(monkeypatch, tmp_path, name, write):
     write(tmp_path / name, 3_000_000)
     monkeypatch.setenv(limits.VARIABLE, "memory=3,characters=10000000")
     with pytest.raises(DataError, match=f"^{name}: it takes too much memory to read; at most 3 MB of memory"):
@@ -90,8 +90,8 @@ def test_memory_ends_folders_and_archives_with_a_sentence(monkeypatch, tmp_path,
 
 
 @pytest.mark.slow
-def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
-    """Three million cells of one word: some kilobytes, and far more than a second to look at."""
+def test_the_time_limit_gives_a_message(monkeypatch, tmp_path):
+    """Three million equal cells: some kilobytes that take far more than a second to read."""
     path = tmp_path / "a.parquet"
     words = {f"c{n}": pa.array(["a b", "c"] * 500_000).dictionary_encode() for n in range(10)}
     pq.write_table(pa.table(words), path)
@@ -101,7 +101,7 @@ def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_process_that_went_is_started_again(tmp_path):
+def test_ended_sandbox_processes_are_started_again(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "good,1\nbad,0\n" * 20)
     for _ in range(2):
@@ -110,7 +110,7 @@ def test_a_process_that_went_is_started_again(tmp_path):
             process.kill()
 
 
-def test_one_that_does_not_start_is_said_and_where_all_are_busy_one_is_asked_to_come_again(monkeypatch, tmp_path):
+def test_sandbox_errors_report_failed_starts_and_busy_processes(monkeypatch, tmp_path):
     (tmp_path / "a.csv").touch()
     monkeypatch.setattr(sandbox, "_READERS", sandbox._Readers())
     monkeypatch.setattr(sandbox.sys, "executable", "/bin/false")
@@ -127,7 +127,7 @@ def test_one_that_does_not_start_is_said_and_where_all_are_busy_one_is_asked_to_
     readers.close()
 
 
-def test_a_parquet_file_is_checked_without_being_kept(tmp_path):
+def test_parquet_files_are_checked_without_storing_rows(tmp_path):
     pd.DataFrame(rows()).to_parquet(tmp_path / "a.parquet")
     sandbox.check_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_bytes(b"PAR1" + bytes(40) + b"PAR1")

@@ -1,4 +1,4 @@
-"""Every shape in which a tool writes labelled texts: what is read of it, or why it is refused."""
+"""Exports of annotation tools: what is read from each shape, or why it is refused."""
 
 import gzip
 import json
@@ -17,21 +17,21 @@ from core.data.stream import stream_rows
 from core.exceptions import DataError
 
 OF_ALL = {"small", "small-class", "duplicate", "several-labels"}
-"""Findings that say nothing of a shape."""
+"""Findings that do not depend on the shape."""
 GOOD_ONES = [shape for shape in SHAPES if not shape.refused]
 BAD_ONES = [shape for shape in SHAPES if shape.refused]
 
 
-def written(shape, folder):
-    """Write a shape, or that of a name, into a folder."""
+def write_shape(shape, folder):
+    """Write a shape, given itself or its name, into a folder."""
     shape = next(each for each in (*FOLDERS, *SHAPES) if shape in (each, each.name))
     shape.write(folder / shape.name)
     return folder / shape.name
 
 
 @pytest.mark.parametrize("shape", GOOD_ONES, ids=lambda shape: shape.name)
-def test_every_shape_is_read_as_a_person_sees_it(tmp_path, shape):
-    file = read_file(written(shape, tmp_path))
+def test_every_table_shape_is_read_as_a_reader_would(tmp_path, shape):
+    file = read_file(write_shape(shape, tmp_path))
     report = file.report
     assert (report.text, report.label, report.task) == (shape.text, shape.label, shape.task)
     assert report.classes == shape.classes
@@ -40,28 +40,28 @@ def test_every_shape_is_read_as_a_person_sees_it(tmp_path, shape):
 
 
 @pytest.mark.parametrize("shape", BAD_ONES, ids=lambda shape: shape.name)
-def test_a_refusal_says_what_was_seen_and_gives_no_advice_for_another_format(tmp_path, shape):
+def test_refusals_describe_the_content_and_fit_the_format(tmp_path, shape):
     with pytest.raises(DataError) as error:
-        read_file(written(shape, tmp_path))
+        read_file(write_shape(shape, tmp_path))
     assert str(error.value).startswith(shape.name) and shape.refused in str(error.value)
     assert "CLASS.txt" not in str(error.value)
 
 
-def test_of_a_table_without_labels_no_column_is_named(tmp_path):
-    report = inspect_file(written("no_labels.json", tmp_path))
+def test_tables_without_labels_name_no_label_column(tmp_path):
+    report = inspect_file(write_shape("no_labels.json", tmp_path))
     assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
 
 
 @pytest.mark.parametrize("shape", FOLDERS, ids=lambda shape: shape.name)
-def test_folders_of_texts_and_of_competitions(tmp_path, shape):
-    found = read_folder(written(shape, tmp_path))
+def test_class_folders_and_competition_folders_are_read(tmp_path, shape):
+    found = read_folder(write_shape(shape, tmp_path))
     rows = next(iter(found.splits.values()))
     assert rows["label"].value_counts().to_dict() == shape.classes and found.classes == ("bad", "good")
     assert set(rows["text"]) == set(texts())
 
 
-def test_splits_of_class_folders_are_kept_and_texts_without_a_label_named(tmp_path):
-    found = read_folder(written("movies", tmp_path))
+def test_splits_of_class_folders_are_kept_and_unlabeled_texts_named(tmp_path):
+    found = read_folder(write_shape("movies", tmp_path))
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
     assert found.notes == (
         "one class per folder, one text per file: bad, good",
@@ -70,13 +70,13 @@ def test_splits_of_class_folders_are_kept_and_texts_without_a_label_named(tmp_pa
     assert list(found.splits["train"]["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
 
 
-def test_a_test_without_labels_is_set_aside_and_said(tmp_path):
-    result = check_dataset(DataConfig(name=str(written("competition", tmp_path))))
+def test_unlabeled_test_splits_are_left_out_with_a_note(tmp_path):
+    result = check_dataset(DataConfig(name=str(write_shape("competition", tmp_path))))
     assert result["ok"] and result["splits"] == {"train": 32, "validation": 4, "test": 4}
     assert "test.csv: no column 'label', so its 10 rows are set aside" in result["notes"]
 
 
-def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
+def test_class_folders_are_decoded_with_one_legacy_encoding(tmp_path):
     for label, word in (("gut", "schön"), ("schlecht", "öde")):
         (tmp_path / "all" / label).mkdir(parents=True)
         for n in range(12):
@@ -93,7 +93,7 @@ def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
 
 
 @pytest.mark.slow
-def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
+def test_named_sheets_keys_and_archive_members_are_read(tmp_path):
     book = openpyxl.Workbook()
     for title, label in (("First", "a"), ("Second", "b")):
         sheet = book.create_sheet(title)
@@ -117,7 +117,7 @@ def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
             inspect_file(tmp_path / name, sheet="x")
 
 
-def test_where_the_first_table_is_refused_the_others_are_named(tmp_path):
+def test_other_tables_are_named_if_the_first_is_refused(tmp_path):
     def second(book):
         sheet = book.create_sheet("Second")
         for row in (("text", "label"), *zip(texts(), labels(), strict=True)):
@@ -149,7 +149,7 @@ def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
     assert dataset.fingerprint != load_dataset(DataConfig(name=str(tmp_path / "a.json"))).fingerprint
 
 
-def test_of_several_annotations_the_first_counts_and_it_is_said(tmp_path):
+def test_the_first_of_several_annotations_is_read_with_a_warning(tmp_path):
     rows = tasks()
     rows[0]["annotations"] = [choice("good", was_cancelled=True), choice("bad"), choice("good")]
     rows[1]["annotations"].append(choice("good"))
@@ -161,7 +161,7 @@ def test_of_several_annotations_the_first_counts_and_it_is_said(tmp_path):
 
 
 @pytest.mark.slow
-def test_several_choices_and_several_prefixes_are_several_labels(tmp_path):
+def test_several_choices_or_prefixes_are_several_labels(tmp_path):
     rows = tasks()
     rows[0]["annotations"] = [choice("good", "bad")]
     (tmp_path / "a.json").write_text(json.dumps(rows))
@@ -172,14 +172,14 @@ def test_several_choices_and_several_prefixes_are_several_labels(tmp_path):
         assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 21})
 
 
-def test_tweets_that_end_with_a_name_are_no_labels(tmp_path):
+def test_names_at_the_end_of_tweets_are_no_labels(tmp_path):
     lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
     (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
     assert inspect_file(tmp_path / "a.tsv").label == "label"
 
 
-def test_of_zipped_class_folders_the_training_texts_are_read_and_the_others_can_be_named(tmp_path):
-    path = written("movies.zip", tmp_path)
+def test_zipped_class_folders_give_train_unless_another_split_is_named(tmp_path):
+    path = write_shape("movies.zip", tmp_path)
     found = inspect_file(path)
     assert (found.sheet, found.sheets) == ("train", ("train", "test"))
     left = "the texts in `train` are read; left out: `test`; data.sheet names another, and the unpacked folder has all"
@@ -192,7 +192,7 @@ def test_of_zipped_class_folders_the_training_texts_are_read_and_the_others_can_
     assert sandbox.read_labeled(path, DataConfig().get_read_settings()).rows.equals(read_file(path).rows)
 
 
-def test_zipped_texts_in_a_legacy_encoding_are_read_in_one_and_named(tmp_path):
+def test_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
     words = (("gut", "schön"), ("schlecht", "öde und fürchterlich"))
     members = {f"{label}/{n}.txt": f"{n} {word}".encode("cp1252") for label, word in words for n in range(20)}
     (tmp_path / "a.zip").write_bytes(zip_of({**members, "gut/0.txt": "schön wäre es"}))
@@ -208,7 +208,7 @@ def test_lists_of_strings_that_are_columns_are_no_classes(tmp_path):
     assert (report.text, report.label, report.classes) == ("bericht", "urteil", {"bad": 20, "good": 20})
 
 
-def test_limits_hold_for_zipped_class_folders_and_for_classes_as_keys(monkeypatch, tmp_path):
+def test_limits_apply_to_zipped_class_folders_and_classes_as_keys(monkeypatch, tmp_path):
     large = {f"{label}/{n}.txt": b"long " * 60_000 for label in "ab" for n in range(4)}
     (tmp_path / "a.zip").write_bytes(zip_of(large))
     (tmp_path / "b.zip").write_bytes(zip_of({name: "short" for name in large}))
@@ -227,7 +227,7 @@ def test_limits_hold_for_zipped_class_folders_and_for_classes_as_keys(monkeypatc
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.zip"])
-def test_what_unpacks_to_more_than_allowed_is_refused_with_how_to_cut_it(monkeypatch, tmp_path, name):
+def test_files_that_unpack_too_large_are_refused_with_advice(monkeypatch, tmp_path, name):
     monkeypatch.setenv(limits.VARIABLE, "size=1")
     large = csv().encode() * 1_000
     packed = gzip.compress(large, mtime=0) if name.endswith("gz") else zip_of({"train.csv": large})
@@ -236,7 +236,7 @@ def test_what_unpacks_to_more_than_allowed_is_refused_with_how_to_cut_it(monkeyp
         sandbox.inspect_file(tmp_path / name, DataConfig().get_read_settings())
 
 
-def test_an_archive_in_an_archive_is_not_opened(tmp_path):
+def test_nested_archives_are_not_opened(tmp_path):
     inside = gzip.compress(csv().encode(), mtime=0)
     (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
     (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
@@ -254,7 +254,7 @@ def test_an_archive_in_an_archive_is_not_opened(tmp_path):
         ("rows=20", {"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))}, "the table has more rows"),
     ],
 )
-def test_limits_hold_for_rows_inside_other_values(monkeypatch, tmp_path, chosen, content, said):
+def test_limits_apply_to_nested_rows(monkeypatch, tmp_path, chosen, content, said):
     monkeypatch.setenv(limits.VARIABLE, chosen)
     (tmp_path / "a.json").write_text(json.dumps(content))
     with pytest.raises(DataError, match=said):
@@ -265,25 +265,25 @@ TO_PREDICT = ("key.json", "nested.jsonl", "studio.json", "studio_none.json", "ab
 
 
 @pytest.mark.parametrize("name", [*TO_PREDICT, "kaggle.zip"])
-def test_rows_to_predict_are_found_in_the_same_shapes_and_need_no_labels(tmp_path, name):
-    found = stream_rows(written(name, tmp_path))
+def test_rows_to_predict_need_no_labels(tmp_path, name):
+    found = stream_rows(write_shape(name, tmp_path))
     assert [text for batch in found.batches for text in batch.column(found.text).to_pylist()] == texts()
 
 
-def test_two_answers_to_one_question_of_label_studio_are_both_labels(tmp_path):
+def test_two_answers_to_a_label_studio_question_are_two_labels(tmp_path):
     given = [{"result": [*choice(label)["result"], *choice("long")["result"]]} for label in labels()]
     exported = [{"id": n, "data": {"text": text}, "annotations": [given[n]]} for n, text in enumerate(texts())]
     (tmp_path / "a.json").write_text(json.dumps(exported))
     assert inspect_file(tmp_path / "a.json").classes == {"bad": ROWS // 2, "good": ROWS // 2, "long": ROWS}
 
 
-def test_a_result_of_label_studio_that_is_no_list_is_no_annotation(tmp_path):
+def test_label_studio_results_that_are_no_list_are_ignored(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(tasks({"result": 5})))
     with pytest.raises(DataError, match="a list of 1 Label Studio task without an annotation"):
         read_file(tmp_path / "a.json")
 
 
-def test_rows_of_which_none_was_accepted_in_prodigy_are_named(tmp_path):
+def test_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
     rows = [{**row, "accept": [row["label"]], "answer": "ignore", "_task_hash": 1} for row in objects()]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(DataError, match=rf"none of {ROWS} rows was accepted in Prodigy \(ignore {ROWS}\)"):

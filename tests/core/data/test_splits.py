@@ -11,7 +11,7 @@ seeds = st.integers(0, 2**32)
 
 @pytest.mark.slow
 @given(labels_of, seeds, st.data())
-def test_a_cut_has_its_size_loses_no_row_and_has_the_class_shares_of_the_whole_but_for_rounding(labels, seed, data):
+def test_cuts_have_exact_sizes_and_the_class_shares_of_all_rows(labels, seed, data):
     order = order_stratified(labels, seed)
     assert sorted(order) == list(range(len(labels)))
     size = data.draw(st.integers(0, len(labels)))
@@ -33,7 +33,7 @@ def test_a_cut_has_its_size_loses_no_row_and_has_the_class_shares_of_the_whole_b
 
 @pytest.mark.slow
 @given(labels_of, seeds, st.integers(2, 6))
-def test_folds_share_out_all_rows_and_every_class_evenly(labels, seed, count):
+def test_folds_divide_rows_and_classes_evenly(labels, seed, count):
     parts = [select_fold(labels, count, number, seed) for number in range(count)]
     assert sorted(row for held, _ in parts for row in held) == list(range(len(labels)))
     for held, rest in parts:
@@ -46,7 +46,7 @@ def test_folds_share_out_all_rows_and_every_class_evenly(labels, seed, count):
 
 @pytest.mark.slow
 @given(labels_of, seeds)
-def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
+def test_three_parts_cover_all_rows_and_depend_on_the_seed(labels, seed):
     parts = cut_three_parts(labels, (0.8, 0.1, 0.1), seed)
     assert sorted(np.concatenate(parts)) == list(range(len(labels)))
     assert len(parts[0]) == int(0.8 * len(labels) + 1e-6)
@@ -64,14 +64,14 @@ def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
         (10, (0.8, 0.1, 0.1), (8, 1, 1)),
     ],
 )
-def test_sizes_are_those_of_the_papers(rows, shares, sizes):
+def test_split_sizes_equal_those_of_the_papers(rows, shares, sizes):
     assert tuple(map(len, cut_three_parts(np.arange(rows) % 2, shares, 0))) == sizes
 
 
-def test_the_order_is_the_same_on_every_platform_and_a_row_of_several_labels_counts_as_its_rarest():
+def test_the_order_is_platform_independent_and_uses_the_rarest_label():
     assert list(order_stratified(np.array([0, 0, 0, 0, 1, 1, 0, 1]), 7)) == [2, 4, 0, 6, 5, 1, 7, 3]
     has = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]])
-    # Rows with each label: 5, 3, 2. A row without any is a stratum of its own.
+    # Rows with each label: 5, 3, 2. Rows without labels are their own stratum.
     assert list(find_strata(has)) == [1, 0, 2, 3, 2, 1]
 
 
@@ -80,7 +80,7 @@ kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
 
 @pytest.mark.slow
 @given(kinds_of, seeds, st.sampled_from([(0.8, 0.1, 0.1), (0.7, 0.15, 0.15), (0.1, 0.45, 0.45)]))
-def test_a_class_of_three_rows_has_one_in_each_part(labels, seed, shares):
+def test_a_class_of_three_rows_has_a_row_in_each_part(labels, seed, shares):
     before = cut_three_parts(labels, shares, seed)
     parts = cover_classes(labels, before, seed)
     assert sorted(np.concatenate(parts)) == list(range(len(labels)))
@@ -95,7 +95,7 @@ def test_a_class_of_three_rows_has_one_in_each_part(labels, seed, shares):
     assert all(map(np.array_equal, parts, cover_classes(labels, before, seed)))
 
 
-def test_parts_that_have_every_class_stay_as_they_are_and_those_with_too_few_rows_grow():
+def test_complete_parts_do_not_change_and_small_parts_grow():
     labels = np.arange(300) % 3
     parts = cut_three_parts(labels, (0.8, 0.1, 0.1), 0)
     assert all(map(np.array_equal, cover_classes(labels, parts, 0), parts))

@@ -1,4 +1,4 @@
-"""Rows of a file without labels, one after the other: every column, in order, or a sentence about the row."""
+"""Streams of unlabelled rows: every column in order, or an error that names the row."""
 
 import json
 
@@ -10,15 +10,15 @@ from core.data.stream import stream_rows
 from core.exceptions import DataError
 
 
-def found(path, **reading):
+def stream_file(path, **reading):
     rows = stream_rows(path, **reading)
     return rows.text, [row for batch in rows.batches for row in batch.to_pylist()]
 
 
-def test_a_delimited_file_gives_every_column_as_words(tmp_path):
+def test_delimited_files_give_every_column_as_strings(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,review,stars\r\n1,"so, ""good""\nand long",5\r\n2,bad,\r\n')
-    text, rows = found(path)
+    text, rows = stream_file(path)
     assert text == "review"
     assert rows == [
         {"id": "1", "review": 'so, "good"\nand long', "stars": "5"},
@@ -26,40 +26,42 @@ def test_a_delimited_file_gives_every_column_as_words(tmp_path):
     ]
 
 
-def test_a_header_alone_is_no_text_to_predict(tmp_path):
+def test_a_file_with_only_a_header_has_no_text_to_predict(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n")
     with pytest.raises(DataError, match="holds a single row; if that is a header, the rows below it are missing"):
-        found(path)
+        stream_file(path)
     path.write_text("a good film,positive\n")
-    assert found(path, header="no")[1] == [{"0": "a good film", "1": "positive"}], "unless a person says that it is one"
+    assert stream_file(path, header="no")[1] == [{"0": "a good film", "1": "positive"}], (
+        "unless a person says that it is one"
+    )
 
 
 @pytest.mark.parametrize(("setting", "column"), [("", "note"), ("1", "title"), ("title", "title")])
-def test_the_column_of_texts_is_guessed_or_named(tmp_path, setting, column):
+def test_the_text_column_is_guessed_or_set(tmp_path, setting, column):
     path = tmp_path / "a.csv"
     path.write_text("id;title;note\n" + "".join(f"{n};title {n};a longer note of number {n}\n" for n in range(9)))
-    assert found(path, text=setting)[0] == column
+    assert stream_file(path, text=setting)[0] == column
 
 
-def test_an_encoding_is_found_however_late_it_shows_and_a_named_one_that_fails_late_is_refused(tmp_path, monkeypatch):
+def test_streams_detect_encodings_from_late_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(stream, "SAMPLE", 1000)
     monkeypatch.setattr(stream, "_BLOCK", 1000)
     path = tmp_path / "a.csv"
     path.write_bytes(("text,n\n" + "plain,1\n" * 1000 + "schön,2\n").encode("cp1252"))
-    assert found(path)[1][-1]["text"] == "schön"
+    assert stream_file(path)[1][-1]["text"] == "schön"
     path.write_bytes("\ufefftext,n\nschön,1\n".encode())
-    assert found(path)[1] == [{"text": "schön", "n": "1"}]
+    assert stream_file(path)[1] == [{"text": "schön", "n": "1"}]
     (tmp_path / "a.csv").write_bytes(b"text,label\n" + b"a fine day,1\n" * 200_000 + "naïve,0\n".encode())
     with pytest.raises(DataError, match=r"a\.csv: cannot be read as ascii; leave data\.encoding out"):
         list(stream_rows(tmp_path / "a.csv", encoding="ascii").batches)
 
 
-def test_json_lines_keep_numbers_and_what_is_nested_and_know_late_keys_and_parquet_keeps_its_types(tmp_path):
+def test_streams_keep_types_nesting_and_late_keys(tmp_path):
     path = tmp_path / "a.jsonl"
     rows = [{"text": "so good", "n": 1, "x": 0.5, "ok": True, "tags": ["a", 1]}, {"text": "bad", "x": 1, "late": "z"}]
     path.write_text("\n".join(map(json.dumps, rows)))
-    text, got = found(path)
+    text, got = stream_file(path)
     assert text == "text"
     assert got == [
         {"text": "so good", "n": 1, "x": 0.5, "ok": True, "tags": '["a", 1]', "late": None},
@@ -67,20 +69,20 @@ def test_json_lines_keep_numbers_and_what_is_nested_and_know_late_keys_and_parqu
     ]
     frame = pd.DataFrame({"n": [1, 2], "text": ["good", "bad"], "when": pd.Timestamp("2024-01-01")})
     frame.to_parquet(tmp_path / "a.parquet")
-    text, rows = found(tmp_path / "a.parquet")
+    text, rows = stream_file(tmp_path / "a.parquet")
     assert text == "text" and [row["n"] for row in rows] == [1, 2]
     assert rows[0]["when"] == frame["when"][0]
 
 
 @pytest.mark.parametrize("ending", ["json", "xlsx"])
-def test_what_cannot_be_read_in_pieces_is_read_whole(tmp_path, ending):
+def test_formats_without_streaming_are_read_completely(tmp_path, ending):
     frame = pd.DataFrame({"id": [1, 2], "text": ["so good", "bad"]})
     path = tmp_path / f"a.{ending}"
     frame.to_json(path, orient="records") if ending == "json" else frame.to_excel(path, index=False)
-    assert found(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
+    assert stream_file(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
 
 
-def test_batches_are_small_and_hold_all_rows_in_order(tmp_path, monkeypatch):
+def test_small_batches_contain_all_rows_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(stream, "AT_ONCE", 7)
     path = tmp_path / "a.csv"
     path.write_text("n,text\n" + "".join(f"{n},text {n}\n" for n in range(20)))
@@ -104,14 +106,14 @@ def test_batches_are_small_and_hold_all_rows_in_order(tmp_path, monkeypatch):
         ("a.pdf", "%PDF-1.4", "it is a PDF"),
     ],
 )
-def test_what_cannot_be_used_is_told_with_its_row(tmp_path, name, content, message):
+def test_conll_errors_name_the_row(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(DataError) as error:
-        found(tmp_path / name)
+        stream_file(tmp_path / name)
     assert message in str(error.value)
 
 
-def test_a_guessed_encoding_is_told_two_are_read_line_by_line_and_a_quote_out_of_place_is_told(tmp_path):
+def test_streams_report_guessed_encodings_and_misplaced_quotes(tmp_path):
     lines = ["text,label", *(f"le café numéro {n} était déjà fermé,{n % 2}" for n in range(40))]
     path = tmp_path / "a.csv"
     path.write_bytes("\n".join(lines).encode("cp1252"))

@@ -1,4 +1,4 @@
-"""Tables that are written a batch at a time, whole or not at all."""
+"""Tables written in batches, completely or not at all."""
 
 import json
 
@@ -19,27 +19,27 @@ ROWS = [
 ]
 
 
-def written(path):
+def read_written(path):
     with open_writer(path, SCHEMA) as write:
         for row in ROWS:
             write(pa.RecordBatch.from_pylist([row], schema=SCHEMA))
     return path
 
 
-def test_csv_is_what_pandas_reads_json_lines_are_json_and_parquet_keeps_types(tmp_path):
-    frame = pd.read_csv(written(tmp_path / "a.csv"), keep_default_na=False, dtype=str)
+def test_written_tables_are_read_back_in_every_format(tmp_path):
+    frame = pd.read_csv(read_written(tmp_path / "a.csv"), keep_default_na=False, dtype=str)
     assert frame["text"].tolist() == [row["text"] for row in ROWS]
     assert frame["n"].tolist() == ["1", ""] and frame["labels"].tolist() == ["calm;joy", ""]
     assert frame["tags"][0] == ROWS[0]["tags"] and frame["chance"][0] == "0.25"
-    lines = written(tmp_path / "a.jsonl").read_text("utf-8").split("\n")
+    lines = read_written(tmp_path / "a.jsonl").read_text("utf-8").split("\n")
     assert lines.pop() == ""
     first, second = map(json.loads, lines)
     assert first == {**ROWS[0], "tags": ["a", {"b": 1}]} and second == {**ROWS[1], "chance": None}
-    table = pa.parquet.read_table(written(tmp_path / "a.parquet"))
+    table = pa.parquet.read_table(read_written(tmp_path / "a.parquet"))
     assert table.schema.types == SCHEMA.types and table.slice(0, 1).to_pylist() == ROWS[:1]
 
 
-def test_no_spreadsheet_computes_what_stands_in_a_csv_and_numbers_stay_numbers(tmp_path):
+def test_csv_cells_are_no_formulas_and_numbers_stay_numbers(tmp_path):
     schema = pa.schema([("=cmd", pa.string()), LABELS])
     cells = ['=HYPERLINK("http://a.b")', "+1+1", "-2", "-0.5e-3", "@SUM(A1)", "- good", "plain"]
     with open_writer(tmp_path / "a.csv", schema) as write:
@@ -50,7 +50,7 @@ def test_no_spreadsheet_computes_what_stands_in_a_csv_and_numbers_stay_numbers(t
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
-def test_after_an_error_the_old_file_stands_there_and_nothing_else(tmp_path, name):
+def test_errors_leave_only_the_old_file(tmp_path, name):
     (tmp_path / name).write_text("old")
     with pytest.raises(ZeroDivisionError), open_writer(tmp_path / name, SCHEMA) as write:
         write(pa.RecordBatch.from_pylist(ROWS, schema=SCHEMA))
@@ -58,7 +58,7 @@ def test_after_an_error_the_old_file_stands_there_and_nothing_else(tmp_path, nam
     assert [each.name for each in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "old"
 
 
-def test_a_target_is_refused_before_any_work(tmp_path):
+def test_wrong_output_files_are_refused_before_any_work(tmp_path):
     with pytest.raises(InputError, match=r"must end in \.csv, \.jsonl, \.parquet"):
         check_target(tmp_path / "a.xlsx")
     with pytest.raises(InputError, match="there is no folder"):

@@ -1,4 +1,4 @@
-"""A person's own files: kept by content, named harmlessly, read back with distrust."""
+"""Uploaded files: stored by content under safe names, and validated when read."""
 
 import hashlib
 import json
@@ -26,24 +26,24 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("given", "kept"), NAMES.items())
-def test_a_name_becomes_that_of_a_plain_file(given, kept):
+def test_upload_names_become_safe_file_names(given, kept):
     assert make_safe_name(given) == kept
 
 
-def test_a_long_name_keeps_its_ending():
+def test_long_file_names_keep_their_suffix():
     name = make_safe_name("x" * 500 + ".parquet")
     assert name.endswith(".parquet")
     assert len(name.encode()) <= 80
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a/../../b.csv"])
-def test_whatever_a_file_is_called_it_lies_in_the_folder(tmp_path, name):
+def test_uploads_with_any_name_stay_in_the_folder(tmp_path, name):
     kept = keep_file(tmp_path / "own", name, b"text,label\n")
     assert kept.resolve().is_relative_to((tmp_path / "own").resolve())
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
 
 
-def test_the_same_content_is_kept_once_and_labels_json_does_not_name_the_classes_of_its_neighbors(tmp_path):
+def test_equal_uploads_are_stored_once(tmp_path):
     first, second = keep_file(tmp_path, "a.csv", b"same"), keep_file(tmp_path, "b.csv", b"same")
     assert first == second == tmp_path / "files" / hashlib.sha256(b"same").hexdigest() / "a.csv"
     assert first.read_bytes() == b"same"
@@ -51,7 +51,7 @@ def test_the_same_content_is_kept_once_and_labels_json_does_not_name_the_classes
     assert set(inspect_file(keep_file(tmp_path, "labels.json", content)).classes) == {"a", "b"}
 
 
-def test_a_choice_is_read_back_as_it_was_made_unless_its_file_is_gone(tmp_path):
+def test_choices_are_restored_unless_their_file_is_gone(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
     config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252", header="no")
     choice = keep_choice(tmp_path, config)
@@ -63,7 +63,7 @@ def test_a_choice_is_read_back_as_it_was_made_unless_its_file_is_gone(tmp_path):
     assert read_choice(tmp_path, choice.id) is None
 
 
-def test_a_choice_made_before_the_header_could_be_chosen_is_read(tmp_path):
+def test_old_choices_without_a_header_setting_are_read(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
     old = {"name": str(file), "text": "review", "label": "stars", "delimiter": "", "encoding": ""}
     (tmp_path / "choices").mkdir()
@@ -73,13 +73,13 @@ def test_a_choice_made_before_the_header_could_be_chosen_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"name": "x"}', "null"])
-def test_a_damaged_choice_is_left_out(tmp_path, content):
+def test_damaged_choices_are_left_out(tmp_path, content):
     (tmp_path / "choices").mkdir()
     (tmp_path / "choices" / "bad.json").write_text(content)
     assert list_choices(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "", "x" * 200])
-def test_an_id_is_no_path(tmp_path, name):
+def test_ids_of_choices_are_no_paths(tmp_path, name):
     (tmp_path / "secret.json").write_text(json.dumps({"name": str(tmp_path)}))
     assert read_choice(tmp_path, name) is None

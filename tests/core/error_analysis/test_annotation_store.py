@@ -19,7 +19,7 @@ from core.exceptions import InputError, StorageError
 WRITERS, PROCESSES, EACH = 30, 3, 2
 
 
-def test_reading_makes_no_file_and_a_change_that_fails_leaves_nothing(tmp_path):
+def test_reading_creates_no_file_and_a_failed_change_stores_nothing(tmp_path):
     assert Ledger(tmp_path / "runs").read_rows("codes") == [] and Ledger(tmp_path).read_history("x") == []
     assert not (tmp_path / "runs").exists() and not list(tmp_path.iterdir())
     ledger = Ledger(tmp_path)
@@ -31,7 +31,7 @@ def test_reading_makes_no_file_and_a_change_that_fails_leaves_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_thirty_writers_lose_nothing(tmp_path):
+def test_thirty_concurrent_writers_lose_no_change(tmp_path):
     Codes(tmp_path, "reviews").add_code("irony")
 
     def write(number):
@@ -48,7 +48,7 @@ def test_thirty_writers_lose_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_lose_nothing_from_the_first_write_on(tmp_path):
+def test_concurrent_processes_lose_no_change(tmp_path):
     code = (
         "import sys; from pathlib import Path; from core.error_analysis.codebook import Codes\n"
         "codes = Codes(Path(sys.argv[1]), 'reviews')\n"
@@ -63,7 +63,7 @@ def test_processes_lose_nothing_from_the_first_write_on(tmp_path):
     assert set(notes) == {f"{number}-{row}" for number in range(PROCESSES) for row in range(EACH)}
 
 
-def test_each_takes_back_their_own_last_change(tmp_path):
+def test_undo_affects_only_the_authors_own_last_change(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add_code("irony", author="ann")
     codes.code_rows(["k"], ["irony"], author="ann")
@@ -78,7 +78,7 @@ def test_each_takes_back_their_own_last_change(tmp_path):
     assert [row["undone"] for row in codes.ledger.read_history("d")] == [True, False, True, True]
 
 
-def test_the_version_changes_with_each_change_and_a_file_at_rest_is_not_opened_again(tmp_path, monkeypatch):
+def test_the_version_changes_with_each_change_and_is_cached(tmp_path, monkeypatch):
     codes = Codes(tmp_path, "d")
     assert codes.version == ""
     seen = []
@@ -99,7 +99,7 @@ def test_the_version_changes_with_each_change_and_a_file_at_rest_is_not_opened_a
     assert codes.version not in seen
 
 
-def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
+def test_undo_is_refused_after_a_change_by_another_author(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add_code("irony", author="ann")
     codes.code_rows(["k"], ["irony"], author="ben")
@@ -110,7 +110,7 @@ def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
     assert codes.read_annotations().get_codes("k") == ("irony",)
 
 
-def test_a_file_of_the_first_version_goes_on_and_a_newer_one_or_something_else_is_left_alone(tmp_path):
+def test_old_files_are_upgraded_and_newer_or_foreign_files_refused(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add_code("irony", author="ann")
     with sqlite3.connect(tmp_path / FILE) as made:
@@ -128,7 +128,7 @@ def test_a_file_of_the_first_version_goes_on_and_a_newer_one_or_something_else_i
         Codes(folder, "d").list_codes()
 
 
-def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, monkeypatch):
+def test_history_has_rows_and_last_change_times(tmp_path, monkeypatch):
     codes, clock = Codes(tmp_path, "d"), iter(range(60))
     monkeypatch.setattr(annotation_store, "get_timestamp", lambda: f"2026-01-01T00:00:{next(clock):02}+00:00")
     codes.add_code("irony")
@@ -141,7 +141,7 @@ def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, mon
 
 
 @pytest.mark.slow
-def test_a_server_keeps_so_much_and_what_is_taken_out_makes_room(tmp_path, monkeypatch):
+def test_storage_is_limited_and_deleting_frees_space(tmp_path, monkeypatch):
     codes, keys = Codes(tmp_path, "d"), [f"{number:012x}" for number in range(50_000)]
     codes.write_note("k", "so")
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")

@@ -39,13 +39,13 @@ def codes(tmp_path):
     return Codes(tmp_path / "runs", "reviews.csv")
 
 
-def told(table, codes):
-    """All that was said, as it goes out."""
+def export_all(table, codes):
+    """Return the export of all annotations."""
     return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
 
 
 @pytest.mark.parametrize("text", [*NASTY, "", "plain", "'+", "'''=", "\t=x"])
-def test_a_guard_is_taken_off_again(text):
+def test_the_import_removes_apostrophes(text):
     assert strip_apostrophe(escape_formula(text)) == text
     assert escape_formula(text).lstrip("'") == escape_formula(text) or not escape_formula(text).startswith(
         ("=", "+", "-", "@")
@@ -53,14 +53,14 @@ def test_a_guard_is_taken_off_again(text):
 
 
 @pytest.mark.slow
-def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
+def test_an_exported_file_imports_without_changes(tmp_path, table, codes):
     for place, text in enumerate(NASTY):
         key = table.frame["key"][place]
         codes.write_note(key, text, author="ann")
         if name := " ".join(text.split()):
             codes.add_code(name, definition=text, example=text)
             codes.code_rows([key], [name], author="=ben" if place % 2 else "ann")
-    out = told(table, codes)
+    out = export_all(table, codes)
     rows = list(csv.reader(io.StringIO(out.removeprefix(BOM), newline="")))
     assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert len(rows) - 1 == len(NASTY) + len(NASTY) // 2, "of a row that two have coded there are two lines"
@@ -77,11 +77,11 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
         and other.read_annotations().notes == codes.read_annotations().notes
     )
     assert other.list_codes() == codes.list_codes()
-    again = pd.read_csv(io.StringIO(told(table, other))).drop(columns="time")
+    again = pd.read_csv(io.StringIO(export_all(table, other))).drop(columns="time")
     pd.testing.assert_frame_equal(again, pd.read_csv(io.StringIO(out)).drop(columns="time"))
 
 
-def test_a_file_sets_what_it_names_leaves_the_rest_and_is_undone_at_once(tmp_path, table, codes):
+def test_an_import_changes_only_named_rows_and_is_one_undo_step(tmp_path, table, codes):
     keys = table.frame["key"].tolist()
     codes.add_code("irony")
     codes.code_rows(keys[:3], ["irony"], author="ann")
@@ -108,7 +108,7 @@ def test_a_file_sets_what_it_names_leaves_the_rest_and_is_undone_at_once(tmp_pat
         ("key,codes\n" + "abc,irony\n" * 9, "and 4 further rows"),
     ],
 )
-def test_bad_rows_are_named_and_nothing_is_taken(tmp_path, table, codes, content, said):
+def test_bad_rows_are_listed_and_nothing_is_imported(tmp_path, table, codes, content, said):
     (tmp_path / "in.csv").write_text(content.replace("KEY", table.frame["key"][0]))
     with pytest.raises(InputError, match=said):
         import_annotations(codes, table, tmp_path / "in.csv")
@@ -117,7 +117,7 @@ def test_bad_rows_are_named_and_nothing_is_taken(tmp_path, table, codes, content
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Every change is a second later than the one before."""
+    """Make every change a second later than the one before."""
     seconds = iter(range(60))
     monkeypatch.setattr(annotation_store, "get_timestamp", lambda: f"2026-01-01T00:00:{next(seconds):02}+00:00")
     monkeypatch.setattr("core.error_analysis.codebook.get_timestamp", annotation_store.get_timestamp)
@@ -134,12 +134,12 @@ def clock(monkeypatch):
     ],
     ids=["coded", "taken off", "noted", "taken back"],
 )
-def test_what_was_changed_here_after_a_file_was_written_is_not_reverted_by_it(tmp_path, table, codes, clock, since):
+def test_an_import_does_not_overwrite_later_changes(tmp_path, table, codes, clock, since):
     keys = table.frame["key"].tolist()
     codes.add_code("irony")
     codes.add_code("label")
     codes.code_rows(keys[:2], ["irony"], author="ann")
-    (tmp_path / "in.csv").write_text(told(table, codes), encoding="utf-8", newline="")
+    (tmp_path / "in.csv").write_text(export_all(table, codes), encoding="utf-8", newline="")
     codes.code_rows([keys[5]], ["label"], author="ben")
     codes.code_rows([keys[0]], ["irony", "label"], author="ann")
     codes.code_rows([keys[0]], ["irony"], author="ann")
@@ -155,7 +155,7 @@ def test_what_was_changed_here_after_a_file_was_written_is_not_reverted_by_it(tm
     assert codes.read_annotations().given[keys[0]] == {"ann": ("irony",)}, "without times the file wins"
 
 
-def test_a_sheet_that_went_out_is_coded_and_taken_in(tmp_path, table, codes, clock):
+def test_an_exported_sheet_can_be_coded_and_imported(tmp_path, table, codes, clock):
     keys = table.frame["key"].tolist()
     codes.add_code("irony")
     codes.code_rows(keys[:1], ["irony"], author="ben")
@@ -169,21 +169,21 @@ def test_a_sheet_that_went_out_is_coded_and_taken_in(tmp_path, table, codes, clo
 
 
 @pytest.mark.parametrize("time", ["1.5.26 9:00", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
-def test_a_time_that_a_spreadsheet_has_rewritten_is_named(tmp_path, table, codes, time):
+def test_a_time_changed_by_a_spreadsheet_is_reported(tmp_path, table, codes, time):
     (tmp_path / "in.csv").write_text(f"key,codes,time\n{table.frame['key'][0]},irony,{time}\n")
     with pytest.raises(InputError, match=rf"row 1, field 'time': '{re.escape(time)}' is no time as it went out"):
         import_annotations(codes, table, tmp_path / "in.csv")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
-def test_what_excel_writes_is_read(tmp_path, table, codes, encoding):
+def test_files_written_by_excel_are_read(tmp_path, table, codes, encoding):
     content = f"key;codes;note\r\n{table.frame['key'][0]};Übermut, leise;naïve\r\n"
     (tmp_path / "in.csv").write_bytes(content.encode(encoding))
     assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 1, "codes": 0, "added": ["Übermut, leise"]}
     assert codes.read_annotations().notes == {table.frame["key"][0]: {"ann": "naïve"}}
 
 
-def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
+def test_a_codebook_is_recognised_by_its_header(tmp_path, table, codes):
     (tmp_path / "in.csv").write_text(f"codes,key\nirony,{table.frame['key'][0]}\n")
     assert import_csv(codes, table, tmp_path / "in.csv") == {"rows": 1, "codes": 0, "added": ["irony"]}
     (tmp_path / "in.csv").write_text("definition,code\nthe opposite,Irony\nits name,label\n")

@@ -13,7 +13,7 @@ from core.error_analysis.keywords import Phrases
 
 @pytest.fixture
 def planted():
-    """Three clouds of sixty sentences, two with words of their own, and thirty sentences strewn between them."""
+    """Three clouds of sixty sentences, two with their own words, and thirty scattered sentences."""
     random = np.random.default_rng(1)
     middles = np.eye(6)[:3] * 30
     clouds = [middle + random.normal(size=(60, 6)) for middle in middles]
@@ -24,7 +24,7 @@ def planted():
     return np.concatenate([*clouds, strewn]), texts, np.repeat([0, 1, 2, -1], [60, 60, 60, 30])
 
 
-def test_planted_clouds_are_the_groups_and_what_is_strewn_belongs_to_none(planted):
+def test_planted_clouds_are_found_and_scattered_points_have_no_cluster(planted):
     vectors, _, kinds = planted
     found = cluster_vectors(vectors, 10)
     assert [np.unique(found[kinds == kind]).size for kind in range(3)] == [1, 1, 1]
@@ -33,9 +33,9 @@ def test_planted_clouds_are_the_groups_and_what_is_strewn_belongs_to_none(plante
     assert (cluster_vectors(vectors, 10) == found).all()
 
 
-def test_a_group_is_called_by_the_words_that_mark_it_and_its_numbers_are_those_of_its_rows(planted):
+def test_clusters_are_named_by_keywords_and_report_their_rows(planted):
     _, texts, kinds = planted
-    rows = np.arange(len(texts)) * 2  # of a split of which every second row was looked at
+    rows = np.arange(len(texts)) * 2  # every second row of the split is clustered
     found = name_clusters(kinds, rows, texts, 10)
     first, second, third = found.groups
     assert {first.name, second.name} == {"again · delivery · late", "money · please · refund"}
@@ -53,7 +53,7 @@ def test_a_group_is_called_by_the_words_that_mark_it_and_its_numbers_are_those_o
     assert found["none"]["n"] + sum(each["n"] for each in found["groups"]) == found["looked_at"] == len(texts)
 
 
-def test_what_holds_most_of_all_is_no_group_its_parts_are():
+def test_a_cluster_of_most_rows_is_split():
     random = np.random.default_rng(0)
     middles = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 900.0]], [60, 60, 40], axis=0)
     vectors = middles + random.normal(size=middles.shape)
@@ -64,7 +64,7 @@ def test_what_holds_most_of_all_is_no_group_its_parts_are():
     assert np.unique(found[:60][found[:60] >= 0]).size == 1
 
 
-def test_where_nothing_is_dense_there_is_no_group_and_two_never_have_the_same_name():
+def test_sparse_data_have_no_clusters_and_names_are_unique():
     found = cluster_vectors(np.random.default_rng(0).normal(size=(100, 20)) * np.arange(1, 101)[:, None] ** 2, 10)
     assert (found == -1).all()
     assert name_clusters(found, np.arange(100), ["a"] * 100, 10).none.tolist() == list(range(100))

@@ -21,11 +21,11 @@ def codes(tmp_path):
     return found
 
 
-def told(codes, keys):
+def measure_rates(codes, keys):
     return compute_rates(codes.read_annotations(), keys, list_draws(codes))
 
 
-def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kept_twice(codes):
+def test_samples_ignore_input_order_and_larger_ones_contain_smaller_ones(codes):
     assert sample_keys(KEYS, 75, 3) == sample_keys(KEYS[::-1], 75, 3) == sample_keys(KEYS, 150, 3)[:75]
     assert set(sample_keys(KEYS, 75, 3)) != set(sample_keys(KEYS, 75, 4))
     counts = Counter(key for seed in range(100) for key in sample_keys(KEYS, 50, seed))
@@ -37,50 +37,52 @@ def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kep
         draw_sample(codes, KEYS, 201, 0, "wrong")
 
 
-def test_rates_of_a_draw_are_told_when_all_of_it_is_coded(codes):
+def test_rates_need_a_fully_coded_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
     codes.code_rows(made.keys[:20], ["irony"])
     codes.code_rows(made.keys[20:74], ["label"])
-    half = told(codes, KEYS)
+    half = measure_rates(codes, KEYS)
     assert not half["complete"] and half["sample"]["coded"] == 74 and half["codes"][0]["share"] is None
     assert half["said"] == "74 of 75 coded, drawn at random from 200. Shares are told when all of them are."
     codes.code_rows(made.keys[74:], ["label"])
     codes.code_rows([key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
-    whole = told(codes, KEYS)
+    whole = measure_rates(codes, KEYS)
     label, irony = whole["codes"]
     assert whole["complete"] and whole["coded"] == 85 and whole["sample"]["n"] == 75 and whole["sample"]["of"] == 200
     assert (label["code"], label["n"], label["hits"], label["share"]) == ("label", 55, 55, 55 / 75)
     assert (irony["n"], irony["hits"]) == (30, 20)
     assert irony["interval"] == pytest.approx(proportion_confint(20, 75, method="wilson"))
-    assert told(codes, list(made.keys))["sample"]["of"] == 200, "the draw itself speaks for what was drawn from"
+    assert measure_rates(codes, list(made.keys))["sample"]["of"] == 200, (
+        "the draw itself speaks for what was drawn from"
+    )
 
 
-def test_a_part_of_the_selection_is_spoken_for_by_the_part_of_the_draw(codes):
+def test_a_subset_is_estimated_by_its_part_of_the_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
     codes.code_rows(made.keys, ["irony"])
-    part = told(codes, KEYS[:100])
+    part = measure_rates(codes, KEYS[:100])
     assert part["complete"] and part["sample"]["n"] == sum(key in made.keys for key in KEYS[:100]) < 75
     assert part["sample"]["of"] == 100
-    more = told(codes, [*KEYS, "f" * 12])
+    more = measure_rates(codes, [*KEYS, "f" * 12])
     assert not more["complete"] and not more["sample"]["draw"], "nothing was drawn from what is larger"
 
 
-def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
+def test_picked_rows_are_no_random_sample(codes):
     codes.code_rows(KEYS[:199], ["irony"])
-    some = told(codes, KEYS)
+    some = measure_rates(codes, KEYS)
     assert not some["complete"] and [row["n"] for row in some["codes"]] == [199, 0]
     assert some["said"] == "199 of 200 coded. Shares are told of all of them or of a random draw."
     codes.code_rows(KEYS[199:], ["label"])
-    every = told(codes, KEYS)
+    every = measure_rates(codes, KEYS)
     assert every["complete"] and every["said"] == "All are coded."
     assert every["codes"][0]["interval"] == pytest.approx(proportion_confint(199, 200, method="wilson"))
 
 
-def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw_is_among_them(codes):
+def test_rows_selected_by_codes_need_a_complete_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
     codes.code_rows(made.keys[:40], ["irony"])
     read = list(codes.read_annotations().given)
-    assert told(codes, read)["complete"], "of sentences chosen otherwise they would be all"
+    assert measure_rates(codes, read)["complete"], "of sentences chosen otherwise they would be all"
     some = compute_rates(codes.read_annotations(), read, list_draws(codes), by_codes=True)
     assert not some["complete"] and {row["share"] for row in some["codes"]} == {None}
     assert some["said"].startswith("Chosen by their codes") and [row["n"] for row in some["codes"]] == [40, 0]
@@ -93,13 +95,13 @@ def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw
     assert {row["code"]: row["share"] for row in whole["codes"]} == {"irony": 40 / 75, "label": 35 / 75}
 
 
-def test_of_several_authors_it_is_said_that_any_counts_and_of_nothing_there_is_nothing(codes):
+def test_several_authors_are_mentioned_and_no_rows_give_no_rates(codes):
     codes.code_rows(KEYS, ["irony"], author="ann")
-    assert told(codes, KEYS)["said"] == "All are coded."
+    assert measure_rates(codes, KEYS)["said"] == "All are coded."
     codes.code_rows(KEYS[:50], ["label"], author="ben")
-    both = told(codes, KEYS)
+    both = measure_rates(codes, KEYS)
     assert both["authors"] == 2 and both["said"] == "All are coded. A code counts where any of 2 authors gave it."
     assert [row["share"] for row in both["codes"]] == [1.0, 0.25]
-    none = told(codes, [])
+    none = measure_rates(codes, [])
     assert none["said"] == "No row is selected." and not none["complete"] and none["n"] == none["coded"] == 0
     assert [len(sample.keys) for sample in list_samples([], [])] == [0]

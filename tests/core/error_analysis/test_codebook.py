@@ -22,7 +22,7 @@ def codes(tmp_path):
     return found
 
 
-def test_a_code_takes_the_first_free_digit_and_two_data_sets_have_books_of_their_own(tmp_path, codes):
+def test_codes_get_the_first_free_digit_in_each_data_set(tmp_path, codes):
     many = Codes(tmp_path, "d")
     assert [many.add_code(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
     many.edit_code("code 3", place=0)
@@ -58,14 +58,14 @@ def test_a_code_takes_the_first_free_digit_and_two_data_sets_have_books_of_their
         (lambda c: c.code_rows(["k"], [], author="a" * 61), "author 'a"),
     ],
 )
-def test_wrong_input_is_answered_and_changes_nothing(codes, wrong, said):
+def test_invalid_input_is_refused_and_changes_nothing(codes, wrong, said):
     before = codes.ledger.read_history("reviews")
     with pytest.raises(InputError, match=said):
         wrong(codes)
     assert codes.ledger.read_history("reviews") == before
 
 
-def test_codes_are_those_of_each_author(codes):
+def test_codes_are_stored_per_author(codes):
     codes.code_rows(["a", "b"], ["irony"], author="ann", run="one")
     codes.give_codes(["b"], ["label"], author="ann")
     codes.code_rows(["b"], ["negation"], author="ben")
@@ -82,7 +82,7 @@ def test_codes_are_those_of_each_author(codes):
     assert {row["run"] for row in codes.ledger.read_rows("codings", key="a")} == set()
 
 
-def test_merging_joins_rows_once_and_undoing_parts_them_again(codes):
+def test_merging_codes_keeps_one_coding_and_can_be_undone(codes):
     codes.code_rows(["a"], ["irony", "negation"], author="ann")
     codes.code_rows(["b"], ["negation"], author="ben")
     before = codes.read_annotations()
@@ -93,7 +93,7 @@ def test_merging_joins_rows_once_and_undoing_parts_them_again(codes):
     assert codes.read_annotations() == before
 
 
-def test_splitting_moves_the_named_rows_of_all_authors(codes):
+def test_splitting_moves_selected_rows_of_all_authors(codes):
     codes.code_rows(["a", "b", "c"], ["irony"], author="ann")
     codes.code_rows(["a"], ["irony"], author="ben")
     assert codes.split_code("irony", "sarcasm", ["a", "b", "z"]) == 3
@@ -106,7 +106,7 @@ def test_splitting_moves_the_named_rows_of_all_authors(codes):
     assert codes.list_codes()[0] == Code("pun", 1, "says the opposite", "")
 
 
-def test_notes_of_others_are_hidden_as_their_codes_are(codes):
+def test_notes_and_codes_of_others_are_hidden_alike(codes):
     codes.write_note("a", "irony, I think", author="ann")
     codes.code_rows(["b"], ["irony"], author="ann")
     keys = ["a", "b"]
@@ -124,7 +124,7 @@ def test_notes_of_others_are_hidden_as_their_codes_are(codes):
     assert codes.read_annotations().filter_visible("ben").notes["a"] == {"ann": "irony, I think", "ben": "a wish"}
 
 
-def test_a_code_in_use_stays_and_a_removed_one_does_not_come_back_to_rows_alone(codes):
+def test_used_codes_cannot_be_removed_nor_restored_without_the_codebook(codes):
     codes.code_rows(["a"], ["irony"], author="ann")
     with pytest.raises(InputError, match="sentences have it"):
         codes.remove_code("irony")
@@ -136,7 +136,7 @@ def test_a_code_in_use_stays_and_a_removed_one_does_not_come_back_to_rows_alone(
 
 
 @pytest.mark.slow
-def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path):
+def test_runs_on_the_same_sentences_share_codes(tmp_path):
     store, labels = RunStore(tmp_path / "runs"), np.arange(6) % 2
     for name in ("one", "two"):
         answering(store, name, right_where(labels > 0, labels), texts(labels), data__name="/somewhere/reviews.csv")
@@ -166,7 +166,7 @@ def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path)
         rows("code=")
 
 
-def test_upper_and_lower_case_are_one_code_wherever_it_is_named(codes):
+def test_code_names_ignore_case(codes):
     codes.code_rows(["a"], ["IRONY"], author="ann")
     codes.give_codes(["b"], ["Irony"], author="ann")
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
@@ -190,7 +190,7 @@ def test_upper_and_lower_case_are_one_code_wherever_it_is_named(codes):
     ],
     ids=["add", "rename", "merge", "split"],
 )
-def test_what_somebody_has_coded_with_since_is_not_taken_out_of_the_book_by_undo(codes, change):
+def test_undo_keeps_a_code_that_is_used_since(codes, change):
     codes.code_rows(["a"], ["irony"], author="ben")
     change(codes)
     codes.code_rows(["b"], ["pun"], author="ben")
@@ -203,7 +203,7 @@ def test_what_somebody_has_coded_with_since_is_not_taken_out_of_the_book_by_undo
     assert [code.name for code in codes.list_codes()] == ["irony", "negation", "label"]
 
 
-def test_what_others_say_of_a_row_is_seen_once_one_has_coded_that_row(codes):
+def test_codes_of_others_are_visible_after_coding_the_row(codes):
     codes.code_rows(["a", "b", "c"], ["irony"], author="ann")
     codes.write_note("b", "why?", author="ann")
     codes.code_rows(["a"], ["label"], author="ben")
@@ -218,7 +218,7 @@ def test_what_others_say_of_a_row_is_seen_once_one_has_coded_that_row(codes):
     assert codes.read_annotations().filter_visible("ben").notes == {"b": {"ann": "why?"}}
 
 
-def test_two_without_a_name_are_two_and_a_name_takes_over_what_one_of_them_said(codes):
+def test_unnamed_visitors_are_separate_and_can_take_a_name(codes):
     one, two = make_visitor_id("0" * 12), make_visitor_id("1" * 12)
     codes.code_rows(["a", "b"], ["irony"], author=one)
     codes.write_note("a", "mine", author=one)
@@ -242,7 +242,7 @@ def test_two_without_a_name_are_two_and_a_name_takes_over_what_one_of_them_said(
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
 
 
-def test_what_was_said_before_there_was_a_name_can_be_taken_back_under_it(codes):
+def test_changes_made_before_taking_a_name_can_be_undone(codes):
     codes.code_rows(["a", "b"], ["irony"], author=make_visitor_id("0" * 12))
     codes.transfer_visitor(make_visitor_id("0" * 12), "ann")
     assert codes.undo_last("ann")["said"] == "irony: 2 rows" and codes.read_annotations().given == {}

@@ -16,7 +16,7 @@ from core.error_analysis.counter_examples import (
 from core.exceptions import InputError
 
 
-def test_one_is_kept_once_with_a_link_as_long_as_its_text_makes_it_and_taken_out(tmp_path):
+def test_a_counterexample_is_stored_once_and_can_be_removed(tmp_path):
     first = keep_example(tmp_path, " not bad\u0000 ", "positive", "=note", "ann", "/sentence?run=one")
     again = keep_example(tmp_path, "not bad", "positive", "another note", "ann")
     other = keep_example(tmp_path, "not bad", "negative")
@@ -32,7 +32,7 @@ def test_one_is_kept_once_with_a_link_as_long_as_its_text_makes_it_and_taken_out
         keep_example(tmp_path, "a", "positive", link=link + "x" * 4000)
 
 
-def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp_path):
+def test_duplicates_of_two_authors_are_trained_on_once(tmp_path):
     found = [("hm", "ann", "/a"), ("ha", "ben", "/b"), ("so", "", "/c"), ("no", "", "/d"), ("so", "", "/e")]
     for note, author, link in found:
         keep_example(tmp_path, "not bad", "positive", note, author, link)
@@ -42,7 +42,7 @@ def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp
         assert json.load(file) == [{"text": "not bad", "label": "positive"}]
 
 
-def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
+def test_a_trainings_copy_is_fixed_when_the_list_grows(tmp_path):
     with pytest.raises(InputError, match="no counter-examples are stored yet"):
         write_copy(tmp_path)
     keep_example(tmp_path, "b", "positive")
@@ -66,13 +66,13 @@ def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
         (("a", "b" * 61), "label 'b"),
     ],
 )
-def test_what_cannot_be_kept_is_said(tmp_path, given, said):
+def test_invalid_counterexamples_are_refused(tmp_path, given, said):
     with pytest.raises(InputError, match=said):
         keep_example(tmp_path, *given)
 
 
 class Asked:
-    """A loaded run that is surer of the upper class the longer a text is."""
+    """A loaded run whose probability of the second class grows with the text length."""
 
     record = SimpleNamespace(run="one", task="single", classes=("negative", "positive"))
 
@@ -81,7 +81,7 @@ class Asked:
         return SimpleNamespace(probabilities=np.stack([1 - chances, chances], 1))
 
 
-def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
+def test_predictions_for_counterexamples_are_current(tmp_path):
     rows = [keep_example(tmp_path, text, label) for text, label in (("a", "positive"), ("long one", "positive"))]
     rows.append(keep_example(tmp_path, "a", "so so"))
     said = predict_examples(Asked(), rows)
@@ -93,8 +93,8 @@ def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
     assert [each.p_label for each in said] == [pytest.approx(0.1), pytest.approx(0.8), None]
 
 
-def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
-    """Both labels are probable by the length of a text: `a` below its end, `b` from there on at its own threshold."""
+def test_multi_label_counterexamples_need_every_label(tmp_path):
+    """The probability of both labels depends on the text length."""
     several = Asked()
     several.record = SimpleNamespace(run="two", task="multi", classes=("a", "b"), tuned_thresholds={"a": 0.5, "b": 0.7})
     intended = (("long one", ["b"]), ("long one", "b;a"), ("short", []), ("short", ["b"]), ("short", ["c", "a"]))

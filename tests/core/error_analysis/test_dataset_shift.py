@@ -25,24 +25,24 @@ WORDS = np.array([f"w{number}" for number in range(400)])
 OFTEN = 1 / np.arange(1, 401) / (1 / np.arange(1, 401)).sum()
 
 
-def drawn(random, n):
+def draw_texts(random, n):
     return [" ".join(random.choice(WORDS, random.integers(3, 15), p=OFTEN)) for _ in range(n)]
 
 
-def of_classes(random, n):
+def draw_classes(random, n):
     return np.eye(2, dtype=bool)[random.integers(0, 2, n)]
 
 
-def silent(what, share):
+def ignore_progress(what, share):
     pass
 
 
 @pytest.mark.slow
-def test_of_two_sides_that_are_drawn_alike_nothing_is_marked():
+def test_equal_distributions_show_no_shift():
     random = np.random.default_rng(0)
-    training, split = drawn(random, 300), drawn(random, 150)
+    training, split = draw_texts(random, 300), draw_texts(random, 150)
     found = compare_with_training(
-        training, split, (of_classes(random, 300), of_classes(random, 150)), ("a", "b"), TextConfig()
+        training, split, (draw_classes(random, 300), draw_classes(random, 150)), ("a", "b"), TextConfig()
     )
     low, high = found["auc"]["interval"]
     assert low <= 0.5 <= high and abs(found["auc"]["value"] - 0.5) < 0.1
@@ -51,9 +51,9 @@ def test_of_two_sides_that_are_drawn_alike_nothing_is_marked():
 
 
 @pytest.mark.slow
-def test_a_planted_word_is_found_and_tells_the_sides_apart():
+def test_a_planted_word_is_found_and_raises_the_auc():
     random = np.random.default_rng(0)
-    training, split = drawn(random, 300), drawn(random, 150)
+    training, split = draw_texts(random, 300), draw_texts(random, 150)
     split = [f"{text} planted word" if row % 2 else text for row, text in enumerate(split)]
     training = [f"{text} elsewhere" if row % 2 else text for row, text in enumerate(training)]
     has = np.eye(2, dtype=bool)
@@ -71,19 +71,19 @@ def test_a_planted_word_is_found_and_tells_the_sides_apart():
     assert all(row["p_holm"] < 1e-6 for row in found["balance"]) and found["balance_p"] < 1e-6
 
 
-def grams(text):
+def list_grams(text):
     words = text.split()
     singles, pairs = set(words), {" ".join(pair) for pair in pairwise(words)}
     return singles | pairs | {" ".join(each) for each in zip(words, words[1:], words[2:], strict=False)}
 
 
 @pytest.mark.slow
-def test_words_are_tested_as_fisher_and_holm_do():
+def test_phrase_tests_equal_fisher_and_holm():
     random = np.random.default_rng(3)
-    training = drawn(random, 120)
-    split = [f"{text} new" if n < 20 else text for n, text in enumerate(drawn(random, 80))]
+    training = draw_texts(random, 120)
+    split = [f"{text} new" if n < 20 else text for n, text in enumerate(draw_texts(random, 80))]
     found, tried = find_phrases(training, split)
-    sides = [[grams(text) for text in texts] for texts in (split, training)]
+    sides = [[list_grams(text) for text in texts] for texts in (split, training)]
     every = sorted(set().union(*sides[0], *sides[1]))
     counts = {gram: [sum(gram in each for each in side) for side in sides] for gram in every}
     counts = {gram: pair for gram, pair in counts.items() if sum(pair) >= LEAST}
@@ -101,17 +101,17 @@ def test_words_are_tested_as_fisher_and_holm_do():
     assert new.high - new.log_odds == pytest.approx(1.959964 * np.sqrt(sum(1 / part for part in parts)))
 
 
-def test_of_texts_that_are_few_or_nearly_all_the_same_nothing_is_told():
+def test_few_or_equal_texts_are_left_out():
     texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
     found = compare_with_training(texts, texts, (has, has), ("a", "b"), TextConfig())
     assert found["auc"] is None and found["words"] == [] and "too many of these texts are the same" in found["left_out"]
     found = compare_with_training(["a"] * 30, ["b"] * 5, (has[:30], has[:5]), "ab", TextConfig())
     assert found["left_out"].startswith("30 training texts and 5 of the split") and found["words"] == []
     texts = [f"word{number}" for number in range(100)]
-    assert measure_auc(texts, np.arange(100) % 2 > 0, TextConfig(), silent) == (0.5, 0.5, 0.5, 1.0)
+    assert measure_auc(texts, np.arange(100) % 2 > 0, TextConfig(), ignore_progress) == (0.5, 0.5, 0.5, 1.0)
 
 
-def test_means_shares_and_the_area_with_its_variance_are_those_of_libraries_and_the_definition():
+def test_means_shares_and_auc_equal_libraries_and_definition():
     random = np.random.default_rng(2)
     first, second = random.normal(0, 1, 40), random.normal(0.3, 2, 25)
     pair = CompareMeans(DescrStatsW(second), DescrStatsW(first))
@@ -133,6 +133,6 @@ def test_means_shares_and_the_area_with_its_variance_are_those_of_libraries_and_
     assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
 
 
-def test_a_training_text_is_compared_with_the_others():
+def test_training_texts_are_compared_with_the_other_training_texts():
     alone, unseen = measure_unknown_words(["good film", "Good day", "night", "!"], ["good night", "new day, new", ""])
     assert alone.tolist() == [0.5, 0.5, 1.0] and unseen.tolist() == [0.0, pytest.approx(2 / 3)]

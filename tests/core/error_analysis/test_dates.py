@@ -14,7 +14,7 @@ from core.exceptions import InputError
         *("%a %b %d %H:%M:%S +0000 %Y", "%a, %d %b %Y %H:%M:%S +0000"),
     ],
 )
-def test_a_column_of_one_format_is_what_pandas_reads_with_it(format):
+def test_dates_of_one_format_equal_pandas(format):
     times = pd.Series(pd.date_range("2025-12-28 01:02:03", periods=40, freq="31h"))
     told = times.dt.strftime(format)
     expected = pd.to_datetime(told, format=format, utc=True)
@@ -23,7 +23,7 @@ def test_a_column_of_one_format_is_what_pandas_reads_with_it(format):
     assert parse_dates(with_gaps).notna().tolist() == [True] * 40 + [False] * 2
 
 
-def test_times_with_a_zone_are_in_utc_and_numbers_that_could_be_day_or_month_are_refused_by_name():
+def test_zones_convert_to_utc_and_ambiguous_dates_are_refused():
     (first, second) = parse_dates(pd.Series(["2026-03-31T01:00:00+02:00", "2026-03-31"]))
     assert first == pd.Timestamp("2026-03-30 23:00", tz="UTC") and second == pd.Timestamp("2026-03-31", tz="UTC")
     assert parse_dates(pd.Series(pd.to_datetime(["2026-03-31"])))[0] == second
@@ -39,7 +39,7 @@ def test_times_with_a_zone_are_in_utc_and_numbers_that_could_be_day_or_month_are
         *(["2026-13-45"], [None], [], [""]),
     ],
 )
-def test_words_numbers_and_nothing_are_no_dates(values):
+def test_words_numbers_and_empty_cells_are_no_dates(values):
     assert parse_dates(pd.Series(values, dtype=object)) is None
 
 
@@ -55,19 +55,19 @@ def test_words_numbers_and_nothing_are_no_dates(values):
         ("31/3/2026", "2026-03-31", "2026-04-01"),
     ],
 )
-def test_what_is_typed_is_a_span(typed, start, end):
+def test_typed_dates_are_spans(typed, start, end):
     assert parse_span(typed) == (pd.Timestamp(start, tz="UTC"), pd.Timestamp(end, tz="UTC"))
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "May", "2026-02-30", "2026-13", "3/4/2026", "12"])
-def test_what_is_no_one_date_is_none(typed):
+def test_invalid_or_ambiguous_dates_are_none(typed):
     assert parse_span(typed) is None
     assert parse_span("9999-12").end.year == parse_span("9999-12-31 23:59:59").end.year == 9999, (
         "the last year ends with it"
     )
 
 
-def test_quarters_are_named_by_their_first_and_last_day_and_missing_dates_come_last():
+def test_quartiles_are_named_by_days_and_missing_dates_come_last():
     times = pd.Series([*pd.date_range("2026-01-01", periods=8, tz="UTC"), pd.NaT])
     found = cut_quarters(times)
     ends = ["2026-01-01 to 2026-01-02", "2026-01-03 to 2026-01-04", "2026-01-05 to 2026-01-06"]

@@ -16,7 +16,7 @@ from core.runs.store import RunStore
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Sixty rows of three classes with own columns of every kind."""
+    """Sixty rows of three classes with data columns of every kind."""
     store, random = RunStore(tmp_path_factory.mktemp("facets") / "runs"), np.random.default_rng(0)
     own = {
         "id": [f"tweet {row}" for row in range(60)],
@@ -34,8 +34,8 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_each_option_has_the_rows_of_pandas(table):
-    """Whatever the word: what is counted is what its rule selects."""
+def test_facet_options_select_the_same_rows_as_pandas(table):
+    """Every count equals the number of rows that its rule selects."""
     frame, facets = table.frame, Facets(table)
     assert [facet.name for facet in facets.found] == [
         "outcome",
@@ -68,7 +68,7 @@ def test_each_option_has_the_rows_of_pandas(table):
 
 
 @pytest.mark.slow
-def test_what_is_typed_is_a_rule_an_id_by_the_whole_or_a_part_or_a_piece_of_the_text(table):
+def test_typed_searches_find_rules_ids_or_text(table):
     asked = Facets(table).asked
     for typed, clause in (
         ("tweet 7", "id=tweet 7"),  # and not tweet 17
@@ -93,7 +93,7 @@ def test_what_is_typed_is_a_rule_an_id_by_the_whole_or_a_part_or_a_piece_of_the_
 
 
 @pytest.mark.slow
-def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
+def test_option_counts_ignore_the_facets_own_rule(table):
     facets, frame = Facets(table).found, table.frame
     clauses = [Clause("wrong"), Clause("true", "=", "a"), Clause("source", "=", "web")]
     masks = [frame["wrong"].to_numpy(), (frame["true"] == "a").to_numpy(), (frame["source"] == "web").to_numpy()]
@@ -108,7 +108,7 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
 
 
 @pytest.mark.slow
-def test_tags_stand_between_classes_and_columns_if_any_text_has_them(table):
+def test_tags_come_between_classes_and_columns(table):
     has = np.arange(60) < 4
     found = Facets(table).list_facets({"question": has, "emoji": np.zeros(60, bool)})
     assert [facet.name for facet in found] == [
@@ -124,7 +124,7 @@ def test_tags_stand_between_classes_and_columns_if_any_text_has_them(table):
     assert [(str(option.clause), int(option.has.sum())) for option in found[3].options] == [("tag=question", 4)]
 
 
-def test_of_several_labels_missed_and_invented_are_words(tmp_path):
+def test_multi_label_tables_have_missed_and_invented(tmp_path):
     store = RunStore(tmp_path / "runs")
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     answering(store, "many", [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]], rows, classes=("late", "loud"))
@@ -147,7 +147,7 @@ def mixed_table(tmp_path_factory):
     return read_table(store, "one")
 
 
-def test_dates_mark_by_quarters(tmp_path):
+def test_dates_are_ranked_by_quartiles(tmp_path):
     days = pd.Series(pd.date_range("2026-01-01", periods=200))
     rows = texts(np.arange(200) % 2, date=days.dt.strftime("%d %B %Y"))
     answering(RunStore(tmp_path), "one", np.full((200, 2), 0.5), rows)
@@ -157,7 +157,7 @@ def test_dates_mark_by_quarters(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_v_and_p_are_those_of_scipy_and_of_the_formula(seed):
+def test_cramers_v_and_p_equal_scipy_and_the_formula(seed):
     random = np.random.default_rng(seed)
     counts = random.integers(20, 90, (2, 2 + seed))
     v, p = compute_cramer(counts)
@@ -171,7 +171,7 @@ def test_v_and_p_are_those_of_scipy_and_of_the_formula(seed):
 
 
 @pytest.mark.slow
-def test_shares_are_those_of_pandas_and_what_marks_most_stands_first(mixed_table):
+def test_shares_equal_pandas_and_the_strongest_feature_comes_first(mixed_table):
     frame = mixed_table.frame
     chosen = ((frame["source"] == "mail") | (frame["row"] < 20)).to_numpy()
     tags = {"odd": (frame["row"] % 2 == 1).to_numpy(), "early": (frame["row"] < 60).to_numpy()}
@@ -190,7 +190,7 @@ def test_shares_are_those_of_pandas_and_what_marks_most_stands_first(mixed_table
     assert "source" not in {each["name"] for each in rank_features(mixed_table, tags, chosen, {"source"})}
 
 
-def test_few_rows_have_no_p_and_nothing_or_everything_no_marks(mixed_table):
+def test_few_rows_have_no_p_and_empty_or_full_selections_no_features(mixed_table):
     few = np.arange(400) < 3
     assert all(each["p"] is None for each in rank_features(mixed_table, {"few": np.arange(400) < 4}, few))
     assert (

@@ -11,8 +11,8 @@ from core.error_analysis.keywords import LEAST, LEAST_Z, PRIOR, Phrases, compute
 from core.exceptions import InputError
 
 
-def monroe(y, n, y_rest, n_rest):
-    """Equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases as frequent as in all texts."""
+def compute_monroe(y, n, y_rest, n_rest):
+    """Compute equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     odds = (y + prior) / (n + PRIOR - (y + prior))
     odds_rest = (y_rest + prior) / (n_rest + PRIOR - (y_rest + prior))
@@ -20,7 +20,7 @@ def monroe(y, n, y_rest, n_rest):
     return delta, delta / math.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
 
 
-def grams(text, length):
+def list_grams(text, length):
     found = []
     for part in re.split(r"[,.!]", text.lower()):
         words = part.split()
@@ -28,7 +28,7 @@ def grams(text, length):
     return found
 
 
-def test_the_numbers_are_those_of_the_formula_and_the_two_sides_are_opposite():
+def test_log_odds_equal_the_formula_and_are_antisymmetric():
     random = np.random.default_rng(0)
     words = ["not", "good", "the", "film", "was", "a", "very", "long", "day", "night"]
     texts = [", ".join(" ".join(random.choice(words, 6)) for _ in range(2)) for _ in range(300)]
@@ -37,12 +37,12 @@ def test_the_numbers_are_those_of_the_formula_and_the_two_sides_are_opposite():
     found = {each.words: each for each in Phrases(texts).find_keywords(chosen)}
     assert {"not good"} <= set(found)
     for length in (1, 2, 3):
-        inside = Counter(gram for text in texts[:60] for gram in set(grams(text, length)))
-        rest = Counter(gram for text in texts[60:] for gram in set(grams(text, length)))
+        inside = Counter(gram for text in texts[:60] for gram in set(list_grams(text, length)))
+        rest = Counter(gram for text in texts[60:] for gram in set(list_grams(text, length)))
         for gram, each in found.items():
             if len(gram.split()) == length:
                 assert (each.selected, each.rest) == (inside[gram], rest[gram])
-                expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
+                expected = compute_monroe(inside[gram], inside.total(), rest[gram], rest.total())
                 assert (each.log_odds, each.z) == pytest.approx(expected)
                 assert each.selected >= LEAST and each.z >= LEAST_Z
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
@@ -51,7 +51,7 @@ def test_the_numbers_are_those_of_the_formula_and_the_two_sides_are_opposite():
     assert compute_log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
 
 
-def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
+def test_phrases_match_whole_words():
     texts = ["Nothing is NO thing", "no, thing", "no", "", "...", "do not go no", "no thing", "nö no\nthing"]
     phrases = Phrases(texts)
     for phrase in ("no", "no thing", "NO  thing", "not go no", "do not go no", "nobody"):
@@ -61,8 +61,8 @@ def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
     assert not Phrases([]).match_words(["no"]).any() and not Phrases(["no"]).match_words(["no"] * 5).any()
 
 
-def test_every_phrase_that_is_counted_is_a_rule_which_finds_as_many_texts():
-    """So that whatever is clicked selects the number that stands beside it."""
+def test_counted_phrases_match_their_filter_rules():
+    """A click on an option selects as many rows as its count."""
     pieces = "don't ’s 3.5 2nd q3 👍🏽 🇳🇱 <url> İyi ΟΔΟΣ e\u0301t 1️⃣ rock'n'roll no No,".split()
     random = np.random.default_rng(0)
     phrases = Phrases([" ".join(random.choice(pieces, 6)) for _ in range(60)])
@@ -75,12 +75,12 @@ def test_every_phrase_that_is_counted_is_a_rule_which_finds_as_many_texts():
 
 
 @pytest.mark.parametrize("phrase", ["", "no!", "not, good", "#good"])
-def test_what_is_no_phrase_is_refused(phrase):
+def test_invalid_phrases_are_refused(phrase):
     with pytest.raises(InputError, match="takes words"):
         split_phrase(phrase)
 
 
-def test_a_repeated_word_is_no_finding_nor_is_chance_and_a_phrase_stands_once_and_goes_over_no_mark():
+def test_repetition_and_chance_are_no_keywords_and_phrases_are_unique():
     texts = [f"a {'day' if row % 2 else 'night'} by the sea" for row in range(200)]
     texts[0] += " ha" * 50
     texts[1:3] = ["ha", "ha"]
@@ -98,6 +98,6 @@ def test_a_repeated_word_is_no_finding_nor_is_chance_and_a_phrase_stands_once_an
 
 
 @pytest.mark.parametrize("chosen", [np.zeros(3, bool), np.ones(3, bool)])
-def test_nothing_and_everything_have_no_words_of_their_own(chosen):
+def test_empty_and_full_selections_have_no_keywords(chosen):
     assert Phrases(["a b", "b c", "c d"]).find_keywords(chosen) == []
     assert Phrases(["!!!", "...", ""]).find_keywords(np.array([True, False, False])) == []

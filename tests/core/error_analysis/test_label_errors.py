@@ -19,7 +19,7 @@ from core.runs.train_overlap import load_trained_data
 
 @pytest.mark.slow  # the import alone takes two seconds
 @pytest.mark.parametrize("classes", [2, 3, 20])
-def test_they_are_those_of_cleanlab(classes):
+def test_label_errors_equal_cleanlab(classes):
     from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_self_confidence_for_each_label, order_label_issues
 
@@ -39,7 +39,7 @@ def test_they_are_those_of_cleanlab(classes):
     assert (found.label == np.where(found.likely, first, others.argmax(1))).all()
 
 
-def test_a_class_that_no_row_has_is_no_true_label_and_each_of_several_labels_is_a_yes_or_no():
+def test_unused_classes_are_never_suggested_and_labels_are_binary():
     chances = np.array([[0.1, 0.2, 0.7], [0.9, 0.05, 0.05], [0.2, 0.7, 0.1]])
     assert not score_labels(np.array([0, 0, 1]), chances).likely.any()
     one = score_labels(np.zeros(3, int), chances)
@@ -52,7 +52,7 @@ def test_a_class_that_no_row_has_is_no_true_label_and_each_of_several_labels_is_
     assert found.order[0] == 1
 
 
-def test_texts_with_two_labels_are_those_of_pandas():
+def test_label_conflicts_equal_pandas():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"text": random.integers(0, 40, 90).astype(str), "label": random.integers(0, 2, 90)})
     found = group_conflicts(frame["text"].tolist(), frame["label"].tolist())
@@ -68,7 +68,7 @@ TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "traini
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What is found in a file of 240 rows in which six labels are wrong and one text has both."""
+    """Label errors in a file of 240 rows with six wrong labels and one text with both labels."""
     place = tmp_path_factory.mktemp("doubted")
     words = {"yes": "good fine great lovely", "no": "bad poor awful dull"}
     random = np.random.default_rng(0)
@@ -96,7 +96,7 @@ def found(tmp_path_factory):
         return first, load_trained_data(made.record)
 
 
-def test_planted_labels_stand_first_with_the_likelier_one(found):
+def test_planted_label_errors_come_first_with_the_likelier_label(found):
     result, dataset = found
     rows = {split: dataset.splits[split].query("planted == 'True'") for split in (TRAIN, "test")}
     planted = {text: split for split, wrong in rows.items() for text in wrong["text"]}
@@ -112,7 +112,7 @@ def test_planted_labels_stand_first_with_the_likelier_one(found):
     assert 0 < likely <= sum(result["likely"].values()) and result["left_out"] == ""
 
 
-def test_a_text_with_two_labels_is_named_with_its_rows(found):
+def test_label_conflicts_list_their_rows(found):
     result, dataset = found
     (conflict,) = result["conflicts"]
     assert conflict["labels"] == {"yes": 1, "no": 1} and len(conflict["rows"]) == 2
@@ -120,7 +120,7 @@ def test_a_text_with_two_labels_is_named_with_its_rows(found):
         assert dataset.splits[row["split"]]["text"][row["row"]].lower() == "the same again"
 
 
-def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, found):
+def test_the_cached_tfidf_is_used_and_only_folds_are_fitted(monkeypatch, found):
     _, dataset = found
     fit_baseline(dataset, distillation.PRESET)
     rows, fit, given = dataset.splits["test"], distillation.fit_linear, []
@@ -134,7 +134,7 @@ def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, foun
     assert given == [fit_baseline(dataset, distillation.PRESET)["C"]] * distillation.FOLDS
 
 
-def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
+def test_multi_label_suggestions_differ_in_one_label(tmp_path):
     made = train(str(several_labels_file(tmp_path / "many.csv", 240)), "vanilla", TINY, epochs=1, name="many")
     result = made.errors(label_errors=True)["label_errors"]
     assert result["left_out"] == "" and set(result["n"]) == {TRAIN, "test"}

@@ -22,7 +22,7 @@ HAS_NOT = {
 
 
 @pytest.mark.parametrize("name", HAS)
-def test_a_sign_is_found_where_it_is_and_not_in_links(name):
+def test_signs_are_found_outside_of_links(name):
     assert linguistic_tags.find_signs(HAS[name])[name].all()
     assert not linguistic_tags.find_signs(HAS_NOT[name])[name].any()
 
@@ -39,12 +39,12 @@ def test_a_sign_is_found_where_it_is_and_not_in_links(name):
         ("nl", "intensifier", ("heel goed",), ("helen",)),
     ],
 )
-def test_a_word_is_found_as_a_whole_in_its_language(language, name, has, has_not):
+def test_whole_words_are_found_in_their_language(language, name, has, has_not):
     assert linguistic_tags.match_words(name, linguistic_tags.collect_words(has), language).all()
     assert not linguistic_tags.match_words(name, linguistic_tags.collect_words(has_not), language).any()
 
 
-def test_every_language_has_words_of_every_tag_and_each_is_one_word():
+def test_word_lists_cover_every_tag_and_language():
     for name in linguistic_tags.NAMED:
         for language in linguistic_tags.LANGUAGES:
             found = linguistic_tags.match_words(name, linguistic_tags.collect_words(["", "und", "the"]), language)
@@ -55,7 +55,7 @@ def test_every_language_has_words_of_every_tag_and_each_is_one_word():
             assert all(linguistic_tags.collect_words([word]) == [{word}] for word in words.split())
 
 
-def test_the_language_is_known_of_named_data_and_else_read_from_the_texts():
+def test_the_language_is_known_for_named_data_or_detected():
     assert linguistic_tags.guess_language("nsmc", ["the film is not what I have seen"]) == "ko"
     assert linguistic_tags.guess_language("my.csv", ["das ist nicht der Film, den ich für euch auch sah"]) == "de"
     assert linguistic_tags.guess_language("my.csv", ["영화가 좋았다"]) == ""

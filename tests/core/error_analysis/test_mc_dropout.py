@@ -21,7 +21,7 @@ from core.runs.store import RunStore
 NAME = "unsure under dropout"
 
 
-def test_flips_and_spread_are_those_of_their_definition():
+def test_flips_and_spread_equal_their_definition():
     said = np.array([[True, False], [True, False]])
     first = np.array([[True, False], [False, True]])
     answers = np.array([said, said, said, first, first])
@@ -29,14 +29,15 @@ def test_flips_and_spread_are_those_of_their_definition():
     flips, spread = mc_dropout.measure_spread(said, answers, chances)
     assert flips.tolist() == [0.0, 0.4] and spread[0] == 0
     assert spread[1] == pytest.approx(math.sqrt(0.6 * 0.4) * 0.5)  # two values, 0.5 apart, 3 to 2
-    assert mc_dropout.find_uncertain(np.array([0.19, 0.2, 0.0]), np.array([0.14, 0.0, 0.15])).tolist() == [
+    measured = {"flips": [0.19, 0.2, 0.0], "spread": [0.14, 0.0, 0.15]}
+    assert mc_dropout.find_uncertain(measured).tolist() == [
         False,
         True,
         True,
     ]
 
 
-def test_one_dropped_entry_in_four_is_what_the_closed_form_says():
+def test_dropout_spread_equals_the_closed_form():
     """x is 0 with probability p, else x / (1 - p): mean x, variance x² p / (1 - p); without dropout always x."""
     x, p = torch.full((200_000,), 3.0), 0.25
     model = nn.Sequential(Dropout(p))
@@ -52,7 +53,7 @@ def test_one_dropped_entry_in_four_is_what_the_closed_form_says():
 
 
 @pytest.mark.slow
-def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(tmp_path):
+def test_the_dropout_tag_is_computed_once_and_reproducible(tmp_path):
     films = write_films(tmp_path / "films.csv", {"yes": ("good",), "no": ("bad",)}, 40)
     made = train(str(films), "vanilla", {**TINY, "model.dropout": 0.5}, name="dropped")
     store = made.store
@@ -73,7 +74,7 @@ def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(tmp
 
 
 @pytest.mark.slow
-def test_without_dropout_there_is_no_tag_and_a_baseline_says_why(tmp_path):
+def test_runs_without_dropout_have_no_tag_and_a_reason(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "whole", [[0.2, 0.8]], texts([0]), model__dropout=0.0)
     answering(store, "counted", [[0.2, 0.8]], texts([0]), preset="tfidf-logreg")

@@ -24,7 +24,7 @@ KNOWN = ["the film was good", "The film was bad", "a dull book", "nothing of it"
 
 @pytest.fixture
 def near(tmp_path, monkeypatch):
-    """Of three rows, five training texts and vectors that are given."""
+    """Return neighbours for three rows, five training texts and given vectors."""
     store = RunStore(tmp_path / "runs")
     rows = pd.DataFrame({"text": ["the film was good", "a dull film", "zzz"], "label": [0, 1, 0]})
     answering(store, "one", np.full((3, 2), 0.5), rows)
@@ -38,7 +38,7 @@ def near(tmp_path, monkeypatch):
     return NearestTraining(table, training), training, vectors
 
 
-def test_neighbors_are_those_of_the_largest_cosines(near):
+def test_neighbors_have_the_largest_cosines(near):
     nearest, _, vectors = near
     asked = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
     tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
@@ -55,14 +55,14 @@ def test_neighbors_are_those_of_the_largest_cosines(near):
             assert [likeness[KNOWN.index(each.text)] for each in own] == pytest.approx(best, rel=1e-5)
 
 
-def test_a_model_without_vectors_has_neighbors_in_words_only_and_the_same_text_is_counted_by_its_labels(near):
+def test_models_without_vectors_have_word_neighbors_only(near):
     assert {each.by for each in near[0].find_nearest([0], 2, None)[0]} == {WORDS}
     training = near[1]
     assert training.count_labels(["The film was GOOD", "new"])[1] == {}
     assert sum(training.count_labels(["the film was good"])[0].values()) >= 1
 
 
-def test_without_the_data_it_says_why(tmp_path):
+def test_missing_data_are_explained(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "one", [[0.4, 0.6]], pd.DataFrame({"text": ["one"], "label": [0]}), data__name="/no/such.csv")
     table = read_table(store, "one")
@@ -80,7 +80,7 @@ def table(tmp_path_factory):
     return read_table(store, "one")
 
 
-def test_those_outside_count_for_every_row_that_has_them_among_its_ten_nearest(table):
+def test_surrounding_rows_are_ranked_by_votes(table):
     places = np.array([2, 3, 5, 7, 11])
     outside = np.setdiff1d(np.arange(30), places)
     found = find_surrounding(table, Space(np.arange(30), VECTORS, np.zeros(30)), places, most=30)
@@ -94,7 +94,7 @@ def test_those_outside_count_for_every_row_that_has_them_among_its_ten_nearest(t
     assert ten["row"].tolist() == found["row"].tolist()[:10]
 
 
-def test_of_rows_that_lie_not_in_the_space_or_are_all_of_it_there_are_none(table, monkeypatch):
+def test_no_or_all_selected_rows_have_no_surrounding_rows(table, monkeypatch):
     half = Space(np.arange(15), VECTORS[:15], np.zeros(15))
     assert (
         len(find_surrounding(table, half, np.arange(15))) == len(find_surrounding(table, half, np.array([20, 21]))) == 0
@@ -113,7 +113,7 @@ TRAINING = SimpleNamespace(
 )
 
 
-def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nearest(table):
+def test_shared_neighbors_are_ranked_by_votes(table):
     places = np.array([2, 3, 5, 7, 11, 13])
     found = find_shared(table, places, ASKED[places], TRAINING, most=25)
     distances, near = NearestNeighbors(n_neighbors=10, metric="cosine").fit(TRAINED).kneighbors(ASKED[places])
@@ -132,7 +132,7 @@ def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nea
     assert found.to_dict()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]
 
 
-def test_nothing_selected_has_no_neighbors_and_of_very_many_a_sample_is_looked_at(table, monkeypatch):
+def test_empty_selections_have_no_neighbors_and_large_ones_are_sampled(table, monkeypatch):
     found = find_shared(table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
     assert (found.n, found.true, found.said, found.to_dict()["neighbours"]) == (0, 0.0, 0.0, [])
     monkeypatch.setattr(neighbors, "MOST_SELECTED", 12)
@@ -141,6 +141,6 @@ def test_nothing_selected_has_no_neighbors_and_of_very_many_a_sample_is_looked_a
 
 
 @pytest.mark.parametrize("most", [0, 201])
-def test_so_many_cannot_be_asked_for(table, most):
+def test_too_many_neighbors_are_refused(table, most):
     with pytest.raises(InputError, match="a number of sentences from 1 to 200"):
         find_shared(table, np.arange(3), ASKED[:3], TRAINING, most=most)

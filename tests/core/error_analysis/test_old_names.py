@@ -44,7 +44,7 @@ def select(store, table, link):
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
-def test_an_old_rule_selects_the_rows_of_the_new_one_and_is_written_as_it(store, old, new):
+def test_old_rules_select_the_same_rows_and_are_renamed(store, old, new):
     table = read_table(store, "one")
     [clause] = query.parse_rules([old], table)
     assert [clause] == [*query.parse_rules([new], table)] == [parse_search(table, (), old.strip())]
@@ -53,12 +53,12 @@ def test_an_old_rule_selects_the_rows_of_the_new_one_and_is_written_as_it(store,
     assert Selection((old,)) == Selection((rename_rule(old),))
 
 
-def test_a_link_is_read_with_old_words_and_given_on_with_new_ones():
+def test_old_links_are_read_and_rewritten():
     found = parse_selection(r"wrong;truth=a\;truth=b;said!=c;p_said<0.5;text~truth=d;truths=e")
     assert str(found) == r"wrong;true=a\;truth=b;predicted!=c;p_predicted<0.5;text~truth=d;truths=e"
 
 
-def test_own_columns_with_an_old_or_a_new_name_stay_apart(store):
+def test_own_columns_with_reserved_names_are_prefixed(store):
     own = {name: ["x", "y"] for name in ("said", "truth", "predicted", "true", "p_said", "truths", "data:true")}
     answering(store, "own", [[0.2, 0.8], [0.3, 0.7]], texts([1, 0], **own))
     table = read_table(store, "own")
@@ -69,7 +69,7 @@ def test_own_columns_with_an_old_or_a_new_name_stay_apart(store):
     assert select(store, table, "truth=good") == select(store, table, "true=good") == [0]
 
 
-def test_a_slice_and_a_selection_of_an_earlier_version_open(store):
+def test_slices_and_selections_of_earlier_versions_open(store):
     record, table = store.read("one"), read_table(store, "one")
     slices.save_slice(store, record, "sure", Selection(("source=web",), "test"))
     [path] = (store.folder / slices.FOLDER).glob("*/*.json")
@@ -90,7 +90,7 @@ def test_a_slice_and_a_selection_of_an_earlier_version_open(store):
     assert select(store, table, f"ids:{name}") == [5, 2]
 
 
-def test_the_link_of_an_old_counter_example_opens_its_rows(store):
+def test_old_counterexample_links_open_their_rows(store):
     table, link = read_table(store, "one"), f"errors?run=one&select={quote('truth=bad;said=good')}"
     keep_example(store.folder, "not bad", "bad", link=link)
     [one] = read_examples(store.folder)
@@ -98,7 +98,7 @@ def test_the_link_of_an_old_counter_example_opens_its_rows(store):
     assert select(store, table, old) == select(store, table, "true=bad;predicted=good") != []
 
 
-def test_codes_that_were_exported_with_old_columns_come_back(store, tmp_path):
+def test_exports_with_old_columns_can_be_imported(store, tmp_path):
     table = read_table(store, "one")
     codes = Codes(store.folder, get_data_name(table.record))
     with codes.ledger.begin_change(codes.data, "ann", "irony") as change:
@@ -111,7 +111,7 @@ def test_codes_that_were_exported_with_old_columns_come_back(store, tmp_path):
     assert import_annotations(codes, table, file)["rows"] == 1 and codes.read_annotations().given == before
 
 
-def test_label_errors_that_were_found_by_an_earlier_version_are_read(store):
+def test_stored_label_errors_of_earlier_versions_are_read(store):
     row = {"split": "test", "row": 0, "key": "k", "text": "a", "likely": True}
     row |= {"likelier": "good", "p_likelier": 0.9, "margin": -0.8}
     old = row | {"truth": "bad", "p_truth": 0.1}

@@ -9,7 +9,7 @@ from core.error_analysis.predictions_table import hash_texts, read_table
 from core.exceptions import InputError
 
 
-def test_every_number_of_a_row_is_that_of_its_probabilities(store):
+def test_row_values_follow_from_the_probabilities(store):
     random = np.random.default_rng(0)
     chances, labels = random.dirichlet(np.ones(4), 50), random.integers(0, 4, 50)
     answering(store, "one", chances, texts(labels), classes=tuple("abcd"))
@@ -24,7 +24,7 @@ def test_every_number_of_a_row_is_that_of_its_probabilities(store):
     assert frame["row"].tolist() == list(range(50)) and frame["key"].is_unique
 
 
-def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_thresholds_of_validation_decide(store):
+def test_multi_label_rows_have_missed_and_invented_at_tuned_thresholds(store):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]
     answering(store, "many", chances, rows, classes=("late", "loud"))
@@ -45,7 +45,7 @@ def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_threshold
     np.testing.assert_allclose(frame["margin"], [0.05])
 
 
-def test_own_columns_give_way_where_a_name_is_ours_and_the_split_is_test_or_the_last(store):
+def test_own_columns_are_prefixed_and_the_default_split_is_test(store):
     answering(store, "one", [[0.2, 0.8]], texts([1], id=["t-7"], truth=["mine"], ids=["7"], source=["web"]))
     table = read_table(store, "one")
     assert table.own == ("id", "data:truth", "data:ids", "source")
@@ -56,7 +56,7 @@ def test_own_columns_give_way_where_a_name_is_ours_and_the_split_is_test_or_the_
         read_table(store, "two", "test")
 
 
-def test_a_key_depends_on_the_text_alone_and_repeats_are_numbered():
+def test_keys_depend_only_on_the_text_and_repeats_are_numbered():
     assert (
         hash_texts(["a", "b", "a"])[:2] == hash_texts(["a", "b"])
         and hash_texts(["b", "a"]) == hash_texts(["a", "b"])[::-1]

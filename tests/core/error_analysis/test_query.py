@@ -72,7 +72,7 @@ def table(tmp_path_factory):
         ("word=not", lambda f: f["text"].str.contains(r"\bnot\b", case=False)),
         ("word = Very GOOD", lambda f: f["text"].str.contains(r"\bvery good\b", case=False)),
         ("word!=ot", lambda f: f["row"] >= 0),
-        ("word=good no", lambda f: f["row"] < 0),  # a bracket stands between
+        ("word=good no", lambda f: f["row"] < 0),  # a bracket comes between
         ("when>=2026-03", lambda f: pd.to_datetime(f["when"], format="ISO8601") >= "2026-03-01"),
         ("when<=2026-03-03", lambda f: pd.to_datetime(f["when"], format="ISO8601") < "2026-03-04"),
         ("when>2026-03-04 14:05", lambda f: pd.to_datetime(f["when"], format="ISO8601") >= "2026-03-04 14:06"),
@@ -84,12 +84,12 @@ def table(tmp_path_factory):
         ("posted=3/1/2026", lambda f: f["posted"] == "3/1/2026"),
     ],
 )
-def test_each_clause_is_the_same_query_of_pandas(table, clause, wanted):
+def test_filter_rules_equal_pandas_queries(table, clause, wanted):
     found = query.match_rows(query.parse_rules([clause], table), table, Tagged())
     np.testing.assert_array_equal(found, wanted(table.frame).to_numpy(bool))
 
 
-def test_all_clauses_hold_and_are_written_as_they_are_read_and_some_speak_of_codes(table):
+def test_rules_are_combined_and_round_trip(table):
     frame = table.frame
     found = query.match_rows(query.parse_rules(["wrong", "true=good", "text~very"], table), table)
     expected = (frame["true"] == "good") & (frame["predicted"] != "good") & frame["text"].str.contains("very")
@@ -127,13 +127,13 @@ def test_all_clauses_hold_and_are_written_as_they_are_read_and_some_speak_of_cod
         ("text~", "write what text is to contain"),
     ],
 )
-def test_what_cannot_be_answered_is_refused_with_what_can(table, clause, said):
+def test_invalid_rules_are_refused_with_the_valid_ones(table, clause, said):
     with pytest.raises(InputError) as refused:
         query.parse_rules([clause], table)
     assert str(refused.value).startswith(f"--where {clause}") and said in str(refused.value)
 
 
-def test_of_several_labels_a_class_is_one_that_the_text_has(tmp_path):
+def test_multi_label_class_rules_match_any_label_of_the_text(tmp_path):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     store = RunStore(tmp_path)
     answering(store, "many", [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]], rows, classes=("late", "loud"))

@@ -18,7 +18,7 @@ CASES = [Risk(60, 21, 500, 60), Risk(40, 1, 300, 99), Risk(200, 80, 31, 3), Risk
 
 
 @pytest.mark.parametrize("each", CASES)
-def test_ratio_p_and_interval_are_those_of_statsmodels(each):
+def test_risk_ratio_p_and_interval_equal_statsmodels(each):
     given = each.wrong, each.n, each.rest_wrong, each.rest_n
     table = [[each.wrong, each.n - each.wrong], [each.rest_wrong, each.rest_n - each.rest_wrong]]
     assert each.ratio == pytest.approx(Table2x2(table).riskratio)
@@ -29,7 +29,7 @@ def test_ratio_p_and_interval_are_those_of_statsmodels(each):
         assert each.compute_interval(alpha) == pytest.approx(expected, rel=1e-4)
 
 
-def test_without_an_error_on_one_side_the_interval_is_open_there():
+def test_intervals_are_open_on_a_side_without_errors():
     none, rest_none = Risk(50, 0, 100, 20), Risk(50, 10, 100, 0)
     assert none.ratio == 0 and none.compute_interval(0.05)[0] == 0 and none.compute_interval(0.05)[1] < 1
     assert (
@@ -40,7 +40,7 @@ def test_without_an_error_on_one_side_the_interval_is_open_there():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_interval_leaves_out_1_exactly_where_p_is_below_its_level(seed):
+def test_the_interval_excludes_1_exactly_if_p_is_significant(seed):
     random = np.random.default_rng(seed)
     m, k = random.integers(30, 400, 2)
     each = Risk(int(m), int(random.integers(1, m)), int(k), int(random.integers(1, k)))
@@ -50,7 +50,7 @@ def test_the_interval_leaves_out_1_exactly_where_p_is_below_its_level(seed):
 
 
 @pytest.mark.slow
-def test_counts_and_excess_are_those_of_plain_pandas_sorted_by_excess():
+def test_counts_and_excess_equal_pandas_and_are_sorted():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({f"t{n}": random.random(2000) < (n + 1) / 10 for n in range(6)})
     frame["wrong"] = random.random(2000) < 0.1 + 0.2 * frame["t1"] - 0.05 * frame["t4"]
@@ -71,7 +71,7 @@ def test_counts_and_excess_are_those_of_plain_pandas_sorted_by_excess():
         assert (low > 1 or high < 1) == row["differs"] == (row["p_holm"] < 0.05)
 
 
-def test_few_rows_have_counts_and_no_ratio_and_what_only_errors_have_stands_last():
+def test_few_rows_have_no_ratio_and_untested_tags_come_last():
     wrong = np.arange(100) < 20
     few, many = np.arange(100) < LEAST - 1, np.arange(100) < LEAST
     by_name = {row["tag"]: row for row in build_risk_table({"few": few, "many": many}, wrong)}
@@ -84,13 +84,13 @@ def test_few_rows_have_counts_and_no_ratio_and_what_only_errors_have_stands_last
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(100, bool), np.ones(100, bool), np.zeros(0, bool)])
-def test_no_errors_nothing_but_errors_and_no_rows_give_counts(wrong):
+def test_degenerate_tables_give_counts_only(wrong):
     (row,) = build_risk_table({"half": np.arange(len(wrong)) < 50}, wrong)
     assert row["ratio"] is None and row["excess"] == 0 and row["wrong"] == wrong[:50].sum()
 
 
 def facet(name, values):
-    """Of a column, an option for each value."""
+    """Return a facet with an option for each value."""
     column = np.asarray(values, object)
     options = tuple(Filter(Clause(name, "=", value), value, column == value) for value in dict.fromkeys(values))
     return Facet(name, options)
@@ -98,18 +98,18 @@ def facet(name, values):
 
 @pytest.fixture
 def columns():
-    """A thousand rows with three columns that know nothing of each other."""
+    """A thousand rows with three independent columns."""
     random = np.random.default_rng(0)
     return [facet(name, random.choice(list("xyz"), 1000).tolist()) for name in ("a", "b", "c")]
 
 
 def has(columns, **values):
-    """Where columns have these values."""
+    """Return which rows have these values."""
     found = [option.has for each in columns for option in each.options if values.get(each.name) == option.label]
     return np.all(found, axis=0)
 
 
-def test_a_planted_pair_is_found_and_its_parts_are_not_listed_for_it(columns):
+def test_a_planted_pair_is_found_without_its_parts(columns):
     random, planted = np.random.default_rng(1), has(columns, a="x", b="y")
     wrong = random.random(1000) < np.where(planted, 0.7, 0.1)
     found = search_slices(columns, wrong)
@@ -120,7 +120,7 @@ def test_a_planted_pair_is_found_and_its_parts_are_not_listed_for_it(columns):
     assert not any("c=" in str(clause) for each in found.slices for clause in each.clauses)
 
 
-def test_every_pair_of_different_columns_is_tried_and_chance_no_errors_or_errors_alone_are_no_slice(columns):
+def test_all_column_pairs_are_tested_and_chance_is_no_slice(columns):
     assert search_slices(columns, np.arange(1000) % 7 == 0).tried == 9 + 3 * 9
     assert search_slices(columns, np.zeros(1000, bool)).slices == ()
     assert search_slices(columns, np.ones(1000, bool)).tried == 0

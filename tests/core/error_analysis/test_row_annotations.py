@@ -11,7 +11,7 @@ from core.exceptions import InputError
 
 
 @pytest.mark.parametrize("kinds", [2, 3, 6])
-def test_kappa_and_its_interval_are_those_of_the_libraries(kinds):
+def test_kappa_and_interval_equal_libraries(kinds):
     random = np.random.default_rng(kinds)
     first = random.integers(0, kinds, 120)
     second = np.where(random.random(120) < 0.6, first, random.integers(0, kinds, 120))
@@ -21,7 +21,7 @@ def test_kappa_and_its_interval_are_those_of_the_libraries(kinds):
     assert found.interval == pytest.approx((known.kappa_low, known.kappa_upp), abs=1e-9)
 
 
-def test_raters_that_say_one_thing_alone_have_none():
+def test_constant_raters_have_no_kappa():
     one = ["a"] * 9 + ["b"]
     assert compute_kappa([*one, "b", "b"], [*one, "b", "a"]).interval[1] == 1  # the normal interval goes beyond
     assert compute_kappa(["a"] * 5, ["a"] * 5) == compute_kappa([], []) == (None, None)
@@ -29,7 +29,7 @@ def test_raters_that_say_one_thing_alone_have_none():
 
 
 @pytest.mark.slow
-def test_two_authors_on_the_rows_that_both_have_coded(tmp_path):
+def test_authors_are_compared_on_rows_that_both_coded(tmp_path):
     codes, random = Codes(tmp_path, "reviews"), np.random.default_rng(0)
     names = ["irony", "label", "negation"]
     for name in names:

@@ -42,16 +42,16 @@ def table(store):
         Selection(("text~two\nlines",)),
     ],
 )
-def test_a_link_gives_back_what_was_selected(selection):
+def test_a_selection_survives_a_link(selection):
     assert parse_selection(str(selection)) == selection
 
 
-def test_a_link_reads_as_it_is_typed():
+def test_a_link_equals_the_typed_rules():
     assert str(Selection(("wrong", "true=bad"), "challenge")) == "split=challenge;wrong;true=bad"
     assert parse_selection(" wrong ;; truth=bad; ") == Selection(("wrong", "true=bad"))
 
 
-def test_rules_select_what_pandas_does_and_the_surest_answer_comes_first(store, table):
+def test_rules_equal_pandas_and_the_most_confident_row_comes_first(store, table):
     found = select_rows(Selection(("wrong", "source=web")), table, None, store)
     frame = table.frame
     expected = frame[(frame["true"] != frame["predicted"]) & (frame["source"] == "web")]
@@ -61,7 +61,7 @@ def test_rules_select_what_pandas_does_and_the_surest_answer_comes_first(store, 
     assert np.flatnonzero(has).tolist() == expected.index.tolist() and str(clauses[1]) == "source=web"
 
 
-def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store, table):
+def test_picked_sentences_keep_their_order_and_can_be_filtered(store, table):
     keys = table.frame["key"].tolist()
     rule = store_picked(store, PickedRows((keys[9], keys[4], keys[30]), "drawn on the map"))
     found = select_rows(Selection((rule,)), table, None, store)
@@ -90,14 +90,14 @@ def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store,
         (["source=web"], False),
     ],
 )
-def test_right_and_wrong_are_fixed_by_rules_that_leave_one_of_them(store, table, rules, fixed):
+def test_rules_on_outcomes_fix_the_outcome(store, table, rules, fixed):
     assert (
         selection.has_fixed_outcome(select_rows(Selection(tuple(rules)), table, TableTags(store, table), store), table)
         is fixed
     )
 
 
-def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(store, table):
+def test_samples_of_errors_fix_the_outcome_but_other_runs_errors_do_not(store, table):
     keys = table.frame["key"].to_numpy()
     wrong = np.flatnonzero(table.wrong)
 
@@ -109,7 +109,7 @@ def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(s
     assert not fixed(wrong[:5]), "a group on a map that happens to be wrong is news"
 
 
-def test_sentences_of_no_table_come_back_with_what_they_say_and_what_is_not_kept_is_said(store, table):
+def test_sentences_without_a_table_are_restored_and_missing_ones_reported(store, table):
     with pytest.raises(InputError, match=r"ids:0123456789abcdef are not stored here.*select them again$"):
         select_rows(Selection(("ids:0123456789abcdef",)), table, None, store)
     for rule in ("ids:../../etc/pass", "ids:", "ids:0123456789ABCDEF"):
@@ -127,7 +127,7 @@ def test_sentences_of_no_table_come_back_with_what_they_say_and_what_is_not_kept
 
 
 @pytest.mark.parametrize("harm", ["other", "cut", "uneven"])
-def test_a_file_that_was_changed_is_not_believed(store, harm):
+def test_changed_files_are_refused(store, harm):
     digest = store_picked(store, PickedRows(("a", "b"))).removeprefix("ids:")
     path = store.folder / selection.FOLDER / f"{digest}.json"
     uneven = PickedRows(("a", "b"), texts=("only one",))
@@ -141,7 +141,7 @@ def test_a_file_that_was_changed_is_not_believed(store, harm):
         read_picked(store, digest)
 
 
-def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
+def test_the_least_recently_used_list_is_deleted_first(store, monkeypatch):
     monkeypatch.setattr(selection, "MOST_KEPT", 3)
     kept = [store_picked(store, PickedRows((name,))) for name in "abc"]
     for number, rule in enumerate(kept):
@@ -154,7 +154,7 @@ def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
         read_picked(store, kept[1].removeprefix("ids:"))
 
 
-def test_a_server_keeps_so_much_of_them(store, monkeypatch):
+def test_stored_selections_are_limited(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_SELECTED_MB", "1")
     kept = [store_picked(store, PickedRows((name,), texts=(name * 400_000,))) for name in "abc"]
     for rule in kept[1:]:
@@ -179,7 +179,7 @@ def test_a_server_keeps_so_much_of_them(store, monkeypatch):
         ([], "all"),
     ],
 )
-def test_a_selection_in_words(table, typed, said):
+def test_selections_are_described_in_words(table, typed, said):
     assert describe_selection(query.parse_rules(typed, table)) == said
 
 
@@ -193,7 +193,7 @@ BY = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_rows_stand_as_pandas_sorts_them(tmp_path, order):
+def test_sort_orders_equal_pandas(tmp_path, order):
     store, random = RunStore(tmp_path / "runs"), np.random.default_rng(0)
     chances = random.integers(1, 10, (60, 3)).astype(float)  # whole numbers: many are equal
     answering(store, "one", chances / chances.sum(1, keepdims=True), texts(np.arange(60) % 3), classes=("a", "b", "c"))

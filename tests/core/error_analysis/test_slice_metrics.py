@@ -29,13 +29,13 @@ def store(tmp_path_factory):
     return store
 
 
-def by_class(true, said):
-    """Precision, recall, F1 and support as scikit-learn has them; NaN where they divide by nothing."""
+def evaluate_by_scikit_learn(true, said):
+    """Return precision, recall, F1 and support of scikit-learn; NaN for a division by zero."""
     return np.stack(sk.precision_recall_fscore_support(true, said, labels=range(true.shape[1]), zero_division=np.nan))
 
 
 def assert_classes(found, true, said):
-    expected = by_class(true, said)
+    expected = evaluate_by_scikit_learn(true, said)
     ours = [[each[part] for part in ("precision", "recall", "f1", "support")] for each in found["per_class"].values()]
     np.testing.assert_allclose(np.array(ours, float).T, expected)
     for place, ends in enumerate(found["per_class_intervals"].values()):
@@ -46,7 +46,7 @@ def assert_classes(found, true, said):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("places", [np.arange(120), np.arange(0, 50), np.flatnonzero(np.arange(120) % 3 != 1)])
-def test_of_one_label_they_are_those_of_scikit_learn(store, places):
+def test_single_label_metrics_equal_scikit_learn(store, places):
     table = read_table(store, "one")
     found = measure_rows(table, places)
     true, said = table.true[places], table.said[places]
@@ -65,7 +65,7 @@ def test_of_one_label_they_are_those_of_scikit_learn(store, places):
 
 
 @pytest.mark.parametrize(("run", "before"), [("plain", ""), ("tuned", "tuned.")])
-def test_of_several_labels_at_thresholds_of_their_own(store, run, before):
+def test_multi_label_metrics_use_tuned_thresholds(store, run, before):
     table = read_table(store, run)
     places = np.arange(20, 75)
     found = measure_rows(table, places)
@@ -83,7 +83,7 @@ def test_of_several_labels_at_thresholds_of_their_own(store, run, before):
     assert found["lacks"] == ""
 
 
-def test_what_a_class_that_is_missing_does_not_have_is_none_and_said(store):
+def test_metrics_of_missing_classes_are_none_and_explained(store):
     table = read_table(store, "one")
     places = np.flatnonzero(table.true[:, 0] & ~table.said[:, 1])
     found = measure_rows(table, places)
@@ -98,7 +98,7 @@ def test_what_a_class_that_is_missing_does_not_have_is_none_and_said(store):
 
 
 @pytest.mark.parametrize("run", ["one", "plain", "tuned"])
-def test_without_a_row_nothing_is_measured_and_that_is_said(store, run):
+def test_empty_slices_have_no_metrics_and_say_so(store, run):
     found = measure_rows(read_table(store, run), np.empty(0, np.int64))
     assert set(found["metrics"].values()) == set(found["intervals"].values()) == {None}
     assert {each["support"] for each in found["per_class"].values()} == {0}
@@ -106,7 +106,7 @@ def test_without_a_row_nothing_is_measured_and_that_is_said(store, run):
     assert found["lacks"] == "There is no sentence of it, so nothing is measured."
 
 
-def test_rows_are_told_beside_all_others():
+def test_slices_are_compared_with_the_rest():
     wrong = np.array([True, True, False, False, False, True, False, False])
     found = compare_with_rest(wrong, np.array([0, 1, 2]))
     assert found["others"] == 1 / 5 and found["difference"] == pytest.approx(2 / 3 - 1 / 5)

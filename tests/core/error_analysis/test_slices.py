@@ -25,7 +25,7 @@ def store(tmp_path):
     return store
 
 
-def test_every_run_on_the_data_has_it_and_no_other(store):
+def test_slices_belong_to_all_runs_on_the_data(store):
     record = store.read("one")
     save_slice(store, record, "  bad \n ones ", Selection(("true=bad",), "test"))
     [saved] = slices.read_slices(store, store.read("two"))
@@ -38,7 +38,7 @@ def test_every_run_on_the_data_has_it_and_no_other(store):
     assert {each.run for each in store.list()} == {"one", "two", "other-data"}
 
 
-def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_and_another_is_refused(store):
+def test_slices_are_saved_without_outcome_rules_and_names_are_unique(store):
     record = store.read("one")
     saved = save_slice(store, record, "bad ones", Selection(("wrong", "true=bad"), "test"))
     assert saved.select == "split=test;true=bad"
@@ -51,7 +51,7 @@ def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_an
     save_slice(store, record, "x", Selection(("right",)))
 
 
-def test_its_sentences_outlive_what_is_kept_of_links(store):
+def test_slices_keep_their_sentences_after_links_expire(store):
     record, group = store.read("one"), PickedRows(("a", "b"), "drawn on the map")
     rule = store_picked(store, group)
     save_slice(store, record, "drawn", Selection((rule,)))
@@ -61,7 +61,7 @@ def test_its_sentences_outlive_what_is_kept_of_links(store):
     assert selection.read_picked(store, rule.removeprefix("ids:")) == group
 
 
-def test_another_name_leaves_all_else_as_it_was(store):
+def test_renaming_a_slice_changes_only_its_name(store):
     record, rule = store.read("one"), store_picked(store, PickedRows(("a", "b"), "drawn on the map"))
     save_slice(store, record, "other", Selection(("right",)))
     made = save_slice(store, record, "drawn", Selection((rule,)))
@@ -76,7 +76,7 @@ def test_another_name_leaves_all_else_as_it_was(store):
     assert [each.name for each in slices.read_slices(store, record)] == ["drawn anew", "other"]
 
 
-def test_refusals_say_what_there_is(store, monkeypatch):
+def test_refusals_list_the_existing_slices(store, monkeypatch):
     record = store.read("one")
     for name in ("", "   ", "x" * 61, "a\x00b"):
         with pytest.raises(InputError, match="is not a name for a slice"):
@@ -112,14 +112,14 @@ def both(tmp_path):
     return store
 
 
-def save(both, **rules):
+def save_rules(both, **rules):
     for name, rule in rules.items():
         save_slice(both, both.read("good"), name, Selection(tuple(rule.split(";"))))
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
-def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(both, metric):
-    save(both, long="kind=long", short="kind=short")
+def test_slices_by_column_value_equal_the_column(both, metric):
+    save_rules(both, long="kind=long", short="kind=short")
     sliced, column = (compare("good", "poor", by=[by], metrics=[metric], store=both)["by"] for by in ("slice", "kind"))
     assert [{**each, "column": "kind"} for each in sliced] == column and sliced[0]["column"] == "slice"
     first = sliced[0]
@@ -129,8 +129,8 @@ def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(b
         assert first["first_value"] == pytest.approx(f1_score(LABELS[here], said[here], average="macro"))
 
 
-def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(both):
-    save(both, half="kind=long;true=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="true=none")
+def test_slices_may_overlap_and_run_specific_ones_are_left_out(both):
+    save_rules(both, half="kind=long;true=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="true=none")
     found = compare("good", "poor", by=["slice"], store=both)
     assert [(each["value"], each["n"]) for each in found["by"]] == [("half", 100), ("long", 150)]
     assert found["notes"] == [
@@ -141,10 +141,10 @@ def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(both):
     ]
 
 
-def test_refusals_say_what_to_do(both):
+def test_refusals_suggest_a_command(both):
     with pytest.raises(InputError, match="--by slice: no slice of these data was saved; `sentiscope slices RUN --save"):
         compare("good", "poor", by=["slice"], store=both)
-    save(both, lost="wrong")
+    save_rules(both, lost="wrong")
     with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
         compare("good", "poor", by=["slice"], store=both)
     with pytest.raises(InputError, match="leave --data out"):

@@ -19,13 +19,13 @@ from core.runs.record import EVALUATION, PREDICTIONS
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A tiny run on a file of its own."""
+    """Train a tiny run on its own file."""
     place = tmp_path_factory.mktemp("tags")
     films = write_films(place / "films.csv", {"yes": ("the day of a good",), "no": ("the day of a bad",)}, 60)
     return Run("films", train_runs(place, films=(films, "vanilla", {**TINY, "text.max_length": 8})))
 
 
-def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_its_words(store):
+def test_margin_confidence_and_lexicon_tags_follow_the_table(store):
     random = np.random.default_rng(0)
     chances, labels = random.dirichlet(np.ones(3) / 3, 300), random.integers(0, 3, 300)
     answering(store, "one", chances, texts(labels), classes=tuple("abc"))
@@ -41,7 +41,7 @@ def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_i
 
 
 @pytest.mark.slow
-def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
+def test_disagreeing_models_and_seeds_have_different_tags(store):
     labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
     answering(store, "one", right_where(np.arange(40) > 3, labels), rows)
     answering(store, "seed", right_where(np.arange(40) > 5, labels), rows, training__seed=7)
@@ -70,7 +70,7 @@ def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
 
 
 @pytest.mark.slow
-def test_seeds_are_finished_runs_of_the_same_settings_on_the_same_rows(store):
+def test_seeds_need_equal_settings_and_rows(store):
     labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
     chances = right_where(np.ones(40, bool), labels)
     answering(store, "one", chances, rows)
@@ -100,7 +100,7 @@ def test_the_best_other_model_on_the_split_comes_first(store):
 
 
 @pytest.mark.slow
-def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
+def test_texts_in_other_languages_have_no_word_tags(store):
     rows = pd.DataFrame({"text": ["영화가 좋았다"] * 3, "label": [0, 1, 1]})
     answering(store, "one", np.full((3, 2), 0.5), rows, data__name="nsmc")
     tags = TableTags(store, read_table(store, "one"))
@@ -115,7 +115,7 @@ def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
 
 
 @pytest.mark.slow
-def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained):
+def test_tags_from_tokenizer_training_and_vectors_are_cached(trained):
     table = read_table(trained.store, "films")
     heard = []
     tags = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
@@ -130,7 +130,7 @@ def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(
 
 
 @pytest.mark.slow
-def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained):
+def test_missing_data_leave_out_training_tags(trained):
     path = Path(trained.record.config.data.name)
     content = path.read_text()
     path.unlink()
@@ -141,7 +141,7 @@ def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained):
     assert "cannot be read here" in absent["near duplicate"] and "cannot be read here" in absent["neighbours conflict"]
 
 
-def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp_path):
+def test_cached_tags_are_computed_once_and_repaired(monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
     made = []
 
@@ -161,7 +161,7 @@ def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp
     assert len(made) == 3
 
 
-def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained):
+def test_runs_without_texts_have_tags_if_the_data_exist(trained):
     table = read_table(trained.store, "films")
     hidden = dataclasses.replace(
         table, frame=table.frame.assign(text="(row of test?)", key=hash_texts(["x"] * len(table)))
@@ -171,8 +171,8 @@ def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained):
 
 
 @pytest.mark.slow
-def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
-    """What stands in the place of a text is no text: its words give nobody a tag."""
+def test_runs_without_texts_have_tags_that_need_no_texts(store):
+    """The placeholder of a missing text gives no tags."""
     labels = np.arange(40) % 2
     answering(store, "one", right_where(labels == 1, labels, 0.95), texts(labels), data__texts=False)
     path = store.get_path("one") / EVALUATION / "test" / PREDICTIONS

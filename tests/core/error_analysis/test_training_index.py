@@ -12,7 +12,7 @@ from core.error_analysis.training_index import find_conflicts, find_near_duplica
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_near_duplicates_are_those_of_all_pairs(seed):
+def test_near_duplicates_equal_a_search_of_all_pairs(seed):
     random = np.random.default_rng(seed)
     words = [f"w{n}" for n in range(40)]
     training = [" ".join(random.choice(words, random.integers(1, 16))) for _ in range(150)]
@@ -33,13 +33,13 @@ def test_near_duplicates_are_those_of_all_pairs(seed):
     np.testing.assert_array_equal(find_near_duplicates(texts, training), expected)
 
 
-def test_case_punctuation_and_order_do_not_make_a_text_another():
+def test_near_duplicates_ignore_case_punctuation_and_order():
     found = find_near_duplicates(["GOOD film!", "film good", "bad film", "", "!!!"], ["Good film.", "...", ""])
     assert np.flatnonzero(found).tolist() == [0, 1]
     assert find_near_duplicates([], ["a"]).tolist() == [] and find_near_duplicates(["a"], []).tolist() == [False]
 
 
-def test_conflicts_are_the_majority_of_ten_neighbors_and_of_several_labels_any_other_set_is_one(monkeypatch):
+def test_conflicts_are_decided_by_the_majority_of_ten_neighbors(monkeypatch):
     random = np.random.default_rng(0)
     known, asked = random.normal(size=(300, 5)).astype("f4"), random.normal(size=(80, 5)).astype("f4")
     known_labels, labels = (known[:, 0] > 0).astype(int), random.integers(0, 2, 80)
@@ -54,7 +54,7 @@ def test_conflicts_are_the_majority_of_ten_neighbors_and_of_several_labels_any_o
     assert find_conflicts(np.zeros((0, 2), "f4"), np.zeros((0, 2), int), known, labels).tolist() == []
 
 
-def test_of_many_training_rows_a_seeded_sample_is_looked_at():
+def test_many_training_rows_are_sampled_with_a_seed():
     assert sample_rows(50).tolist() == list(range(50))
     many = sample_rows(training_index.MOST + 1)
     assert (

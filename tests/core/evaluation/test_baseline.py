@@ -1,4 +1,4 @@
-"""The yardstick: measured once, kept, and never in the way."""
+"""The TF-IDF baseline: computed once, cached, and robust against damage."""
 
 import dataclasses
 import json
@@ -35,7 +35,7 @@ def dataset(**changes) -> Dataset:
     return Dataset(**{"name": "toy", "splits": splits, "classes": ("bad", "good"), "fingerprint": "f", **changes})
 
 
-def several() -> Dataset:
+def make_multi_label() -> Dataset:
     splits = dataset().splits
     return dataset(
         splits={name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()},
@@ -43,9 +43,9 @@ def several() -> Dataset:
     )
 
 
-def kept() -> Dataset:
-    """In place of what loads the data."""
-    pytest.fail("it is kept")
+def fail_to_load() -> Dataset:
+    """Replaces the function that loads the data."""
+    pytest.fail("the baseline is cached")
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_are_any():
+def test_baselines_measure_all_splits_except_train_and_test_phenomena():
     result = fit_baseline(dataset())
     assert result["model"] == "tfidf-logreg"
     assert result["C"] == 0.25
@@ -71,18 +71,18 @@ def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_
 
 @pytest.mark.slow
 @each_yardstick
-def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
+def test_new_texts_get_the_same_predictions_as_split_texts(model):
     known = fit_baseline(dataset(), model)
     texts = dataset().splits["test"]["text"].tolist()
-    said = predict_split("f", ("bad", "good"), "test", kept, model)
+    said = predict_split("f", ("bad", "good"), "test", fail_to_load, model)
     assert evaluate(dataset().get_targets("test"), said) == pytest.approx(known["splits"]["test"], abs=1e-6)
-    answers = predict_new_texts("f", ("bad", "good"), [*texts, "unseen words", ""], kept, model)
+    answers = predict_new_texts("f", ("bad", "good"), [*texts, "unseen words", ""], fail_to_load, model)
     assert answers.shape == (82, 2) and answers.dtype == np.float64
     np.testing.assert_array_equal(answers[:80], said)
     assert answers.sum(1) == pytest.approx(np.ones(82))
 
 
-def test_it_is_fitted_where_none_is_kept_and_an_unwritable_cache_only_warns(cache, tmp_path, monkeypatch, capsys):
+def test_baselines_are_fitted_if_not_cached_also_without_writable_cache(cache, tmp_path, monkeypatch, capsys):
     answers = predict_new_texts("f", ("bad", "good"), ["good", "bad"], dataset)
     assert answers.argmax(1).tolist() == [1, 0]
     assert len(list(cache.glob("*.npz"))) == 1
@@ -94,7 +94,7 @@ def test_it_is_fitted_where_none_is_kept_and_an_unwritable_cache_only_warns(cach
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [None, b"PK"])
-def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
+def test_missing_cached_predictions_are_recomputed(content, cache):
     fit_baseline(dataset())
     (path,) = cache.glob("*.npz")
     whole = path.read_bytes()
@@ -104,7 +104,7 @@ def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
 
 
 @pytest.mark.slow
-def test_each_data_set_and_model_is_measured_and_then_read(cache, monkeypatch):
+def test_baselines_are_cached_by_data_set_and_model(cache, monkeypatch):
     every = [(dataset(), model) for model in module.YARDSTICKS]
     every += [(dataset(**change), module.WORDS) for change in ({"fingerprint": "g"}, {"classes": ("neg", "pos")})]
     first = [fit_baseline(*each) for each in every]
@@ -115,7 +115,7 @@ def test_each_data_set_and_model_is_measured_and_then_read(cache, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatch):
+def test_new_metrics_invalidate_cached_baselines(monkeypatch):
     fit_baseline(dataset())
     later = dataclasses.replace(METRICS["accuracy"], name="later")
     monkeypatch.setitem(METRICS, "later", later)
@@ -124,7 +124,7 @@ def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", ["{}", "\x00"])
-def test_a_damaged_file_is_replaced(content, cache):
+def test_damaged_baseline_caches_are_replaced(content, cache):
     first = fit_baseline(dataset())
     (path,) = cache.glob("*.json")
     path.write_text(content)
@@ -134,10 +134,10 @@ def test_a_damaged_file_is_replaced(content, cache):
 
 
 @pytest.mark.slow
-def test_several_labels_per_text_are_measured_at_half_and_at_thresholds_of_validation():
-    result = fit_baseline(several())
+def test_multi_label_baselines_have_metrics_at_half_and_tuned_thresholds():
+    result = fit_baseline(make_multi_label())
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
     assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
     assert result["splits"]["validation"]["f1_macro"] == 1
-    answers = predict_new_texts("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), kept)
-    np.testing.assert_array_equal(answers, predict_split("f", ("bad", "good"), "test", kept))
+    answers = predict_new_texts("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), fail_to_load)
+    np.testing.assert_array_equal(answers, predict_split("f", ("bad", "good"), "test", fail_to_load))

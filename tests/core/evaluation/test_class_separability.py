@@ -1,4 +1,4 @@
-"""Silhouettes: scikit-learn's numbers, quicker, and a reason where there are none."""
+"""Silhouettes: equal to scikit-learn's, with a reason if undefined."""
 
 import json
 
@@ -36,13 +36,13 @@ def clusters(rows: int, classes: int, width: int, seed: int) -> tuple[np.ndarray
 @pytest.mark.slow
 @given(st.integers(6, 60), st.integers(2, 5), st.integers(1, 9), st.integers(0, 10_000))
 @settings(max_examples=60)
-def test_samples_equal_scikit_learn(rows, classes, width, seed):
+def test_silhouettes_equal_scikit_learn(rows, classes, width, seed):
     points, labels = clusters(rows, classes, width, seed)
     found = compute_row_silhouettes(torch.from_numpy(points), torch.from_numpy(labels)).numpy()
     np.testing.assert_allclose(found, reference(points, labels), atol=1e-5)
 
 
-def test_blocks_change_nothing_and_far_from_the_origin_nothing_is_lost(monkeypatch):
+def test_silhouettes_do_not_depend_on_block_size_or_offset(monkeypatch):
     points, labels = clusters(50, 3, 4, 0)
     whole = compute_silhouettes(points, labels, ["a", "b", "c"]).samples
     monkeypatch.setattr(class_separability, "_BLOCK", 50 * 7)
@@ -53,7 +53,7 @@ def test_blocks_change_nothing_and_far_from_the_origin_nothing_is_lost(monkeypat
     np.testing.assert_allclose(found, reference(points.astype(float), labels), atol=1e-5)
 
 
-def test_overall_and_per_class_are_means_of_the_samples_and_a_class_with_one_row_counts_zero():
+def test_silhouette_means_are_over_samples_and_single_rows_count_zero():
     points, labels = clusters(50, 3, 4, 1)
     found = compute_silhouettes(points, labels, ["a", "b", "c"])
     assert found.overall == pytest.approx(reference(points, labels).mean(), abs=1e-5)
@@ -71,7 +71,7 @@ def test_overall_and_per_class_are_means_of_the_samples_and_a_class_with_one_row
     assert compute_silhouettes(apart, np.repeat([0, 1], 4), ["a", "b"]).overall == 1, "separated duplicates"
 
 
-def test_above_the_limit_a_seeded_sample_is_compared_and_recorded():
+def test_large_splits_are_sampled_with_a_seed():
     points, labels = clusters(100, 2, 3, 3)
     found = compute_silhouettes(points, labels, ["a", "b"], seed=1, largest=40)
     assert (len(found.rows), len(found.samples), found.summarize()["rows"], found.summarize()["of"]) == (
@@ -96,7 +96,7 @@ def test_above_the_limit_a_seeded_sample_is_compared_and_recorded():
         (np.array([[1.0], [np.nan], [2.0]]), [0, 1, 1], "not finite"),
     ],
 )
-def test_where_it_is_undefined_it_is_left_out_with_a_reason(points, labels, reason):
+def test_undefined_silhouettes_have_a_reason(points, labels, reason):
     found = compute_silhouettes(points, np.array(labels, int), ["a", "b"])
     assert reason in found.summarize()["left_out"]
     assert (found.overall, found.per_class, len(found.samples)) == (None, {}, 0)
@@ -106,7 +106,7 @@ TEXTS = ["very very good", "", "never bad but good , good", "bad"]
 
 
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "tweet-v1-p2", "sentiformer"])
-def test_each_is_the_mean_of_the_tokens_of_its_text_alone(preset):
+def test_text_vectors_are_means_over_their_tokens(preset):
     of = reader(preset)
     found = read_layers(of.model, of.tokenizer, TEXTS)
     assert found.shape == (len(of.model.layers) + 1, 4, of.model.embedding.embedding_dim)
@@ -121,7 +121,7 @@ def test_each_is_the_mean_of_the_tokens_of_its_text_alone(preset):
         assert found[:, row] == pytest.approx(np.array(expected), abs=1e-5)
 
 
-def test_behind_the_last_layer_stands_what_a_linear_head_reads_before_the_first_embeddings_and_positions():
+def test_layer_vectors_start_with_embeddings_and_end_with_the_head_input():
     of = reader("vanilla", norm_place="post")
     found = read_layers(of.model, of.tokenizer, TEXTS)
     assert found[-1] == pytest.approx(predict_texts(of.model, of.tokenizer, TEXTS).pooled, abs=1e-5)
@@ -132,7 +132,7 @@ def test_behind_the_last_layer_stands_what_a_linear_head_reads_before_the_first_
     assert read_layers(of.model, of.tokenizer, ["bad good"])[0, 0] == pytest.approx(rows.mean(0), abs=1e-6)
 
 
-def test_how_many_are_read_at_once_changes_nothing(monkeypatch):
+def test_batch_size_does_not_change_layer_vectors(monkeypatch):
     of = reader("vanilla")
     whole = read_layers(of.model, of.tokenizer, TEXTS)
     monkeypatch.setattr(class_separability, "PAIRS", 1)
@@ -141,7 +141,7 @@ def test_how_many_are_read_at_once_changes_nothing(monkeypatch):
     assert told == [0, 0.25, 0.5, 0.75]
 
 
-def test_a_stage_has_the_numbers_of_scikit_learn():
+def test_separability_equals_scikit_learn():
     random = np.random.default_rng(0)
     labels = np.arange(80) % 2
     points = (random.normal(size=(80, 6)) + labels[:, None]).astype(np.float32)

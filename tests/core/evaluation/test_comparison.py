@@ -1,4 +1,4 @@
-"""McNemar's exact test against SciPy and statsmodels; its interval and its plan against the test itself."""
+"""McNemar's exact test compared with SciPy and statsmodels; its interval and rows needed with the test."""
 
 import itertools
 import math
@@ -27,13 +27,13 @@ COUNTS = [(0, 0), (1, 0), (5, 0), (6, 0), (12, 3), (3, 12), (30, 12), (161, 101)
 
 
 @pytest.mark.parametrize(("first", "second"), COUNTS)
-def test_p_is_that_of_scipy(first, second):
+def test_mcnemar_p_equals_scipy(first, second):
     expected = binomtest(first, first + second).pvalue if first + second else 1.0
     assert McNemar(first, second, 5000).p == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.025, 0.05 / 6, 0.001])
-def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
+def test_the_interval_excludes_0_exactly_if_p_is_below_alpha(alpha):
     random = np.random.default_rng(0)
     for apart in (*range(25), 60, 150, 400):
         for first in {0, apart, *random.integers(0, apart + 1, 6).tolist(), apart * 2 // 3}:
@@ -43,7 +43,7 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
             assert (found.p < alpha) == (not low <= 0 <= high), found
 
 
-def test_of_many_rows_the_interval_is_nearly_walds_and_swapping_the_two_mirrors_everything():
+def test_large_sample_intervals_are_walds_and_swapping_models_mirrors_them():
     low, high = McNemar(120, 80, 1000).compute_interval(0.05)
     half = norm.isf(0.025) * math.sqrt(200 - 40**2 / 1000) / 1000
     assert (low, high) == pytest.approx((0.04 - half, 0.04 + half), abs=0.0025)
@@ -55,8 +55,8 @@ def test_of_many_rows_the_interval_is_nearly_walds_and_swapping_the_two_mirrors_
     assert one.effect == pytest.approx(30 / 42 - 0.5) and McNemar(0, 0, 10).effect == 0.0
 
 
-def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formulas():
-    """Of a share of 0 the score interval is z² / (n + z²)."""
+def test_intervals_and_rows_needed_follow_closed_formulas():
+    """For a share of 0 the score interval ends at z² / (n + z²)."""
     z2 = norm.isf(0.025) ** 2
     assert McNemar(0, 0, 1000).compute_interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
     assert McNemar(0, 0, 1000).count_rows_needed(0.05) is None
@@ -72,7 +72,7 @@ def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formul
 @pytest.mark.study
 @pytest.mark.parametrize(("first", "second"), [(0.05, 0.03), (0.2, 0.1), (0.0425, 0.0334), (0.1, 0.05)])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 6])
-def test_with_the_rows_needed_a_difference_is_found_in_80_percent_of_studies(studies, first, second, alpha):
+def test_rows_needed_give_80_percent_power(studies, first, second, alpha):
     rows = McNemar(round(first * 1e6), round(second * 1e6), 10**6).count_rows_needed(alpha)
     count, chances = studies(4000), [first, second, 1 - first - second]
     drawn = np.random.default_rng(0).multinomial(rows, chances, count)
@@ -83,7 +83,7 @@ def test_with_the_rows_needed_a_difference_is_found_in_80_percent_of_studies(stu
 @pytest.mark.parametrize(
     ("rows", "first", "second"), [(50, 0.3, 0.1), (200, 0.1, 0.1), (1000, 0.05, 0.03), (1000, 0.4, 0.0005)]
 )
-def test_the_interval_misses_the_true_difference_in_5_percent_of_studies_at_most(studies, rows, first, second):
+def test_intervals_miss_the_true_difference_in_at_most_5_percent(studies, rows, first, second):
     count, chances = studies(2000), [first, second, 1 - first - second]
     drawn = np.random.default_rng(1).multinomial(rows, chances, count)
     intervals = [McNemar(int(b), int(c), rows).compute_interval(0.05) for b, c, _ in drawn]
@@ -91,18 +91,18 @@ def test_the_interval_misses_the_true_difference_in_5_percent_of_studies_at_most
 
 
 @pytest.mark.parametrize("folds", [2, 5, 6, 8, 10, 20])
-def test_p_is_scipys_exact_one(folds):
+def test_wilcoxon_p_equals_scipys_exact_p(folds):
     random = np.random.default_rng(folds)
     for shift in (0, 0.5, 1):
         differences = random.normal(shift, 1, folds)
         assert Wilcoxon(tuple(differences)).p == pytest.approx(wilcoxon(differences, method="exact").pvalue)
 
 
-def test_ten_folds_by_hand_and_fewer_folds_than_the_least_can_never_tell_two_apart():
+def test_wilcoxon_with_ten_folds_by_hand_and_too_few_folds():
     for folds in range(2, 12):
         assert (Wilcoxon((1.0,) * folds).p < 0.05) == (folds >= LEAST)
     assert Wilcoxon((1.0,) * (LEAST - 1)).compute_interval(0.05) is None
-    # Differences 1 … 10: of 1,024 signs two are as extreme; the interval drops 8 means at either end.
+    # Differences 1 … 10: two of 1,024 sign patterns are as extreme; the interval drops 8 means at each end.
     found = Wilcoxon(tuple(map(float, range(1, 11))))
     assert found.p == 2 / 1024 and found.effect == 1.0 and found.difference == 5.5
     means = sorted((i + j) / 2 for i in range(1, 11) for j in range(i, 11))
@@ -112,7 +112,7 @@ def test_ten_folds_by_hand_and_fewer_folds_than_the_least_can_never_tell_two_apa
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.025, 0.05 / 6])
-def test_the_interval_over_folds_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
+def test_the_fold_interval_excludes_0_exactly_if_p_is_below_alpha(alpha):
     random = np.random.default_rng(0)
     for _ in range(200):
         found = Wilcoxon(tuple(random.normal(random.uniform(0, 1), 1, int(random.integers(2, 13))).round(1)))
@@ -123,12 +123,12 @@ def test_the_interval_over_folds_leaves_out_0_exactly_where_p_is_below_its_level
 
 @pytest.mark.study
 @pytest.mark.parametrize("folds", [6, 8, 10])
-def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_studies_at_most(studies, folds):
+def test_equally_good_models_are_significant_in_at_most_5_percent(studies, folds):
     random, count = np.random.default_rng(folds), studies(2000)
     assert agrees(sum(Wilcoxon(tuple(random.normal(0, 1, folds))).p < 0.05 for _ in range(count)), count, 0.0)
 
 
-def test_accuracy_and_all_labels_right_of_one_seed_are_mcnemars_and_all_else_a_bootstrap():
+def test_mcnemar_tests_accuracy_of_one_seed_and_the_bootstrap_the_rest():
     first, second = models(np.random.default_rng(0), 60)
     one, two = {(0, -1): both(first, second)}, {(seed, -1): both(first, second) for seed in (0, 1)}
     assert run_test(one, METRICS["accuracy"]).test == "McNemar, exact"
@@ -141,7 +141,7 @@ def test_accuracy_and_all_labels_right_of_one_seed_are_mcnemars_and_all_else_a_b
     assert (found.only_first, found.only_second) == ((right[0] & ~right[1]).sum(), (right[1] & ~right[0]).sum())
 
 
-def test_from_six_folds_on_it_is_wilcoxons():
+def test_six_or_more_folds_use_wilcoxon():
     random = np.random.default_rng(0)
     folds = {(seed, fold): both(*models(random, 40)) for fold in range(6) for seed in (0, 1)}
     found = run_test(folds, METRICS["accuracy"])
@@ -153,18 +153,18 @@ def test_from_six_folds_on_it_is_wilcoxons():
 
 
 @pytest.mark.slow
-def test_holm_is_statsmodels():
+def test_holm_equals_statsmodels():
     from statsmodels.stats.multitest import multipletests  # slow to import
 
     for ps in np.random.default_rng(0).random((5, 8)) ** 4:
         assert [step.p for step in apply_holm(ps)] == pytest.approx(multipletests(ps, method="holm")[1])
 
 
-def test_holm_by_hand_and_p_after_it_is_below_5_percent_exactly_where_p_is_below_the_level_of_its_step():
+def test_holm_by_hand_and_levels_agree_with_corrected_p():
     steps = apply_holm([0.04, 0.001, 0.03, 0.012])
     assert [step.p for step in steps] == pytest.approx([0.06, 0.004, 0.06, 0.036])
     assert [0.05 / step.alpha for step in steps] == pytest.approx([2, 4, 2, 3])
-    steps = apply_holm([0.03, 0.04])  # 0.04 alone would pass its own step; after 0.03 has failed at 0.025 it must not
+    steps = apply_holm([0.03, 0.04])  # 0.04 would be significant at its own step, but not after 0.03 failed at 0.025
     assert [step.alpha for step in steps] == [0.025, 0.025] and [step.p for step in steps] == [0.06, 0.06]
     for ps in np.random.default_rng(0).random((20, 7)) ** 5:
         assert [step.p < 0.05 for step in apply_holm(ps)] == [
@@ -173,7 +173,7 @@ def test_holm_by_hand_and_p_after_it_is_below_5_percent_exactly_where_p_is_below
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
-def test_intervals_at_the_level_of_their_step_and_verdicts_agree(metric):
+def test_intervals_and_conclusions_agree(metric):
     random = np.random.default_rng(3)
     several = [*models(random, 150, several=3), *models(random, 150, several=1, hardness=0.2)]
     several[3] = SingleLabelScores(several[0].labels, several[3].probabilities)
@@ -206,12 +206,12 @@ TIE = PAIR | {"p_holm": 0.05, "interval": [-0.01, 0.03]}
         (TIE | {"interval": None, "rows_needed": None}, "cannot be told apart"),
     ],
 )
-def test_verdicts(pair, words):
+def test_comparisons_are_described_in_words(pair, words):
     assert describe_pair(pair) == words
     assert describe_pair(pair, {"X": "A", "Y": "B"}) == words.replace("X", "A").replace("Y", "B")
 
 
-def test_pairs_are_told_in_one_sentence_and_every_winner_is_named():
+def test_pairs_are_summarized_with_every_winner():
     assert summarize_pairs([PAIR]) == "X is better than Y."
     assert summarize_pairs([TIE]) == "X and Y show no clear difference; about 900 rows needed."
     assert summarize_pairs([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
@@ -229,11 +229,11 @@ def test_pairs_are_told_in_one_sentence_and_every_winner_is_named():
 
 
 @pytest.mark.parametrize(("rows", "words"), [(7264, "7\u202f300"), (95, "95"), (104, "100"), (3, "3")])
-def test_rows_needed_are_told_to_two_digits(rows, words):
+def test_rows_needed_are_rounded_to_two_digits(rows, words):
     assert round_rows(rows) == words
 
 
-def test_a_model_of_several_comparisons_is_drawn_once():
+def test_models_in_several_comparisons_are_resampled_once():
     asked = []
 
     def measure(scores, weights):
@@ -244,6 +244,8 @@ def test_a_model_of_several_comparisons_is_drawn_once():
     draws = Draws(replace(METRICS["f1_macro"], measure=measure), 20)
     draws.resample_scores(several)
     pairs = [run_test({(0, -1): both(a, b)}, METRICS["f1_macro"], draws) for a, b in itertools.combinations(several, 2)]
-    assert len(pairs) == 6 and all(asked.count(id(each)) == 2 for each in several)  # of all rows, and of the draws
+    assert len(pairs) == 6 and all(
+        asked.count(id(each)) == 2 for each in several
+    )  # once for all rows, once for the resamples
     alone = compare_classifiers({(0, -1): both(several[0], several[1])}, Draws(METRICS["f1_macro"], 20))
     assert pairs[0].p == alone.p

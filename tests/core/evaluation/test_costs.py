@@ -1,4 +1,4 @@
-"""Thresholds at a cost ratio: the cheapest of all, Elkan's rule where probabilities are calibrated, counts by hand."""
+"""Thresholds for a cost ratio: minimal cost, Elkan's rule for calibrated probabilities, counts by hand."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def by_hand(own: np.ndarray, chance: np.ndarray, ratio: float, threshold: float)
 
 
 @pytest.mark.parametrize(("ratio", "threshold"), [(1, 0.35), (5, 0.1), (0.2, 0.75)])
-def test_the_line_is_drawn_half_way_between_two_probabilities(ratio, threshold):
+def test_thresholds_are_half_way_between_probabilities(ratio, threshold):
     assert find_cheapest(OWN, CHANCE, ratio) == pytest.approx(threshold)
 
 
@@ -29,13 +29,13 @@ def test_no_threshold_is_cheaper_than_the_cheapest(seed):
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1, 4])
-def test_of_calibrated_probabilities_it_is_elkans(ratio):
+def test_calibrated_probabilities_give_elkans_threshold(ratio):
     random = np.random.default_rng(0)
     chance = random.random(100_000)
     assert find_cheapest(random.random(100_000) < chance, chance, ratio) == pytest.approx(1 / (1 + ratio), abs=0.03)
 
 
-def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
+def test_costs_count_both_errors_and_have_an_interval():
     limits = np.linspace(0, 1, 11)
     assert compute_cost(OWN, CHANCE, 3, limits) == pytest.approx([by_hand(OWN, CHANCE, 3, limit) for limit in limits])
     found = evaluate_threshold(OWN, CHANCE, 5, 0.5)
@@ -49,7 +49,7 @@ def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
     assert found["interval"] == pytest.approx([each.mean() + z * deviation for z in (-1.96, 1.96)], abs=0.04)
 
 
-def test_without_rows_or_a_weight_no_threshold_is_chosen_and_0_is_never_predicted_and_1_can_be_left_out():
+def test_cost_thresholds_need_rows_and_a_ratio_and_never_predict_probability_0():
     for ratio in (0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="a number above 0"):
             find_cheapest(OWN, CHANCE, ratio)

@@ -1,4 +1,4 @@
-"""Cost: what is counted, and that timing leaves no mark."""
+"""Efficiency: counts, memory, and timing that does not change the model."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from core.text.token_table import TokenTable
 
 
 class Slow(nn.Module):
-    """Slow at first, then 2 ms per pass."""
+    """A model that is slow at first, then takes 2 ms per pass."""
 
     def __init__(self):
         super().__init__()
@@ -29,14 +29,14 @@ class Slow(nn.Module):
         return Output(torch.zeros(1, 2), torch.zeros(1, 2))
 
 
-def test_only_trainable_parameters_count():
+def test_only_trainable_parameters_are_counted():
     model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False))
     assert count_parameters(model) == 3 * 2 + 2 + 4
     model[1].requires_grad_(False)
     assert count_parameters(model) == 8
 
 
-def test_the_median_leaves_out_the_warm_up_and_the_model_keeps_its_mode():
+def test_timing_excludes_warm_up_and_restores_the_mode():
     model = Slow().train()
     found = measure_time(model, batch_of([[2, 3], [2]]), warm_up=3, repeats=5)
     assert model.passes == 8
@@ -46,7 +46,7 @@ def test_the_median_leaves_out_the_warm_up_and_the_model_keeps_its_mode():
     assert model.training
 
 
-def test_an_error_inside_the_model_is_not_swallowed():
+def test_errors_inside_the_model_are_raised():
     class Broken(Slow):
         def forward(self, batch):
             raise RuntimeError("broken")
@@ -57,8 +57,8 @@ def test_an_error_inside_the_model_is_not_swallowed():
     assert model.training
 
 
-def test_memory_is_what_is_alive_at_once_and_views_and_work_in_place_take_none():
-    """Two layers of 1 000 floats each on 10 rows: the second result is made while the first is held."""
+def test_memory_counts_live_tensors_without_views():
+    """Two layers of 1 000 floats on 10 rows, whose results are in memory at the same time."""
 
     class Two(nn.Module):
         def __init__(self):
@@ -84,7 +84,7 @@ def test_memory_is_what_is_alive_at_once_and_views_and_work_in_place_take_none()
     assert measure_memory(Views(), batch_of([[2, 3], [2, 4]])) == 4 * 8 + 4
 
 
-def test_the_texts_measured_are_spread_like_all_and_few_are_enough():
+def test_measured_texts_have_lengths_like_the_split():
     seen = []
 
     class Watched(Slow):
@@ -107,8 +107,8 @@ def test_the_texts_measured_are_spread_like_all_and_few_are_enough():
 
 
 @pytest.mark.slow
-def test_counting_memory_does_not_load_the_compiler_of_torch():
-    """It would take two seconds of every training."""
+def test_counting_memory_does_not_load_torchs_compiler():
+    """The import would delay every training by two seconds."""
     code = (
         "import sys, torch\n"
         "from core.evaluation.efficiency import _TensorMemoryCounter\n"

@@ -1,4 +1,4 @@
-"""TF-IDF mixed into the answers of a network: the formula, and the weight that suits the validation split."""
+"""TF-IDF mixed with a network: the formula, and the weight fitted on validation."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ CHANCE = {"single": lambda logits: softmax(logits, -1), "multi": expit}
 
 
 def drawn(task, rows=300, noise=(1.0, 1.5)):
-    """Logits of two models that each know a part of the labels, and these."""
+    """Return logits of two models that each know some of the labels, and the labels."""
     random = np.random.default_rng(3)
     labels = random.integers(0, 3, rows) if task == "single" else random.integers(0, 2, (rows, 3))
     truth = 2.0 * (np.eye(3)[labels] if task == "single" else 2 * labels - 1)
@@ -21,7 +21,7 @@ def drawn(task, rows=300, noise=(1.0, 1.5)):
 
 @pytest.mark.parametrize("task", ["single", "multi"])
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
-def test_the_mixture_is_the_weighted_mean_of_the_probabilities(task, weight):
+def test_mixtures_are_weighted_means_of_probabilities(task, weight):
     parts, _ = drawn(task)
     chance = CHANCE[task]
     expected = weight * chance(parts.network) + (1 - weight) * chance(parts.tfidf)
@@ -29,7 +29,7 @@ def test_the_mixture_is_the_weighted_mean_of_the_probabilities(task, weight):
 
 
 @pytest.mark.parametrize("temperature", [0.5, 2.0])
-def test_the_temperature_divides_the_logarithm_of_the_mixture(temperature):
+def test_the_temperature_scales_the_mixture(temperature):
     parts, _ = drawn("single")
     together = 0.4 * softmax(parts.network, -1) + 0.6 * softmax(parts.tfidf, -1)
     expected = together ** (1 / temperature)
@@ -37,14 +37,14 @@ def test_the_temperature_divides_the_logarithm_of_the_mixture(temperature):
     np.testing.assert_allclose(found, expected / expected.sum(1, keepdims=True), atol=1e-14)
 
 
-def test_a_class_that_tfidf_never_saw_keeps_the_part_of_the_network():
+def test_classes_unknown_to_tfidf_keep_the_network_share():
     parts = EnsembleLogits(np.zeros((1, 2)), np.array([[0.0, ABSENT]]))
     np.testing.assert_allclose(softmax(blend_logits(parts, 0.5, "single"), -1), [[0.75, 0.25]])
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
 @pytest.mark.parametrize("noise", [(1.0, 1.5), (2.0, 1.0), (1.3, 1.3)])
-def test_the_weight_is_that_of_a_grid(task, noise):
+def test_the_weight_equals_a_grid_search(task, noise):
     parts, labels = drawn(task, noise=noise)
     grid = np.linspace(0, 1, 1001)
     true = np.eye(3)[labels] == 1 if task == "single" else labels == 1
@@ -57,7 +57,7 @@ def test_the_weight_is_that_of_a_grid(task, noise):
 
 
 @pytest.mark.parametrize(("good", "weight"), [("network", 1.0), ("tfidf", 0.0)])
-def test_a_part_that_only_does_harm_counts_nothing(good, weight):
+def test_harmful_models_get_weight_zero(good, weight):
     labels = np.arange(40) % 2
     right = 6.0 * np.eye(2)[labels]
     parts = EnsembleLogits(**{"network": -right, "tfidf": -right, good: right})
@@ -65,7 +65,7 @@ def test_a_part_that_only_does_harm_counts_nothing(good, weight):
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_each_part_has_the_metrics_of_its_own_probabilities(task):
+def test_each_model_has_its_own_metrics(task):
     parts, labels = drawn(task)
     found = evaluate_parts(parts, labels, task)
     for name, logits in parts._asdict().items():

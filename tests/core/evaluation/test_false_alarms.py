@@ -1,4 +1,4 @@
-"""Studies of models: how often each test calls chance a difference, and finds one on the rows that it needs."""
+"""Simulated studies: false positives of each test, and power with the rows needed."""
 
 import itertools
 
@@ -13,19 +13,19 @@ from core.metrics import METRICS
 
 pytestmark = [pytest.mark.study, pytest.mark.slow]
 OTHERS = ["f1_macro", "loss", "ece", "roc_auc"]
-"""Counts of classes, a mean over rows, swaps, ranks: how the rows of a metric add up."""
+"""One metric per computation: class counts, a mean over rows, swaps, ranks."""
 LIKE_THEM = in_full("brier", "precision_weighted", "mae", "quadratic_kappa", "average_precision")
 
 
 @pytest.mark.parametrize(("rows", "least", "most"), [(200, 0.02, 0.04), (1000, 0.03, 0.05)])
-def test_mcnemar_is_conservative_and_less_so_of_more_rows(studies, rows, least, most):
+def test_mcnemar_is_conservative_and_less_with_more_rows(studies, rows, least, most):
     random, count = np.random.default_rng(rows), studies(2000)
     ps = [run_test({(0, -1): both(*models(random, rows))}, METRICS["accuracy"]).p for _ in range(count)]
     assert agrees(sum(p < 0.05 for p in ps), count, least, most)
 
 
 @pytest.mark.parametrize("metric", [*OTHERS, *LIKE_THEM])
-def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, metric):
+def test_other_metrics_have_4_to_5_percent_false_positives(studies, metric):
     random, count = np.random.default_rng(7), studies(2000)
     ps = [
         run_test({(0, -1): all_apart(*models(random, 400))}, METRICS[metric], Draws(METRICS[metric], 200, seed)).p
@@ -35,8 +35,8 @@ def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, met
 
 
 @pytest.mark.parametrize("rows", [26, 45])
-def test_with_few_rows_that_differ_the_interval_of_an_f1_difference_leaves_chance_out_in_5_percent(studies, rows):
-    """From the ten rows on that an interval needs."""
+def test_f1_intervals_with_few_differing_rows_exclude_0_in_5_percent(studies, rows):
+    """Studies with the ten rows or more that an interval needs."""
     random, count = np.random.default_rng(rows), studies(2000)
     pairs = (both(*models(random, rows)) for _ in range(count))
     found = [
@@ -47,7 +47,7 @@ def test_with_few_rows_that_differ_the_interval_of_an_f1_difference_leaves_chanc
 
 
 def with_scales(random, rows, *scales):
-    """Models that know exactly how sure they may be, and then scale their logits."""
+    """Return calibrated models with scaled logits."""
     labels = random.integers(0, CLASSES, rows)
     drawn = []
     for scale in scales:
@@ -58,8 +58,8 @@ def with_scales(random, rows, *scales):
 
 
 @pytest.mark.parametrize("scale", [1.0, *in_full(1.25, 1.8)])
-def test_equal_calibration_errors_are_told_apart_by_chance_only(studies, scale):
-    """Both calibrated, a little or much too sure: 8,000 studies, as the swaps themselves cost little."""
+def test_equal_calibration_errors_have_5_percent_false_positives(studies, scale):
+    """Both calibrated, or equally overconfident: 8,000 studies, as swaps are fast."""
     random, parts, count, called = np.random.default_rng(3), METRICS["ece"].parts, studies(8000), 0
     for seed in range(count):
         tables = [parts(each) for each in with_scales(random, 400, scale, scale)]
@@ -69,8 +69,8 @@ def test_equal_calibration_errors_are_told_apart_by_chance_only(studies, scale):
     assert agrees(called, count, 0.04, 0.055)
 
 
-def test_one_too_sure_and_one_as_much_too_timid_are_told_apart_by_chance_only(studies):
-    """Swaps would mix the two and call 8 to 11 %; rows are drawn."""
+def test_over_and_underconfident_models_have_5_percent_false_positives(studies):
+    """Swaps would give 8 to 11 % false positives; rows are resampled instead."""
     random, count = np.random.default_rng(3), studies(2000)
     pairs = (all_apart(*with_scales(random, 400, 1.8, 0.5846)) for _ in range(count))
     ps = [compare_classifiers({(0, -1): pair}, Draws(METRICS["ece"], 200, seed)).p for seed, pair in enumerate(pairs)]
@@ -78,7 +78,7 @@ def test_one_too_sure_and_one_as_much_too_timid_are_told_apart_by_chance_only(st
 
 
 @pytest.mark.parametrize("metric", ["accuracy", *in_full("f1_macro")])
-def test_after_holm_a_family_of_four_equally_good_models_has_a_false_better_in_5_percent_at_most(studies, metric):
+def test_holm_keeps_family_errors_at_5_percent(studies, metric):
     random, wrong, count = np.random.default_rng(11), 0, studies(2000)
     for seed in range(count):
         several = models(random, 400, several=4)
@@ -90,8 +90,8 @@ def test_after_holm_a_family_of_four_equally_good_models_has_a_false_better_in_5
     assert agrees(wrong, count, 0.0)
 
 
-def weakened(random, rows, metric, kept):
-    """The second model hesitates (Brier score), or answers another class in some rows."""
+def make_pair(random, rows, metric, kept):
+    """The second model is less confident (Brier score), or predicts another class in some rows."""
     first, second = models(random, rows)
     if metric == "brier":
         return all_apart(first, SingleLabelScores(second.labels, kept * second.probabilities + (1 - kept) / CLASSES))
@@ -104,10 +104,10 @@ def weakened(random, rows, metric, kept):
     ("metric", "kept"),
     [("brier", 0.3), ("f1_macro", 0.8), *in_full(("brier", 0.15), ("brier", 0.4), ("f1_macro", 0.6))],
 )
-def test_with_the_rows_needed_the_bootstrap_finds_a_difference_in_80_percent_of_studies(studies, metric, kept):
+def test_rows_needed_give_the_bootstrap_80_percent_power(studies, metric, kept):
     random, of, count = np.random.default_rng(5), METRICS[metric], studies(400, few=100)
-    rows = run_test({(0, -1): weakened(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
+    rows = run_test({(0, -1): make_pair(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
     ps = [
-        run_test({(0, -1): weakened(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)
+        run_test({(0, -1): make_pair(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)
     ]
     assert agrees(sum(p < 0.05 for p in ps), count, 0.79, 0.83), rows

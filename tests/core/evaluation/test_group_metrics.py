@@ -8,7 +8,7 @@ from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 
 
-def test_values_stand_by_size_rare_ones_together_at_the_end_and_thirty_have_a_group_of_their_own():
+def test_groups_are_sorted_by_size_and_rare_values_are_merged():
     column = pd.Series(["b"] * 12 + ["a"] * 12 + ["c"] * 30 + ["rare"] * 3 + [None] + ["x"])
     found = group_rows(column)
     assert found.names == ("c", "a", "b", "3 rare values")
@@ -21,7 +21,7 @@ def test_values_stand_by_size_rare_ones_together_at_the_end_and_thirty_have_a_gr
     assert len(found.names) == 31 and found.names[0] == "v39" and found.names[-1] == "10 rare values"
 
 
-def test_numbers_of_many_kinds_are_cut_into_quarters():
+def test_many_different_numbers_are_cut_into_quarters():
     found = group_rows(pd.Series([*map(float, range(100)), np.nan]))
     assert found.names == ("0 to 24", "25 to 49", "50 to 74", "75 to 99", "(none)")
     assert np.bincount(found.place).tolist() == [25, 25, 25, 25, 1]
@@ -32,7 +32,7 @@ def test_numbers_of_many_kinds_are_cut_into_quarters():
     assert skewed.names == ("0 to 0", "1 to 20")
 
 
-def test_each_value_has_its_metrics_and_accuracy_the_score_interval():
+def test_groups_have_metrics_and_intervals():
     random = np.random.default_rng(0)
     labels, probabilities = random.integers(0, 3, 90), random.dirichlet(np.ones(3), 90)
     column = pd.Series(["x", "y", "y"] * 30)
@@ -44,7 +44,7 @@ def test_each_value_has_its_metrics_and_accuracy_the_score_interval():
     assert {*first["intervals"]} == {*first["metrics"]} > {"quadratic_kappa", "roc_auc"}
 
 
-def test_a_column_is_any_but_the_text_and_labels_have_names():
+def test_group_columns_exclude_the_text_and_name_labels():
     rows = pd.DataFrame({"text": ["t", "u"], "label": [1, 0], "source": ["a", "b"]})
     assert read_column(rows, "source", ("no", "yes")).tolist() == ["a", "b"]
     assert read_column(rows, "label", ("no", "yes")).tolist() == ["yes", "no"]

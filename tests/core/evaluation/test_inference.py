@@ -1,4 +1,4 @@
-"""Predictions: in order, whatever the lengths, and the model is left as it was."""
+"""Predictions: in the order of the texts, without changing the model."""
 
 import math
 
@@ -28,7 +28,7 @@ TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
 
 
 class Counts(nn.Module):
-    """Logits: how many a and b; records what it was asked."""
+    """A model whose logits count a and b, and which records its batches."""
 
     def __init__(self):
         super().__init__()
@@ -45,7 +45,7 @@ class Counts(nn.Module):
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 128])
-def test_rows_come_back_in_the_order_of_the_texts(batch_size):
+def test_predictions_keep_the_order_of_texts(batch_size):
     found = predict_texts(Counts(), TOKENIZER, TEXTS, batch_size=batch_size)
     expected = np.array([[2, 1], [0, 0], [1, 0], [0, 5], [1, 1]], np.float32)
     np.testing.assert_array_equal(found.logits, expected)
@@ -54,10 +54,10 @@ def test_rows_come_back_in_the_order_of_the_texts(batch_size):
     assert {each.dtype for each in (found.logits, found.probabilities, found.pooled)} == {np.dtype(np.float32)}
 
 
-def test_no_texts_give_no_rows_of_the_right_width_and_a_plain_function_is_a_model():
+def test_empty_input_gives_empty_arrays_and_functions_are_accepted():
     found = predict_texts(Counts(), TOKENIZER, [])
     assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
-    assert predict_passages(counted, [], 3).whole.logits.shape == (0, 2)
+    assert predict_passages(count_words, [], 3).whole.logits.shape == (0, 2)
 
     def silent(batch, *, intervene=None):
         return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
@@ -65,7 +65,7 @@ def test_no_texts_give_no_rows_of_the_right_width_and_a_plain_function_is_a_mode
     np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
 
 
-def test_the_model_is_left_as_it_was_found_also_after_an_error():
+def test_prediction_restores_the_mode_after_an_error():
     model = Counts().train()
     model.dropout.eval()
     predict_texts(model, TOKENIZER, TEXTS)
@@ -76,7 +76,7 @@ def test_the_model_is_left_as_it_was_found_also_after_an_error():
     assert (model.training, model.dropout.training) == (True, False)
 
 
-def test_batches_hold_texts_of_similar_length_and_an_intervention_reaches_every_one():
+def test_batches_have_similar_lengths_and_get_the_intervention():
     model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
     predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
     assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
@@ -84,7 +84,7 @@ def test_batches_hold_texts_of_similar_length_and_an_intervention_reaches_every_
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_scaled_logits_are_between_the_prior_and_the_logits(dtype):
+def test_scaled_logits_shrink_towards_the_prior(dtype):
     logits = torch.tensor([[1.0, -2.0, 0.5], [3.0, 3.0, -1.0]], dtype=dtype)
     prior, temperature, exact = (0.6, 0.1, 0.3), 1.8, logits.double().numpy()
     given = Scaling(temperature, prior)
@@ -97,7 +97,7 @@ def test_scaled_logits_are_between_the_prior_and_the_logits(dtype):
 
 
 @pytest.mark.parametrize("weight", [float("nan"), 3e38])
-def test_an_answer_that_is_no_number_is_none(weight):
+def test_nonfinite_outputs_are_refused(weight):
     model = Counts()
     with torch.no_grad():
         model.weight[0] = weight
@@ -106,14 +106,14 @@ def test_an_answer_that_is_no_number_is_none(weight):
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_a_temperature_of_one_and_a_run_without_a_prior_keep_every_bit(task):
+def test_temperature_one_without_prior_is_bit_identical(task):
     logits = 4 * torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
     assert torch.equal(scale_logits(logits, task, Scaling(1.0, (0.6, 0.1, 0.3))), logits)
     assert torch.equal(scale_logits(logits, task, Scaling(1.7)), logits / 1.7)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_what_says_nothing_but_the_prior_says_it_at_every_temperature(task):
+def test_predictions_of_the_prior_do_not_change_with_temperature(task):
     prior = torch.tensor([0.5, 0.1, 0.4], dtype=torch.float64)
     logits = prior.log() if task == "single" else prior.logit()
     for temperature in (0.3, 2.0, 50.0):
@@ -121,27 +121,27 @@ def test_what_says_nothing_but_the_prior_says_it_at_every_temperature(task):
         np.testing.assert_allclose(found[0], prior, atol=1e-12)
 
 
-def test_probabilities_are_of_classes_together_or_of_each_label():
+def test_probabilities_are_softmax_or_sigmoid_by_task():
     logits = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
     assert compute_probabilities(logits, "multi", Scaling(4.0))[0, 0].item() == pytest.approx(1 / (1 + math.exp(-0.5)))
     assert compute_probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
     assert compute_probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
 
 
-def counted(texts):
-    """Logits, pooled vectors and parts that say how many words a text has, and how many of them are good."""
+def count_words(texts):
+    """Return logits, pooled vectors and parts from the number of words and of the word good."""
     rows = [(len(text.split()), text.split().count("good")) for text in texts]
     said = np.array(rows, np.float32).reshape(-1, 2)
     return Predictions(said, said / 100, said.repeat(2, 1), EnsembleLogits(2 * said, 3 * said))
 
 
-def test_of_a_text_it_says_the_mean_of_what_it_says_of_the_passages():
+def test_passage_predictions_are_averaged():
     texts = ["good " * 3 + "bad " * 4, "good", "", "bad " * 6]
-    read = predict_passages(counted, texts, 3)
+    read = predict_passages(count_words, texts, 3)
     assert read.cut == [split_passages(text, 3) for text in texts]
-    np.testing.assert_array_equal(read.each.logits, counted([each for own in read.cut for each in own]).logits)
+    np.testing.assert_array_equal(read.each.logits, count_words([each for own in read.cut for each in own]).logits)
     found = read.whole
-    expected = [counted(split_passages(text, 3)).logits.mean(0) for text in texts]
+    expected = [count_words(split_passages(text, 3)).logits.mean(0) for text in texts]
     np.testing.assert_allclose(found.logits, expected)
     np.testing.assert_allclose(found.logits[0], [7 / 3, 1.0])
     np.testing.assert_allclose(found.pooled, np.repeat(expected, 2, 1))
@@ -149,7 +149,7 @@ def test_of_a_text_it_says_the_mean_of_what_it_says_of_the_passages():
     assert found.logits.dtype == np.float32
 
 
-def test_of_three_classes_log_odds_of_two_classes_are_averaged_not_those_of_one_against_the_rest():
+def test_passage_log_odds_are_averaged_between_pairs_of_classes():
     def read(texts):
         logits = np.array([[len(text), text.count("o"), 2 * text.count("a")] for text in texts], np.float32)
         return Predictions(logits, logits, logits).apply_scaling(UNSCALED, "single")

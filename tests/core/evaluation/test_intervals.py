@@ -1,4 +1,4 @@
-"""Bootstrap intervals: the naive bootstrap's numbers, and their promise kept."""
+"""Bootstrap intervals: equal to a plain bootstrap, with the right coverage."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn(rows: int, seed: int = 0) -> np.ndarray:
-    """The rows of each resample, in the order of the generator."""
+    """Yield the rows of each resample, in the order of the generator."""
     random = np.random.default_rng(seed)
     block = max(1, module._CELLS // rows)
     sizes = [min(block, RESAMPLES - start) for start in range(0, RESAMPLES, block)]
@@ -40,7 +40,7 @@ def drawn(rows: int, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
-def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
+def test_bootstrap_intervals_equal_a_plain_loop(classes):
     labels, probabilities = case(30, classes, seed=1)
     found = compute_intervals(labels, probabilities)
     values: dict[str, list[float]] = {name: [] for name in found}
@@ -55,8 +55,8 @@ def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
 
 @pytest.mark.study
 @pytest.mark.slow
-def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monkeypatch, studies):
-    """Of 150 rows the percentiles of a bootstrap are a little narrow: up to 6.5 %."""
+def test_accuracy_intervals_miss_the_truth_in_5_percent(monkeypatch, studies):
+    """With 150 rows, percentile intervals are slightly narrow: up to 6.5 %."""
     monkeypatch.setattr(module, "METRICS", {"accuracy": module.METRICS["accuracy"]})
     truth, count, missed = 0.8, studies(2000), 0
     random = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monke
 
 
 @pytest.mark.slow
-def test_the_seed_decides_and_the_metric_lies_inside_and_blocks_change_nothing_but_memory(monkeypatch):
+def test_intervals_depend_on_the_seed_and_not_on_block_size(monkeypatch):
     small = case(40, 3, seed=3)
     whole = compute_intervals(*small)
     with monkeypatch.context() as here:
@@ -82,7 +82,7 @@ def test_the_seed_decides_and_the_metric_lies_inside_and_blocks_change_nothing_b
         assert found[name][0] <= metrics[name] <= found[name][1]
 
 
-def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_or_undefined_none():
+def test_perfect_shares_have_wilsons_interval_and_constant_metrics_none():
     """Twelve of twelve, as statsmodels gives them (proportion_confint, method wilson)."""
     labels = np.repeat([0, 1], 6)
     found = compute_intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
@@ -97,23 +97,23 @@ def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resam
 @pytest.mark.parametrize(
     ("hits", "rows", "low", "high"), [(15, 20, 0.531299, 0.888138), (0, 10, 0.0, 0.277533), (10, 10, 0.722467, 1.0)]
 )
-def test_the_interval_of_a_share_is_that_of_wilson(hits, rows, low, high):
+def test_share_intervals_equal_wilsons(hits, rows, low, high):
     """Values as statsmodels gives them (proportion_confint, method wilson)."""
     assert compute_wilson(hits, rows) == pytest.approx((low, high), abs=1e-6) and compute_wilson(0, 0) == (0.0, 1.0)
     for hits, rows in ((0, 7), (7, 7), (1, 3), (3201, 3202)):
         assert compute_wilson(hits, rows)[0] <= hits / rows <= compute_wilson(hits, rows)[1]
 
 
-def answers(confidence, right):
-    """Two classes, all rows of the first, which has `confidence` where the row is right."""
+def make_predictions(confidence, right):
+    """Return predictions of two classes, with all rows in the first one, and `confidence` in correct rows."""
     sure = np.where(right, confidence, 1 - confidence)
     return np.zeros(len(sure), int), np.stack([sure, 1 - sure], 1)
 
 
-def test_the_interval_of_the_calibration_error_by_hand():
-    """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighed by 2/3 and 1/3."""
+def test_calibration_error_interval_by_hand():
+    """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighted by 2/3 and 1/3."""
     confidence = np.array([0.9] * 4 + [0.6] * 2)
-    labels, chances = answers(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
+    labels, chances = make_predictions(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
     low, high = compute_intervals(labels, chances)["ece"]
     wide = [0.75 - compute_wilson(3, 4)[0], 0.5 - compute_wilson(1, 2)[0]]
     first, second = (weight * half / stats.norm.isf(0.025) for weight, half in zip([2 / 3, 1 / 3], wide, strict=True))
@@ -123,11 +123,11 @@ def test_the_interval_of_the_calibration_error_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_interval_of_the_calibration_error_holds_it(seed):
-    """Where the probabilities come true, the error is chance alone: resampling starts above it."""
+def test_calibration_error_intervals_contain_the_error(seed):
+    """For calibrated probabilities the error is only noise, which resampling increases."""
     random = np.random.default_rng(seed)
     confidence = random.uniform(0.5, 1, 200)
-    given = answers(confidence, random.random(200) < confidence)
+    given = make_predictions(confidence, random.random(200) < confidence)
     low, high = compute_intervals(*given, names=["ece"])["ece"]
     assert 0 <= low <= evaluate(*given)["ece"] <= high <= 1
 
@@ -136,20 +136,20 @@ def test_the_interval_of_the_calibration_error_holds_it(seed):
 @pytest.mark.parametrize(
     ("shift", "spread", "rows"), [(0.0, 0.5, 1000), (0.05, 0.5, 30), (0.0, 0.02, 30), (0.15, 0.02, 1000)]
 )
-def test_the_interval_of_the_calibration_error_covers_it_in_92_percent_of_studies_at_least(shift, spread, rows):
-    """Confidences below 1 by up to `spread`, too high by `shift`: the error of all rows there are is `shift`."""
+def test_calibration_error_intervals_cover_at_least_92_percent(shift, spread, rows):
+    """Confidences are below 1 by up to `spread`, and too high by `shift`, which is the true error."""
     random, studies = np.random.default_rng(rows), 300
     covered = 0
     for _ in range(studies):
         confidence = 1 - spread * random.random(rows)
         low, high = compute_ece_interval(
-            SingleLabelScores(*answers(confidence, random.random(rows) < confidence - shift))
+            SingleLabelScores(*make_predictions(confidence, random.random(rows) < confidence - shift))
         )
         covered += low <= shift <= high
     assert covered >= 0.92 * studies
 
 
-def test_measures_of_a_scale_have_intervals_where_they_are_defined():
+def test_ordinal_metrics_have_intervals_where_defined():
     random = np.random.default_rng(0)
     labels, probabilities = random.integers(0, 4, 60), random.dirichlet(np.ones(4), 60)
     found, metrics = (
@@ -165,7 +165,7 @@ def test_measures_of_a_scale_have_intervals_where_they_are_defined():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_intervals_of_a_class_are_wilsons_and_of_f1_that_of_a_loop_over_resamples(classes):
+def test_class_intervals_are_wilsons_and_a_bootstrap_for_f1(classes):
     labels, probabilities = case(80, classes, seed=5)
     own, predicted = (each[:, None] == range(classes) for each in (labels, probabilities.argmax(1)))
     rows = np.random.default_rng(9).integers(0, 80, (4000, 80))
@@ -178,7 +178,7 @@ def test_the_intervals_of_a_class_are_wilsons_and_of_f1_that_of_a_loop_over_resa
         assert row["recall"] == list(compute_wilson(right, own[:, number].sum()))
 
 
-def test_a_class_never_predicted_has_no_interval_of_precision_and_several_labels_have_theirs_at_thresholds():
+def test_unpredicted_classes_have_no_precision_interval():
     own = np.array([[True], [False]] * 20)
     (found,) = compute_class_intervals(own, np.zeros_like(own))
     assert set(found) == {"recall"} and found["recall"] == list(compute_wilson(0, 20))
@@ -191,13 +191,13 @@ def test_a_class_never_predicted_has_no_interval_of_precision_and_several_labels
 
 
 def over_seeds(values, ranges, fold=-1):
-    """Of seeds 0, 1, … on the same rows."""
+    """Pool intervals of seeds 0, 1, … on the same rows."""
     return pool_intervals(
         *({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1)
     )
 
 
-def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
+def test_pooled_intervals_add_variance_of_rows_and_seeds():
     assert over_seeds([0.8], [(0.75, 0.84)]) == pytest.approx((0.75, 0.84)), "one seed has its own interval"
     same = over_seeds([0.8, 0.8, 0.8], [(0.75, 0.84)] * 3)
     assert same == pytest.approx((0.75, 0.84)), "the seeds share the rows: three are no better than one"
@@ -213,7 +213,7 @@ def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
 @pytest.mark.parametrize(
     ("hits", "rows", "others", "of"), [(56, 70, 48, 80), (9, 10, 3, 10), (0, 20, 5, 30), (3, 3, 0, 40)]
 )
-def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe(hits, rows, others, of):
+def test_difference_intervals_equal_newcombes(hits, rows, others, of):
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     expected = confint_proportions_2indep(hits, rows, others, of, method="newcomb", compare="diff")
@@ -227,14 +227,14 @@ def band_case(rows: int, seed: int, share: float = 0.4) -> tuple[np.ndarray, np.
 
 
 def curves(own: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """False positive rate, recall and precision at each distinct threshold, falling."""
+    """Return false-positive rate, recall and precision at each distinct threshold, falling."""
     predicted = chance >= np.unique(chance)[::-1, None]
     hits, alarms = (predicted & own).sum(1), (predicted & ~own).sum(1)
     return alarms / (~own).sum(), hits / own.sum(), hits / (hits + alarms)
 
 
 @pytest.mark.slow
-def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
+def test_curve_bands_equal_a_plain_loop(monkeypatch):
     monkeypatch.setattr(module, "CURVES", 4000)
     own, chance = band_case(90, seed=3)
     rate, recall, _ = curves(own, chance)
@@ -251,7 +251,7 @@ def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
         assert np.abs(band.low - low).max() < 0.06 and np.abs(band.high - high).max() < 0.06
 
 
-def test_the_curve_lies_inside_its_band_and_many_rows_are_thinned_to_points_along_it():
+def test_curves_lie_inside_their_bands_and_long_ones_are_thinned():
     own, chance = band_case(500, seed=4)
     found = compute_bands(own, chance)
     false, true, _ = sk.roc_curve(own, chance, drop_intermediate=False)
@@ -268,7 +268,7 @@ def test_the_curve_lies_inside_its_band_and_many_rows_are_thinned_to_points_alon
 
 
 @pytest.mark.parametrize("own", [np.zeros(4, bool), np.ones(4, bool), np.zeros(0, bool)])
-def test_without_a_row_of_either_side_there_is_none(own):
+def test_bands_need_rows_of_both_sides(own):
     assert compute_bands(own, np.linspace(0, 1, len(own))) is None
     perfect = compute_bands(np.repeat([False, True], 50), np.linspace(0, 1, 100))
     assert (perfect.roc.low == 1).all() and (perfect.pr.low == 1).all(), "a perfect ranking has no width"

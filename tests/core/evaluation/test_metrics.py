@@ -1,4 +1,4 @@
-"""Metrics of one label or several: equal to scikit-learn where it has them, absent with a reason where undefined."""
+"""Metrics of one or several labels: equal to scikit-learn, and explained if undefined."""
 
 import math
 
@@ -97,7 +97,7 @@ def test_curves_equal_scikit_learn(case):
     np.testing.assert_allclose(found["threshold"], thresholds[::-1])
 
 
-def test_without_a_class_rows_or_an_order_what_needs_them_is_left_out_and_says_why():
+def test_undefined_metrics_are_left_out_with_a_reason():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
     reasons = explain_left_out(labels, probabilities, "abc")
@@ -126,7 +126,7 @@ def test_without_a_class_rows_or_an_order_what_needs_them_is_left_out_and_says_w
 @pytest.mark.slow
 @given(scored())
 @settings(max_examples=60)
-def test_measures_of_a_scale_equal_scikit_learn(case):
+def test_ordinal_metrics_equal_scikit_learn(case):
     labels, probabilities = case
     predicted, found = probabilities.argmax(1), evaluate(labels, probabilities, ordered=True)
     reasons = explain_left_out(labels, probabilities, range(probabilities.shape[1]), ordered=True)
@@ -135,7 +135,7 @@ def test_measures_of_a_scale_equal_scikit_learn(case):
         return
     assert found["mae"] == pytest.approx(sk.mean_absolute_error(labels, predicted))
     if len({*labels, *predicted}) > 1:
-        scale = range(probabilities.shape[1])  # else it closes up the scale where a class is missing
+        scale = range(probabilities.shape[1])  # else it ignores missing classes of the scale
         expected = sk.cohen_kappa_score(labels, predicted, weights="quadratic", labels=scale)
         assert found["quadratic_kappa"] == pytest.approx(expected, abs=1e-9)
     else:
@@ -143,7 +143,7 @@ def test_measures_of_a_scale_equal_scikit_learn(case):
     assert set(select_metrics("single", ordered=True)) == {*found, *reasons}
 
 
-def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
+def test_calibration_error_is_the_gap_in_15_bins():
     labels = np.array([0, 0, 1, 1])
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
     # Confidence 0.9: three rows, accuracy 2/3; confidence 0.6: one row, accuracy 1.
@@ -179,7 +179,7 @@ def test_macro_averages_name_the_classes_without_a_row(said, over, end):
         ([[0] * 3] * 2, np.zeros((2, 3)), "multi", "2 thresholds for 3 labels"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(labels, probabilities, task, message):
+def test_inconsistent_arguments_are_refused(labels, probabilities, task, message):
     with pytest.raises(InputError, match=message):
         evaluate(np.array(labels), probabilities, task, np.array([0.1, 0.2]))
 
@@ -199,7 +199,7 @@ def scored_labels(draw, both_sides=False):
 @pytest.mark.slow
 @given(scored_labels())
 @settings(max_examples=60)
-def test_counted_metrics_of_labels_equal_scikit_learn(case):
+def test_multi_label_counted_metrics_equal_scikit_learn(case):
     labels, probabilities, thresholds = case
     said, found = (probabilities > thresholds).astype(int), evaluate(labels, probabilities, "multi", thresholds)
     for average in ("macro", "micro", "weighted", "samples"):
@@ -216,7 +216,7 @@ def test_counted_metrics_of_labels_equal_scikit_learn(case):
 @pytest.mark.slow
 @given(scored_labels(both_sides=True))
 @settings(max_examples=60)
-def test_ranking_metrics_of_labels_equal_scikit_learn(case):
+def test_multi_label_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities, _ = case
     found = evaluate(labels, probabilities, "multi")
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
@@ -225,7 +225,7 @@ def test_ranking_metrics_of_labels_equal_scikit_learn(case):
     assert set(found) == set(select_metrics("multi"))
 
 
-def test_what_cannot_be_ranked_is_left_out_with_its_reason_and_exactly_the_threshold_is_not_said():
+def test_unrankable_labels_are_explained_and_a_probability_at_the_threshold_is_negative():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
     reasons = explain_left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
@@ -255,11 +255,11 @@ def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
 def test_tuned_thresholds_by_hand():
     labels = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
     probabilities = np.array([[0.3, 0.9], [0.2, 0.1], [0.1, 0.2], [0.05, 0.3]])
-    # Between 0.1 and 0.2 both rows are said and no other; a label without rows keeps 0.5.
+    # Between 0.1 and 0.2 exactly both rows are predicted; a label without rows keeps 0.5.
     assert tune_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
 
 
-def test_intervals_hold_the_value_and_know_the_thresholds():
+def test_intervals_contain_the_value_and_use_the_thresholds():
     random = np.random.default_rng(3)
     labels = random.random((200, 3)) < 0.4
     probabilities = np.clip(0.3 * labels + 0.6 * random.random((200, 3)), 0, 1)
@@ -273,7 +273,7 @@ def test_intervals_hold_the_value_and_know_the_thresholds():
 
 
 def assert_each(found, true, said, probabilities):
-    """Each class has the numbers of scikit-learn, and areas where some rows have it and others have not."""
+    """Class metrics equal scikit-learn's; areas need rows with and without the class."""
     expected = sk.precision_recall_fscore_support(true, said, average=None, zero_division=0)
     for number, row in enumerate(found.values()):
         numbers = [row[part] for part in ("precision", "recall", "f1", "support")]
@@ -288,7 +288,7 @@ def assert_each(found, true, said, probabilities):
 @pytest.mark.slow
 @given(scored(), scored_labels())
 @settings(max_examples=40)
-def test_each_class_and_label_equals_scikit_learn(one, several):
+def test_class_metrics_equal_scikit_learn(one, several):
     labels, probabilities = one
     kinds = np.arange(probabilities.shape[1])
     true, said = (each[:, None] == kinds for each in (labels, probabilities.argmax(1)))

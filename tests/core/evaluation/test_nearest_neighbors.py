@@ -1,4 +1,4 @@
-"""Nearest rows and the purity of neighbourhoods against scikit-learn and against closed formulas."""
+"""Nearest neighbours and purity compared with scikit-learn and closed formulas."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ from core.evaluation.nearest_neighbors import compute_chance_purity, compute_pur
 
 @pytest.fixture
 def clouds():
-    """Ninety points in three clouds that overlap, and their classes."""
+    """Return ninety points in three overlapping clusters, and their classes."""
     random = np.random.default_rng(2)
     labels = np.arange(90) % 3
     return (random.normal(size=(90, 5)) + 1.5 * np.eye(3, 5)[labels]).astype(np.float32), labels
 
 
-def test_the_nearest_are_those_of_scikit_learn_with_their_distances(clouds, monkeypatch):
+def test_nearest_neighbors_equal_scikit_learn(clouds, monkeypatch):
     points, _ = clouds
     distances, rows = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(points.astype(float)).kneighbors()
     monkeypatch.setattr(nearest_neighbors, "_BLOCK", 90 * 4)  # a few at a time
@@ -25,7 +25,7 @@ def test_the_nearest_are_those_of_scikit_learn_with_their_distances(clouds, monk
     assert away == pytest.approx(distances, abs=1e-6)
 
 
-def test_not_all_distances_are_computed_and_repeated_rows_and_an_offset_change_nothing(clouds, monkeypatch):
+def test_candidate_selection_is_exact_for_repeated_rows_and_offsets(clouds, monkeypatch):
     points = np.concatenate([clouds[0], clouds[0][:30]]).astype(float) + 1e3
     own = np.arange(len(points))
     every = nearest_neighbors._search_all(points, points, own, 7)
@@ -38,7 +38,7 @@ def test_not_all_distances_are_computed_and_repeated_rows_and_an_offset_change_n
     assert (found[0] == every[0]).all() and found[1] == pytest.approx(every[1], abs=1e-12)
 
 
-def test_of_ties_the_first_rows_are_the_nearest_and_a_row_is_only_left_out_of_its_own_neighbors(clouds):
+def test_ties_keep_row_order_and_rows_exclude_only_themselves(clouds):
     points = np.array([[2.0], [1], [1], [0], [1], [3], [1]])
     assert find_nearest(np.array([[0.0]]), points, 3)[0].tolist() == [[3, 1, 2]]
     assert find_nearest(np.array([[1.0], [0]]), points, 5)[0].tolist() == [[1, 2, 4, 6, 0], [3, 1, 2, 4, 6]]
@@ -52,7 +52,7 @@ def test_of_ties_the_first_rows_are_the_nearest_and_a_row_is_only_left_out_of_it
     assert find_nearest(points[:0], points, 3)[0].shape == (0, 3)
 
 
-def test_purity_is_the_share_of_the_ten_nearest_others_with_the_same_class_or_set_of_labels(clouds):
+def test_purity_is_the_share_of_neighbors_with_the_same_class(clouds):
     points, labels = clouds
     rows = NearestNeighbors(n_neighbors=10).fit(points.astype(float)).kneighbors(return_distance=False)
     assert compute_purity(points, labels) == pytest.approx((labels[rows] == labels[:, None]).mean(1))

@@ -1,4 +1,4 @@
-"""Maps of embeddings against scikit-learn and against their own definitions."""
+"""Maps of embeddings compared with scikit-learn and their definitions."""
 
 import sys
 
@@ -24,7 +24,7 @@ from core.exceptions import InputError, NotAvailable
 
 @pytest.fixture
 def clouds():
-    """Sixty points in two clouds of eight dimensions, and their classes."""
+    """Return sixty points in two clusters of eight dimensions, and their classes."""
     random = np.random.default_rng(0)
     labels = np.arange(60) % 2
     return (random.normal(size=(60, 8)) + 4 * labels[:, None]).astype(np.float32), labels
@@ -40,14 +40,14 @@ def test_pca_equals_scikit_learn_up_to_sign(clouds, dimensions):
     assert ours.explained == pytest.approx(theirs.explained_variance_ratio_)
 
 
-def test_pca_never_flips(clouds):
+def test_pca_axes_have_a_fixed_sign(clouds):
     points, _ = clouds
     first, second = fit_pca(points, 2), fit_pca(points[::-1], 2)
     assert first.axes == pytest.approx(second.axes, abs=1e-6)
     assert (first.axes[np.arange(2), np.abs(first.axes).argmax(1)] > 0).all()
 
 
-def test_silhouettes_are_those_of_scikit_learn_in_both_spaces_on_no_more_rows_than_asked_or_a_reason(clouds):
+def test_map_silhouettes_equal_scikit_learn_or_have_a_reason(clouds):
     points, labels = clouds
     made = project_split(points, labels, ProjectionConfig("pca"))
     assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
@@ -62,19 +62,19 @@ def test_silhouettes_are_those_of_scikit_learn_in_both_spaces_on_no_more_rows_th
     assert len(made.quality.rows) == len(made.quality.space) == 20
 
 
-def test_neighbors_kept_counts_shared_neighbors_and_is_one_for_a_turned_map(clouds):
+def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
     assert (
         measure_preservation(clouds[0], -2 * clouds[0]) == 1.0
         and measure_preservation(clouds[0][:11], clouds[0][:11]) is None
     )
     before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]
     after = before.copy()
-    after[[0, 11]] = after[[11, 0]]  # two rows change their groups of eleven
-    # The two that moved keep none of ten; each of the twenty others loses the one that left.
+    after[[0, 11]] = after[[11, 0]]  # two rows swap their groups of eleven
+    # The two swapped rows keep none of ten neighbours; each of the twenty others loses one.
     assert measure_preservation(before, after) == pytest.approx((2 * 0 + 20 * 9) / 220)
 
 
-def test_the_sample_has_the_class_shares_of_the_whole_and_depends_on_the_seed():
+def test_samples_are_stratified_and_depend_on_the_seed():
     labels = np.repeat([0, 1, 2], [600, 300, 100])
     rows = sample_rows(labels, 100, 0)
     assert np.bincount(labels[rows]).tolist() == [60, 30, 10]
@@ -84,7 +84,7 @@ def test_the_sample_has_the_class_shares_of_the_whole_and_depends_on_the_seed():
     assert sample_rows(labels, 1000, 0).tolist() == list(range(1000))
 
 
-def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbors_places():
+def test_new_texts_are_placed_at_the_mean_of_their_neighbors():
     points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
     places = np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]])
     place, nearest = place_among(np.array([0.1, 0.2]), points, places, 3)
@@ -95,7 +95,7 @@ def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbors_places():
 
 @pytest.mark.parametrize(("method", "dimensions"), [("tsne", 2), ("umap", 3)])
 @pytest.mark.slow
-def test_a_seed_gives_one_map_and_keeps_the_clouds_apart(clouds, method, dimensions):
+def test_seeds_fix_the_map_and_clusters_stay_separate(clouds, method, dimensions):
     points, labels = clouds
     config = ProjectionConfig(method, dimensions, rows=50)
     told = []
@@ -110,13 +110,13 @@ def test_a_seed_gives_one_map_and_keeps_the_clouds_apart(clouds, method, dimensi
 
 
 @pytest.mark.parametrize(("method", "module", "package"), [("tsne", "openTSNE", "openTSNE"), ("umap", "umap", "umap-")])
-def test_a_missing_library_is_named(clouds, monkeypatch, method, module, package):
+def test_missing_libraries_are_reported(clouds, monkeypatch, method, module, package):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(NotAvailable, match=f"{package}.* is not installed"):
         project_split(*clouds, ProjectionConfig(method))
 
 
-def test_settings_and_vectors_that_no_map_can_have_are_refused(clouds):
+def test_impossible_settings_and_vectors_are_refused(clouds):
     for wrong in ({"method": "mds"}, {"dimensions": 4}, {"rows": 2}):
         with pytest.raises(InputError):
             ProjectionConfig(**wrong)
@@ -137,23 +137,23 @@ def test_a_small_split_gets_a_smaller_perplexity():
 
 @pytest.fixture
 def two_clouds():
-    """Two clouds, one three times as large."""
+    """Return two clusters, one three times as large."""
     random = np.random.default_rng(3)
     return np.concatenate([random.normal(0, 1, (300, 2)), random.normal(8, 1, (100, 2))])
 
 
 @pytest.mark.slow
-def test_it_is_the_kernel_estimate_of_scipy(two_clouds):
-    # Of points whose covariance is the identity SciPy's kernel is round, as ours always is.
+def test_the_density_equals_scipys(two_clouds):
+    # With identity covariance SciPy's kernel is isotropic, like ours.
     points = (two_clouds - two_clouds.mean(0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(two_clouds.T))).T
-    found = estimate_density(points)  # of cells, so that a peak is off by a fiftieth at most
+    found = estimate_density(points)  # on a grid, so a peak is wrong by at most 2 %
     x, y = np.meshgrid(found.x, found.y)
     wide = NARROWER * len(points) ** (-1 / 6) * np.sqrt(points.var(0).mean())
     expected = gaussian_kde(points.T, wide)(np.stack([x.ravel(), y.ravel()])).reshape(x.shape)
     assert found.values == pytest.approx(expected, abs=0.02 * expected.max())
 
 
-def test_its_mass_is_one_its_lines_enclose_the_share_that_they_say_and_points_on_a_line_have_no_field(two_clouds):
+def test_density_integrates_to_one_and_needs_two_dimensions(two_clouds):
     found = estimate_density(two_clouds)
     cell = (found.x[1] - found.x[0]) * (found.y[1] - found.y[0])
     assert found.values.sum() * cell == pytest.approx(1, abs=1e-6)

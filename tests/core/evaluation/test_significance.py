@@ -1,4 +1,4 @@
-"""A difference of two classifiers with its interval, against closed values and a simulated null."""
+"""The interval of a metric difference compared with closed formulas and a simulated null."""
 
 import itertools
 import math
@@ -14,79 +14,82 @@ from core.metrics import METRICS
 
 
 def scores(correct):
-    """Two classes, all rows of the first; the most probable class is right where `correct` says so."""
+    """Return predictions of two classes, with all rows in the first one, that are right where `correct` is true."""
     sure = np.where(correct, 0.9, 0.1)
     return SingleLabelScores(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
 
 
-def both(first, second):
+def make_pair(first, second):
     return ScorePair(scores(first), scores(second), first != second)
 
 
 def accuracy(*pairs, draws=1000):
-    """Compared over seeds 0, 1, … without folds."""
+    """Compare classifiers over seeds 0, 1, … without folds."""
     return compare_classifiers({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
-def test_it_sees_a_difference_that_each_interval_alone_would_hide_and_ends_where_the_metric_does():
+def test_paired_tests_find_differences_that_separate_intervals_hide():
     worse = np.random.default_rng(0).random(1000) < 0.8
-    better = worse | (np.arange(1000) % 25 == 0)  # the same but for some rows more
-    found = accuracy(both(better, worse))
+    better = worse | (np.arange(1000) % 25 == 0)  # equal except for some more correct rows
+    found = accuracy(make_pair(better, worse))
     assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
     assert 0 < found.difference < 0.02 and found.significant and found.low is None
-    assert accuracy(both(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
-    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).compute_interval(1e-4)
+    assert accuracy(make_pair(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
+    low, high = accuracy(make_pair(np.arange(14) < 12, np.arange(14) >= 13)).compute_interval(1e-4)
     assert low < 0.7 and high == 1.0
-    found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
+    found = accuracy(make_pair(np.ones(12, bool), np.zeros(12, bool)))
     assert (found.difference, found.compute_interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
-def test_of_one_classifier_with_itself_it_finds_nothing_and_more_seeds_on_the_same_rows_are_no_more_texts():
+def test_equal_classifiers_do_not_differ_and_more_seeds_add_no_rows():
     one = np.arange(100) % 3 > 0
-    found = accuracy(both(one, one), both(one, one))
+    found = accuracy(make_pair(one, one), make_pair(one, one))
     assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)
     random = np.random.default_rng(2)
     first, second = random.random(400) < 0.72, random.random(400) < 0.7
-    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
+    one, many = accuracy(make_pair(first, second)), accuracy(*[make_pair(first, second)] * 5)
     assert (many.runs, many.rows) == (5, 400)
     assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
 
 
 @pytest.mark.parametrize(("differing", "told"), [(2, False), (9, False), (10, True)])
-def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told):
+def test_fewer_than_ten_differing_rows_have_no_interval(differing, told):
     first = np.arange(60) % 3 > 0
     second = first ^ (np.arange(60) < differing)
-    found = accuracy(both(first, second))
+    found = accuracy(make_pair(first, second))
     assert (found.compute_interval(0.001) is not None) == told == (found.count_rows_needed(0.05) is not None)
 
 
 @pytest.mark.slow
-def test_the_width_is_that_of_the_differences_of_rows_and_wider_for_seeds_that_disagree():
+def test_intervals_widen_with_row_and_seed_variance():
     random = np.random.default_rng(1)
     first, second = random.random(2000) < 0.7, random.random(2000) < 0.7
-    found = accuracy(both(first, second))
+    found = accuracy(make_pair(first, second))
     spread = (first.astype(float) - second).std() / math.sqrt(2000)
     assert found.high - found.low == pytest.approx(2 * 1.96 * spread, rel=0.1)
-    assert accuracy(both(second, first)).low == pytest.approx(-found.high)
+    assert accuracy(make_pair(second, first)).low == pytest.approx(-found.high)
     base = np.arange(2000) % 10 > 2
     near, far = base.copy(), base.copy()
     near[:60], far[:600] = True, True
-    alike, apart = accuracy(*[both(near, base)] * 3), accuracy(both(near, base), both(far, base), both(near, base))
+    alike, apart = (
+        accuracy(*[make_pair(near, base)] * 3),
+        accuracy(make_pair(near, base), make_pair(far, base), make_pair(near, base)),
+    )
     assert alike.significant and not apart.significant
     assert apart.high - apart.low > 5 * (alike.high - alike.low)
 
 
 @pytest.mark.parametrize(("one", "other"), [(5, 0), (8, 1), (12, 3), (30, 12), (40, 38)])
-def test_for_one_seed_it_finds_no_more_than_the_exact_test_of_the_rows_on_which_they_differ(one, other):
+def test_one_seed_is_not_more_significant_than_the_exact_test(one, other):
     first = np.array([True] * one + [False] * other + [True, False] * 50)
     second = np.array([False] * one + [True] * other + [True, False] * 50)
     exact = binomtest(one, one + other).pvalue
-    assert exact / 1.3 - 0.01 < accuracy(both(first, second)).p < exact + 0.06
+    assert exact / 1.3 - 0.01 < accuracy(make_pair(first, second)).p < exact + 0.06
 
 
-def test_folds_are_drawn_apart_and_their_rows_add_up():
+def test_folds_are_resampled_separately_and_their_rows_add_up():
     random = np.random.default_rng(3)
-    folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
+    folds = {(0, fold): make_pair(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
     found = compare_classifiers(folds, Draws(METRICS["accuracy"]))
     alone = compare_classifiers({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"]))
     assert (found.runs, found.rows) == (4, 1200)
@@ -99,8 +102,8 @@ FURTHER = in_full((2, 0.2), (3, 0.0), (5, 0.2))
 @pytest.mark.study
 @pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "between"), [(1, 0.0), (3, 0.2), *FURTHER])
-def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_studies_at_most(studies, seeds, between):
-    """Rows differ in how hard they are, for each procedure in its own way; seeds are better or worse by chance."""
+def test_equally_good_models_are_significant_in_at_most_5_percent(studies, seeds, between):
+    """Rows differ in difficulty for each procedure; seeds vary at random."""
     random, rows, count = np.random.default_rng(seeds), 200, studies(2000, few=300)
 
     def procedure(hard):
@@ -110,7 +113,7 @@ def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_stu
     compared = []
     for _ in range(count):
         hard = random.normal(1, 1, rows)
-        pairs = [both(*pair) for pair in zip(procedure(hard), procedure(hard), strict=True)]
+        pairs = [make_pair(*pair) for pair in zip(procedure(hard), procedure(hard), strict=True)]
         compared.append(accuracy(*pairs, draws=150))
     assert agrees(sum(each.significant for each in compared), count, 0.0)
     measured = [each for each in compared if each.measured]
@@ -119,7 +122,7 @@ def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_stu
 
 
 def answers(random, rows, shift=0.0):
-    """Two classes; the confidence is `shift` above the share that is right."""
+    """Return predictions of two classes whose confidence exceeds the accuracy by `shift`."""
     confidence = random.uniform(0.55, 0.8, rows)
     right = random.random(rows) < confidence
     stated = np.clip(confidence + shift, 0.51, 0.99)
@@ -133,8 +136,8 @@ def compared(first, second, seed=0):
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
-    """Of 10 rows all 1,024; each swaps a row of every seed at once."""
+def test_5_percent_of_swaps_exceed_the_normal_quantile(seeds):
+    """All 1,024 swaps of 10 rows; each swaps a row in all seeds."""
     random = np.random.default_rng(1)
     tables = random.normal(0, 1, (2, seeds, 10, 3))
 
@@ -149,7 +152,7 @@ def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
     assert compute_swap_variance(*map(list, tables)) ** 0.5 == pytest.approx(expected, rel=0.06)
 
 
-def test_one_too_sure_and_one_too_timid_are_not_swapped():
+def test_over_and_underconfident_models_are_not_swapped():
     random = np.random.default_rng(3)
     sure, timid, other = (answers(random, 1500, shift) for shift in (0.1, -0.1, 0.1))
     assert compute_swap_variance(*([METRICS["ece"].parts(each)] for each in (sure, timid))) is None
@@ -158,7 +161,7 @@ def test_one_too_sure_and_one_too_timid_are_not_swapped():
 
 @pytest.mark.parametrize("shift", [0.0, 0.05, 0.2])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 6])
-def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(shift, alpha):
+def test_the_interval_excludes_0_exactly_if_p_is_below_alpha(shift, alpha):
     random = np.random.default_rng(4)
     for seed in range(6):
         found = compared(answers(random, 120), answers(random, 120, shift), seed)
@@ -166,7 +169,7 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(shift, alp
         assert low < found.difference < high and (found.p < alpha) == (not low <= 0 <= high)
 
 
-def test_the_order_of_the_two_turns_the_sign_alone_and_a_model_and_itself_are_the_same():
+def test_swapping_models_changes_only_the_sign():
     first, second = (answers(np.random.default_rng(seed), 200) for seed in (6, 7))
     one, other = compared(first, second), compared(second, first)
     assert one.p == pytest.approx(other.p) and one.difference == pytest.approx(-other.difference)

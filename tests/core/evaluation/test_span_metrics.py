@@ -1,4 +1,4 @@
-"""Spans, what became of them, and their F1 beside seqeval's."""
+"""Spans, their outcomes, and F1 compared with seqeval's."""
 
 import warnings
 from collections import Counter
@@ -23,7 +23,7 @@ def pairs(draw):
 
 @pytest.mark.slow
 @given(pairs())
-def test_metrics_are_those_of_seqeval_on_any_tags(both):
+def test_span_metrics_equal_seqeval(both):
     label, said = both
     scores, once = SpanScores(label, said), np.ones((1, len(label)))
     found = {name: METRICS[name].measure(scores, once)[0] for name in METRICS if METRICS[name].tasks == ("tokens",)}
@@ -41,7 +41,7 @@ def test_metrics_are_those_of_seqeval_on_any_tags(both):
 
 @pytest.mark.slow
 @given(pairs())
-def test_outcomes_add_up_and_spans_meet_the_same_then_those_of_the_same_words_then_the_first_overlap(both):
+def test_span_outcomes_add_up_and_follow_the_matching_order(both):
     for label, said in zip(*both, strict=True):
         ends = Counter(each.outcome for each in match_spans(label, said))
         several = ends["right"] + ends["wrong type"] + ends["wrong border"]
@@ -49,11 +49,11 @@ def test_outcomes_add_up_and_spans_meet_the_same_then_those_of_the_same_words_th
         assert several + ends["spurious"] == len(decode_spans(said))
         assert ends["right"] == len(set(decode_spans(label)) & set(decode_spans(said)))
         found = {(each.label, each.said) for each in match_spans(label, said) if each.label and each.said}
-        assert found == met(label, said)
+        assert found == match_by_definition(label, said)
 
 
-def met(label, said):
-    """(label, said) of the spans that meet, by the definition, each against all of the other side."""
+def match_by_definition(label, said):
+    """Return matched (labelled, predicted) spans by definition, comparing all with all."""
     true, claimed, found = decode_spans(label), decode_spans(said), set()
     for alike in (
         lambda one, other: one == other,
@@ -78,6 +78,6 @@ def met(label, said):
         ("O O O", "O B-A O", "spurious"),
     ],
 )
-def test_each_kind_of_error(label, said, outcome):
+def test_each_kind_of_span_error_is_found(label, said, outcome):
     assert [each.outcome for each in match_spans(label.split(), said.split())] == [outcome]
     assert outcome in KINDS

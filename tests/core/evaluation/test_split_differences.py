@@ -1,4 +1,4 @@
-"""Whether texts differ from those of training: what is told, with which numbers, and how often for nothing."""
+"""Differences from training texts: reports, numbers and false alarms."""
 
 import numpy as np
 import pandas as pd
@@ -24,12 +24,12 @@ FREQUENT = FREQUENT / FREQUENT.sum()
 
 
 def texts(rng, n, low=4, high=15):
-    """Texts of words as frequent as Zipf says."""
+    """Return texts of words with Zipf frequencies."""
     return [" ".join(rng.choice(WORDS, rng.integers(low, high), p=FREQUENT)) for _ in range(n)]
 
 
-def side(rng, n, share=0.5, **lengths):
-    """Texts of two classes."""
+def draw_texts(rng, n, share=0.5, **lengths):
+    """Return texts of two classes."""
     return ComparedTexts(texts(rng, n, **lengths), to_class_matrix((rng.random(n) < share).astype(int), 2))
 
 
@@ -42,15 +42,15 @@ def measure(found, name):
     return row
 
 
-def test_texts_that_are_drawn_alike_raise_no_warning():
+def test_similar_samples_cause_no_warning():
     rng = np.random.default_rng(0)
-    found = compare(side(rng, 400), side(rng, 150))
+    found = compare(draw_texts(rng, 400), draw_texts(rng, 150))
     assert found["warnings"] == [] and found["left_out"] == "" and found["n"] == {"training": 400, "other": 150}
     assert [each["name"] for each in found["measures"]] == ["labels", "length", "words", "in training", "repeats"]
     assert all(each["p_holm"] >= each["p"] and not each["differs"] for each in found["measures"])
 
 
-def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
+def test_tagged_texts_are_compared_by_their_tags():
     def rows(count, many, rng):
         names = rng.random(count) < many
         words = texts(rng, count, 4, 5)
@@ -66,9 +66,9 @@ def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
     assert "test has other labels: texts with B-PER 8" in warning and "score test" in warning
 
 
-def test_other_labels_are_told_with_the_class_that_differs_most_also_of_several_labels():
+def test_label_differences_name_the_class_that_differs_most():
     rng = np.random.default_rng(0)
-    first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
+    first, other = draw_texts(rng, 400, 0.5), draw_texts(rng, 200, 0.8)
     found = compare(first, other)
     row = measure(found, "labels")
     counts = np.stack([first.has.sum(0), other.has.sum(0)])
@@ -85,23 +85,23 @@ def test_other_labels_are_told_with_the_class_that_differs_most_also_of_several_
     assert (row["about"], row["test"], row["differs"]) == ("good", "score test", True)
 
 
-def test_longer_texts_are_told_as_a_ratio_and_unknown_words_against_held_out_training_texts():
+def test_length_differences_are_ratios_and_unknown_words_use_held_out_texts():
     rng = np.random.default_rng(0)
-    found = compare(side(rng, 300), side(rng, 100, low=12, high=30))
+    found = compare(draw_texts(rng, 300), draw_texts(rng, 100, low=12, high=30))
     row = measure(found, "length")
     assert row["differs"] and 1.8 < 1 + row["difference"] < 3 and row["interval"][0] > 0.5
     assert row["other"] / row["training"] == pytest.approx(1 + row["difference"])
     assert "has longer texts: typically" in " ".join(found["warnings"])
-    first, other = side(rng, 400), side(rng, 100)
+    first, other = draw_texts(rng, 400), draw_texts(rng, 100)
     strange = other._replace(texts=[text.replace("w1 ", "zq1 ").replace("w2 ", "zq2 ") for text in other.texts])
     row = measure(compare(first, strange), "words")
     assert row["differs"] and row["other"] > row["training"] + 0.05
     assert not measure(compare(first, other), "words")["differs"]
 
 
-def test_texts_of_training_and_repeats_are_told_against_chance():
+def test_repeated_texts_are_compared_with_chance():
     rng = np.random.default_rng(0)
-    first, other = side(rng, 400), side(rng, 100)
+    first, other = draw_texts(rng, 400), draw_texts(rng, 100)
     again = [*first.texts[:10], *(f"{text.upper()} " for text in first.texts[10:15])]
     leaked = other._replace(texts=[*again, *other.texts[15:]])
     row = measure(compare(first, leaked), "in training")
@@ -115,20 +115,20 @@ def test_texts_of_training_and_repeats_are_told_against_chance():
 
 
 def test_repeats_are_counted_by_hand():
-    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; rows of the other side are marked, in two exchanges
+    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; two exchanges mark rows of the other side
     marked = np.array([[0, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0]], bool)
     assert split_differences._count_repeats(groups, marked, 3).tolist() == [[3, 2], [1, 2]]
 
 
-def test_of_very_many_repeats_a_sample_is_exchanged(monkeypatch):
-    keys = [str(number) for number in range(100)] * 2  # all of the other side are in the first
+def test_very_many_repeats_are_sampled(monkeypatch):
+    keys = [str(number) for number in range(100)] * 2  # all texts of the other side occur in the first
     for most, sampled in ((200, False), (40, True)):
         monkeypatch.setattr(split_differences, "MOST_REPEATED", most)
         found, _ = split_differences._compare_repeats(keys, 100, np.random.default_rng(0), learned=True)["in training"]
         assert (found.split < 0.9) is sampled and 10 * found.split == pytest.approx(round(10 * found.split))
 
 
-def test_a_small_difference_is_not_told_however_sure_it_is():
+def test_small_differences_are_not_reported():
     few, numbers = texts(np.random.default_rng(0), 100), np.arange(6_000)
     has = (to_class_matrix((numbers < share * 6_000).astype(int), 2) for share in (0.50, 0.53))
     first, other = (ComparedTexts(few * 60, each) for each in has)
@@ -139,12 +139,12 @@ def test_a_small_difference_is_not_told_however_sure_it_is():
 @pytest.mark.parametrize("n", [0, FEWEST - 1])
 def test_too_few_texts_are_not_compared(n):
     rng = np.random.default_rng(0)
-    found = compare(side(rng, 100), side(rng, n))
+    found = compare(draw_texts(rng, 100), draw_texts(rng, n))
     assert found["measures"] == found["warnings"] == []
     assert found["left_out"] == f"{n} texts beside 100 of training: too few to compare, 25 are needed"
 
 
-def test_rare_classes_are_counted_together():
+def test_rare_classes_are_merged():
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
     has = to_class_matrix(labels, 5)
@@ -160,10 +160,10 @@ def test_rare_classes_are_counted_together():
 
 
 def false_alarms(seed, rounds, m, n, repeated):
-    """How many of so many comparisons of texts that are drawn alike warn, and how many measures have p < 0.05."""
+    """Count warnings in comparisons of equal distributions, and measures with p < 0.05."""
     rng, warned, small, measures = np.random.default_rng(seed), 0, 0, 0
     for _ in range(rounds):
-        every = side(rng, m + n)
+        every = draw_texts(rng, m + n)
         again = rng.integers(0, m + n, int(repeated * (m + n)))
         rows = rng.permutation([*range(m + n - len(again)), *again])
         drawn = ComparedTexts([every.texts[row] for row in rows], every.has[rows])
@@ -179,7 +179,7 @@ LARGER = in_full((300, 100, 0), (600, 200, 0.1))
 
 @pytest.mark.study
 @pytest.mark.parametrize(("m", "n", "repeated"), [(60, 25, 0), (150, 60, 0.3), *LARGER])
-def test_the_rate_of_false_alarms_is_the_one_that_is_said(studies, m, n, repeated):
+def test_the_false_alarm_rate_is_as_documented(studies, m, n, repeated):
     count = studies(1000, few=100)
     warned, small = false_alarms(2, count, m, n, repeated)
     assert warned <= ALPHA + 3 * (ALPHA / count) ** 0.5 and small < 0.05 + 0.3 / count**0.5

@@ -12,5 +12,5 @@ TRAINED = Path(__file__).resolve().parents[3] / "trained"
 
 @pytest.fixture
 def starter():
-    """starter(name): a run that every checkout carries."""
+    """starter(name): a run that is part of every checkout."""
     return lambda name: load_run(RunStore(TRAINED), f"starter-{name}")

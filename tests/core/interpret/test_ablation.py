@@ -18,14 +18,14 @@ from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch
 
 
-def by_place(found):
+def index_effects(found):
     """(kind, layer, head, component, token) → the part."""
     return {(each.kind, each.layer, each.head, each.component, each.token): each for each in found.parts}
 
 
 @pytest.fixture
 def straight():
-    """One layer whose logits are linear in what its heads say: no norm, no feed-forward, the mean of the tokens."""
+    """One layer whose logits are linear in its heads: no norm, no feed-forward, mean pooling."""
     own = reader("ndt-pm1-n3", layers=1, norm="none")
     with torch.no_grad():
         for each in own.model.layers[0].feedforward.parameters():
@@ -33,7 +33,7 @@ def straight():
     return own
 
 
-def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits_and_a_mean_that_stays_nothing(straight):
+def test_zero_ablation_removes_a_parts_contribution(straight):
     model, batch = straight.model, Batch.from_arrays(to_batch(straight.tokenizer.encode(TEXT)))
     with torch.no_grad():
         output = model(batch, trace=True)
@@ -43,7 +43,7 @@ def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits_and_a_mean_that
         class_weights = model.head.weight[1] - model.head.weight[0]
         into = (class_weights @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
         added = (each[0].mean(2) * into).sum(-1)  # (N, H)
-    found = by_place(silence_parts(straight, TEXT, "good"))
+    found = index_effects(silence_parts(straight, TEXT, "good"))
     for i, head in product(range(model.components), range(model.heads)):
         assert found["map", 0, head, i, None].zero == pytest.approx(float(added[i, head]), abs=1e-5)
     for head in range(model.heads):
@@ -60,7 +60,7 @@ ENCODERS = ["ndt-01-n3", "sentiformer", "lexical-last"]  # with components, gate
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ENCODERS)
-def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, preset):
+def test_effects_equal_the_loss_under_the_same_intervention(starter, preset):
     loaded = starter(preset)
     found = loaded.measure_parts(TEXT, "positive")
     place = loaded.record.classes.index("positive")
@@ -79,7 +79,7 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, p
         switches["component", last, None, 1, None] = {"components_off": frozenset({(last, 1)})}
         switches["map", last, 1, 1, None] = {"maps_off": frozenset({(last, 1, 1)})}
     for name, change in switches.items():
-        part = by_place(found)[name]
+        part = index_effects(found)[name]
         assert part.zero == pytest.approx(found.log_odds - odds(**change), abs=1e-4)
         mean = {name.replace("off", "mean"): named for name, named in change.items()}
         assert part.mean == pytest.approx(found.log_odds - odds(**mean), abs=1e-4)
@@ -98,11 +98,11 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, p
 
 
 @pytest.mark.slow
-def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
+def test_ablating_a_lexical_factor_follows_its_equation():
     own = reader("lexical-hadamard")
-    found = by_place(silence_parts(own, TEXT, "good"))
+    found = index_effects(silence_parts(own, TEXT, "good"))
 
-    def odds(**change):  # of the pass that is computed anew from the weights, in float64
+    def odds(**change):  # of a float64 pass computed from the weights
         stages = compute_stages(dataclasses.replace(own, change=Intervention(**change)), TEXT).stages
         return float(np.log(stages[-1].made[0, 1] / stages[-1].made[0, 0]))
 
@@ -113,7 +113,7 @@ def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
         assert abs(part.zero) > 1e-4 and abs(part.zero - part.mean) > 1e-5
 
 
-def test_of_one_component_nothing_is_said_twice_and_tokens_are_counted_as_gates_count_them():
+def test_single_components_are_not_listed_twice():
     kinds = [part.kind for part in silence_parts(reader("vanilla"), TEXT).parts]
     assert set(kinds) == {"layer", "head"}
     three = reader("ndt-pm1-n3")
@@ -125,7 +125,7 @@ def test_of_one_component_nothing_is_said_twice_and_tokens_are_counted_as_gates_
 
 
 @pytest.mark.slow
-def test_of_a_long_text_it_says_how_many_gates_are_closed():
+def test_long_texts_have_a_note_on_closed_gates():
     found = silence_parts(reader("sentiformer", max_length=80, layers=1), "bad " * 100)
     assert sum(part.kind == "gate" for part in found.parts) == MOST_TOKENS == 64
     assert found.note == (
@@ -133,7 +133,7 @@ def test_of_a_long_text_it_says_how_many_gates_are_closed():
     )
 
 
-def test_a_text_without_words_has_parts_and_what_it_cannot_do_it_says():
+def test_empty_texts_have_effects_and_unsuitable_models_are_refused():
     nothing, place = silence_parts(reader("ndt-pm1-n3"), ""), silence_parts(reader("sentiformer"), "")
     assert nothing.parts and not any(part.zero or part.mean for part in nothing.parts)
     assert place.tokens == (CLASS_TOKEN,) and any(part.zero for part in place.parts)

@@ -18,43 +18,43 @@ DONOR = "but never bad , very good very"
 PRESETS = ["vanilla", "ndt-pm1-n3", "sentiformer", "inceptive-16"]
 
 
-def by_place(found):
+def index_patches(found):
     return {(each.kind, each.layer, each.token, each.head): each for each in found.patches}
 
 
-def odds(own, text):
+def compute_odds(own, text):
     return explain_text(own, text, target="good").log_odds
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_all_of_the_last_layer_is_the_donor_and_of_the_same_text_nothing_moves(preset, pooling):
+def test_patching_the_last_layer_gives_the_donors_prediction(preset, pooling):
     own = reader(preset, pooling=pooling)
     found = patch_activations(own, TEXT, DONOR, "good")
-    assert found.log_odds == pytest.approx(odds(own, TEXT), abs=1e-4)
-    assert found.donor_log_odds == pytest.approx(odds(own, DONOR), abs=1e-4)
+    assert found.log_odds == pytest.approx(compute_odds(own, TEXT), abs=1e-4)
+    assert found.donor_log_odds == pytest.approx(compute_odds(own, DONOR), abs=1e-4)
     last = len(own.model.layers) - 1
-    assert by_place(found)["layer", last, None, None].log_odds == pytest.approx(found.donor_log_odds, abs=1e-5)
+    assert index_patches(found)["layer", last, None, None].log_odds == pytest.approx(found.donor_log_odds, abs=1e-5)
     assert len(found.patches) == (last + 1) * (1 + len(found.tokens) + own.model.heads)
     assert len(found.tokens) == 7 + own.model.first and found.tokens[own.model.first :] == tuple(TEXT.split())
     same = patch_activations(own, TEXT, TEXT, "good")
     assert max(abs(each.moved) for each in same.patches) < 1e-5
 
 
-def test_every_place_of_the_last_layer_adds_up_in_a_mean_and_a_class_token_is_moved_by_none_but_itself():
+def test_token_patches_add_up_for_mean_pooling():
     own = reader("ndt-pm1-n3")
-    found = by_place(patch_activations(own, TEXT, DONOR, "good"))
+    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     tokens = [found["token", 1, token, None].moved for token in range(7)]
     assert sum(tokens) == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
     assert np.std(tokens) > 1e-4
     own = reader("vanilla", pooling="cls")
-    found = by_place(patch_activations(own, TEXT, DONOR, "good"))
+    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     assert found["token", 1, 0, None].moved == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
     assert max(abs(found["token", 1, token, None].moved) for token in range(1, 8)) < 1e-6
 
 
-def test_a_head_moves_by_what_it_says_otherwise_where_all_is_linear():
+def test_head_patches_equal_the_difference_in_a_linear_model():
     own = reader("ndt-pm1-n3", layers=1, norm="none")
     model = own.model
     with torch.no_grad():
@@ -69,20 +69,20 @@ def test_a_head_moves_by_what_it_says_otherwise_where_all_is_linear():
         ]
         into = (model.head.weight[1] - model.head.weight[0]) @ model.layers[0].attention.out.weight
         expected = ((says[1] - says[0]) * into.view(model.heads, -1)).sum(1)
-    found = by_place(patch_activations(own, TEXT, DONOR, "good"))
+    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     for head in range(model.heads):
         assert found["head", 0, None, head].moved == pytest.approx(float(expected[head]), abs=1e-5)
 
 
-def test_a_layer_of_the_donor_is_read_on_by_the_layers_above_and_edits_hold_for_both():
+def test_patched_layers_feed_later_layers_and_edits_apply_to_both():
     change = Intervention(heads_off=frozenset({(1, 0)}))
     own = reader("ndt-01-n3", change)
-    found = by_place(patch_activations(own, TEXT, DONOR, "good"))
-    assert found["layer", 0, None, None].log_odds == pytest.approx(odds(own, DONOR), abs=1e-4)
-    assert found["layer", 0, None, None].log_odds != pytest.approx(odds(reader("ndt-01-n3"), DONOR), abs=1e-4)
+    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
+    assert found["layer", 0, None, None].log_odds == pytest.approx(compute_odds(own, DONOR), abs=1e-4)
+    assert found["layer", 0, None, None].log_odds != pytest.approx(compute_odds(reader("ndt-01-n3"), DONOR), abs=1e-4)
 
 
-def test_what_it_cannot_do_it_says_and_texts_of_different_lengths_are_told_with_their_tokens():
+def test_unsuitable_models_and_different_lengths_are_refused():
     own = reader("vanilla")
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         patch_activations(own, "never bad", "very good", "nice")
@@ -104,5 +104,5 @@ def test_what_it_cannot_do_it_says_and_texts_of_different_lengths_are_told_with_
 
 
 @pytest.mark.parametrize("text", ["", " "])
-def test_two_texts_without_words_are_of_equal_length(text):
+def test_empty_texts_have_equal_length(text):
     assert max(abs(each.moved) for each in patch_activations(reader("vanilla"), text, "").patches) < 1e-6

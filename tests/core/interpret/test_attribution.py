@@ -31,8 +31,8 @@ TEXT = "Not bad at all, but the ending never works"
 WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
 
 
-def bag(scaling=UNSCALED, task="single"):
-    """TF-IDF with a weight each for `good`; the idf of all is 1."""
+def make_bag(scaling=UNSCALED, task="single"):
+    """Return TF-IDF with a weight for `good` per n-gram; every idf is 1."""
     tokenizer = NGramTokenizer(list(WEIGHTS), TextConfig())
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=2)
     with torch.no_grad():
@@ -41,19 +41,23 @@ def bag(scaling=UNSCALED, task="single"):
     return lent(model.eval(), tokenizer, task=task, scaling=scaling)
 
 
-def by_hand(*grams):
-    """The logit of `good` of n-grams that occur once each."""
+def compute_by_hand(*grams):
+    """Return the logit of `good` for n-grams that occur once."""
     return 0.5 + sum(WEIGHTS[gram] for gram in grams) / math.sqrt(max(1, len(grams)))
 
 
 @pytest.mark.parametrize("scaling", [UNSCALED, Scaling(2.0), Scaling(2.0, (0.1, 0.9))])
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_a_word_pushes_by_what_the_log_odds_lose_without_it(scaling, task):
+def test_deletion_attribution_is_the_loss_of_log_odds(scaling, task):
     temperature = scaling.temperature
-    found = explain_text(bag(scaling, task), "A not  BAD film", target="good")
-    whole = by_hand("not", "bad", "film", "not bad")
-    left = by_hand("not", "bad", "film", "not bad"), by_hand("bad", "film"), by_hand("not", "film")
-    last = by_hand("not", "bad", "not bad")
+    found = explain_text(make_bag(scaling, task), "A not  BAD film", target="good")
+    whole = compute_by_hand("not", "bad", "film", "not bad")
+    left = (
+        compute_by_hand("not", "bad", "film", "not bad"),
+        compute_by_hand("bad", "film"),
+        compute_by_hand("not", "film"),
+    )
+    last = compute_by_hand("not", "bad", "not bad")
     prior = np.log(9) / 2 if scaling.prior else 0  # half of the log-odds of 0.9, the same with and without a word
     assert found.log_odds == pytest.approx(whole / temperature + prior, abs=1e-5)
     places = [(word.word, word.start, word.end) for word in found.words]
@@ -63,24 +67,24 @@ def test_a_word_pushes_by_what_the_log_odds_lose_without_it(scaling, task):
     assert found.completeness is None and found.agreement == {"attention": None}
 
 
-def test_the_target_is_the_answer_unless_another_is_named_and_one_that_is_none_is_answered_with_the_list():
-    answer, other = explain_text(bag(), "not bad"), explain_text(bag(), "not bad", target="bad")
+def test_the_default_target_is_the_predicted_class():
+    answer, other = explain_text(make_bag(), "not bad"), explain_text(make_bag(), "not bad", target="bad")
     assert (answer.target, other.target) == ("good", "bad") and answer.probabilities == other.probabilities
     np.testing.assert_allclose([word.push for word in other.words], [-word.push for word in answer.words], atol=1e-6)
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
-        explain_text(bag(), "good", target="nice")
+        explain_text(make_bag(), "good", target="nice")
     with pytest.raises(InputError, match="method 'lime': one of deletion, shapley, gradient"):
-        explain_text(bag(), "good", "lime")
+        explain_text(make_bag(), "good", "lime")
 
 
 @pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
-def test_a_baseline_says_by_what_it_can_be_explained(method):
+def test_baselines_list_their_attribution_methods(method):
     lacks = "has no attention" if method in explained_text.READ else "reads no vectors of words"
     with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
-        explain_text(bag(), "good", method)
+        explain_text(make_bag(), "good", method)
 
 
-def test_methods_follow_from_what_a_model_provides():
+def test_available_methods_follow_from_capabilities():
     named = {
         name: list_methods(list_capabilities(PRESETS[name].model)) for name in ("vanilla", "bilstm", "cnn", "lexicon")
     }
@@ -89,9 +93,13 @@ def test_methods_follow_from_what_a_model_provides():
     assert named["lexicon"] == ["deletion", "shapley"]
 
 
-def test_shapley_values_of_a_text_add_up_from_the_text_without_words():
-    found = explain_text(bag(), "not bad", "shapley", target="good")
-    empty, alone, both = by_hand(), (by_hand("not"), by_hand("bad")), by_hand("not", "bad", "not bad")
+def test_shapley_values_add_up_to_the_effect_of_the_text():
+    found = explain_text(make_bag(), "not bad", "shapley", target="good")
+    empty, alone, both = (
+        compute_by_hand(),
+        (compute_by_hand("not"), compute_by_hand("bad")),
+        compute_by_hand("not", "bad", "not bad"),
+    )
     expected = [(alone[i] - empty + both - alone[1 - i]) / 2 for i in (0, 1)]
     np.testing.assert_allclose([word.push for word in found.words], expected, atol=1e-5)
     assert [word.error for word in found.words] == [0, 0]
@@ -99,8 +107,8 @@ def test_shapley_values_of_a_text_add_up_from_the_text_without_words():
     assert abs(found.completeness.error) < 1e-9 and found.completeness.steps == 2
 
 
-def encoder(preset="vanilla", max_length=12, bpe=False, **change):
-    """A small model with fresh weights and a tokenizer of its own."""
+def make_encoder(preset="vanilla", max_length=12, bpe=False, **change):
+    """Return a small model with random weights and its tokenizer."""
     text = {"tokenizer": "bpe", "max_vocab": 300} if bpe else {}
     config = TextConfig(min_freq=1, max_length=max_length, **text)
     tokenizer = fit_tokenizer([TEXT, "a good film"], config)
@@ -111,8 +119,8 @@ def encoder(preset="vanilla", max_length=12, bpe=False, **change):
 
 @pytest.mark.parametrize("bpe", [False, True])
 @pytest.mark.parametrize("method", ["attention", "collapse"])
-def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
-    own = encoder(max_length=40, bpe=bpe)
+def test_attention_attribution_sums_tokens_into_words(bpe, method):
+    own = make_encoder(max_length=40, bpe=bpe)
     view = own.inspect(TEXT)
     weights = average_attention(view.layers[0 if method == "collapse" else -1].combined, view.places)
     found = explain_text(own, TEXT, method)
@@ -122,8 +130,8 @@ def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
 
 
 @pytest.mark.slow
-def test_neither_a_class_token_nor_padding_is_a_word():
-    classed, filled = encoder(pooling="cls"), encoder("tweet-v1-p1", pad_mode="as_released")
+def test_class_token_and_padding_are_no_words():
+    classed, filled = make_encoder(pooling="cls"), make_encoder("tweet-v1-p1", pad_mode="as_released")
     for own in (classed, filled):
         found, view = explain_text(own, "a good film", "attention"), own.inspect("a good film")
         first = len(view.tokens) - 3 - bool(view.filled)
@@ -134,8 +142,8 @@ def test_neither_a_class_token_nor_padding_is_a_word():
 
 
 @pytest.mark.slow
-def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
-    own = encoder()
+def test_agreement_uses_absolute_values_for_unsigned_methods():
+    own = make_encoder()
     each = {name: explain_text(own, TEXT, name).pushes for name in ("deletion", "gradient", "attention")}
     found = explain_text(own, TEXT, "gradient").agreement
     assert found["deletion"] == pytest.approx(spearmanr(each["gradient"], each["deletion"]).statistic)
@@ -149,27 +157,27 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", ["", "good"])
-def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
-    found = explain_text(encoder(), text, method)
+def test_texts_with_no_or_one_word_are_explained(method, text):
+    found = explain_text(make_encoder(), text, method)
     assert [word.word for word in found.words] == text.split() * ("good" in text)
     assert np.isfinite(found.pushes).all() and set(found.agreement.values()) <= {None}
 
 
 @pytest.mark.slow
-def test_of_a_long_text_it_says_what_is_not_read_and_what_not_explained():
+def test_long_texts_have_a_note_on_unread_and_unexplained_words():
     text = " ".join(["good", "film"] * 200)
-    found = explain_text(encoder(), text)
+    found = explain_text(make_encoder(), text)
     assert len(found.words) == explained_text.MOST_WORDS == 300
     assert found.note == (
         "The model reads the first 12 tokens; 388 at the end are cut off. Explained are the first 300 of 400 words."
     )
     assert found.words[-1].push == pytest.approx(0, abs=1e-6), "without it, the first 12 tokens are the same"
-    assert len(explain_text(encoder(), text, "integrated").words) == 300
+    assert len(explain_text(make_encoder(), text, "integrated").words) == 300
 
 
-def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
+def test_texts_too_long_for_maps_are_explained_by_other_methods(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
-    own = encoder("sentiformer")
+    own = make_encoder("sentiformer")
     with pytest.raises(InputError, match="too long for maps of all pairs; choose deletion"):
         explain_text(own, TEXT, "attention")
     assert explain_text(own, TEXT).agreement == {"attention": None}
@@ -185,7 +193,7 @@ def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("run", STARTERS)
-def test_words_are_spans_of_what_was_typed_in_any_script(starter, run, text, typed):
+def test_words_are_spans_of_the_typed_text_in_any_script(starter, run, text, typed):
     loaded = starter(run)
     for method in ("deletion", "gradient", "attention"):
         found = loaded.explain(text, method)
@@ -193,8 +201,8 @@ def test_words_are_spans_of_what_was_typed_in_any_script(starter, run, text, typ
 
 
 @pytest.mark.slow
-def test_eight_threads_at_once_get_what_one_gets(starter):
-    """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
+def test_eight_concurrent_threads_get_equal_results(starter):
+    """Equal up to float32 rounding: an effect between threads would be far larger."""
     loaded = starter("ndt-01-n3")
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
     alone = [loaded.explain(*each) for each in asked]

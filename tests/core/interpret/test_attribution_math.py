@@ -19,7 +19,7 @@ from core.interpret.attribution_math import (
 )
 
 
-def test_log_odds_are_those_of_the_class_against_all_others_also_far_out():
+def test_log_odds_compare_a_class_with_all_others():
     p = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], np.float32)
     np.testing.assert_allclose(compute_log_odds(p, 1, "single"), [math.log(0.3 / 0.7), math.log(0.8 / 0.2)], rtol=1e-6)
     np.testing.assert_allclose(compute_log_odds(p, 0, "multi"), [math.log(0.2 / 0.8), math.log(0.1 / 0.9)], rtol=1e-6)
@@ -34,8 +34,8 @@ def test_log_odds_of_certainty_are_finite(task):
     assert np.isfinite(found).all() and found[0] > 15 and found[1] < -80
 
 
-def exact(value, n):
-    """Shapley values by their definition, over all sets of the others."""
+def compute_exact(value, n):
+    """Return Shapley values by their definition, over all subsets of the other words."""
     found = np.zeros(n)
     for i in range(n):
         rest = [j for j in range(n) if j != i]
@@ -48,58 +48,58 @@ def exact(value, n):
     return found
 
 
-def game(there):
-    """A sum with an interaction of the first two and of all."""
+def play_game(there):
+    """Return a sum with an interaction of the first two words and of all."""
     x = there.astype(float)
     return x @ np.arange(1, x.shape[1] + 1) + 5 * x[:, 0] * x[:, 1] - 3 * x.prod(1) + 0.5
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_shapley_values_of_few_words_are_exact(n):
-    found = compute_shapley(game, n, 200, 0)
-    np.testing.assert_allclose(found.pushes, exact(game, n), atol=1e-12)
+    found = compute_shapley(play_game, n, 200, 0)
+    np.testing.assert_allclose(found.pushes, compute_exact(play_game, n), atol=1e-12)
     assert (found.errors == 0).all() and found.orders == math.factorial(n) and found.alone == 0.5
 
 
 @pytest.mark.slow
-def test_sampled_shapley_values_are_those_of_captum_in_the_same_orders_and_as_near_as_their_errors_say():
+def test_sampled_shapley_values_equal_captum_for_equal_orders():
     from captum.attr import ShapleyValueSampling  # brings matplotlib, for which no other test need wait
 
-    found = compute_shapley(game, 6, 40, seed=3)
+    found = compute_shapley(play_game, 6, 40, seed=3)
     random = np.random.default_rng(3)
-    method = ShapleyValueSampling(lambda x: torch.from_numpy(game(x.numpy() > 0)))
+    method = ShapleyValueSampling(lambda x: torch.from_numpy(play_game(x.numpy() > 0)))
     method.permutation_generator = lambda n, samples: (tuple(random.permutation(n)) for _ in range(samples))
     theirs = method.attribute(torch.ones(1, 6), n_samples=40)
     np.testing.assert_allclose(found.pushes, theirs[0].numpy(), atol=1e-5)
-    truth = exact(game, 7)
-    draws = [compute_shapley(game, 7, 100, seed) for seed in range(100)]
+    truth = compute_exact(play_game, 7)
+    draws = [compute_shapley(play_game, 7, 100, seed) for seed in range(100)]
     z = np.array([(each.pushes - truth)[:2] / each.errors[:2] for each in draws])
     assert 0.8 < z.std() < 1.25 and abs(z.mean()) < 0.2
     for each in draws[:5]:
-        assert each.pushes.sum() == pytest.approx(game(np.ones((1, 7), bool))[0] - 0.5)
+        assert each.pushes.sum() == pytest.approx(play_game(np.ones((1, 7), bool))[0] - 0.5)
 
 
-def test_shapley_values_ask_about_a_set_of_words_once():
+def test_shapley_values_predict_each_subset_once():
     asked = []
-    compute_shapley(lambda there: asked.append(there) or game(there), 5, 60, 0)
+    compute_shapley(lambda there: asked.append(there) or play_game(there), 5, 60, 0)
     assert len(asked) == 1 and len(asked[0]) == len(np.unique(asked[0], axis=0)) <= 2**5
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_shapley_values_of_no_word_and_of_one(n):
+def test_shapley_values_of_no_or_one_word(n):
     found = compute_shapley(lambda there: there.sum(1) * 2.0 + 1, n, 10, 0)
     assert found.pushes.tolist() == [2.0] * n and found.alone == 1
 
 
-def test_agreement_is_spearman_s_rho_and_none_where_it_says_nothing():
+def test_agreement_is_spearmans_rho_or_none():
     a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([0.1, 0.2, 0.5, -1.0])
     assert compute_agreement(a, b) == pytest.approx(spearmanr(a, b).statistic)
     assert compute_agreement(a[:2], b[:2]) is None and compute_agreement(a, np.ones(4)) is None
     assert compute_agreement(a, 1 + 1e-9 * b) is None, "rounding makes no ranks"
 
 
-def by_scipy(first, second, orders):
-    """The two-sided p-value of scipy, over all orders or so many drawn ones."""
+def compute_scipy_p(first, second, orders):
+    """Return the two-sided p-value of scipy, over all or so many random orders."""
     second = rankdata(second)
     how = {"permutation_type": "pairings", "n_resamples": orders, "vectorized": True, "rng": 1}
     return permutation_test((rankdata(first),), lambda x, axis: x @ second, **how).pvalue
@@ -111,9 +111,9 @@ B = np.array([0.1, -0.9, 1.0, 0.3, 0.2, -1.0, 0.8, 0.4])
 
 @pytest.mark.slow
 @pytest.mark.parametrize("second", [B, -B, np.roll(A, 2)], ids=["alike", "opposite", "neither"])
-def test_of_eight_words_all_orders_are_tried(second):
+def test_eight_words_are_tested_on_all_orders(second):
     found = compare_ranks(A, second)
-    assert found.p == pytest.approx(by_scipy(A, second, np.inf), abs=1e-12)
+    assert found.p == pytest.approx(compute_scipy_p(A, second, np.inf), abs=1e-12)
     assert found.rho == pytest.approx(spearmanr(A, second).statistic)
 
 
@@ -123,16 +123,16 @@ def test_ties_have_their_mean_rank_and_the_exact_p_value(monkeypatch):
     monkeypatch.setattr(attribution_math, "LEAST_TESTED", 5)
     attribution_math._list_orders.cache_clear()
     try:
-        assert compare_ranks(first, second).p == pytest.approx(by_scipy(first, second, np.inf), abs=1e-12)
+        assert compare_ranks(first, second).p == pytest.approx(compute_scipy_p(first, second, np.inf), abs=1e-12)
     finally:
         attribution_math._list_orders.cache_clear()
 
 
-def test_of_more_words_random_orders_come_as_near_as_their_number_allows():
+def test_random_orders_approximate_the_exact_p_value():
     random = np.random.default_rng(6)
     first = random.normal(size=13)
     second = 0.5 * first + random.normal(size=13)
-    found, near = compare_ranks(first, second), by_scipy(first, second, 40_000)
+    found, near = compare_ranks(first, second), compute_scipy_p(first, second, 40_000)
     assert found.p == pytest.approx(near, abs=4 * np.sqrt(near * (1 - near) / 10_000)) and 0.01 < near < 0.5
     assert found == compare_ranks(first, second), "the same seed, the same p-value"
 
@@ -156,7 +156,7 @@ def test_verdicts_and_their_sentences():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [8, 12])
-def test_of_random_orders_no_more_than_the_level_get_a_verdict(words):
+def test_random_rankings_rarely_get_a_verdict(words):
     random, studies = np.random.default_rng(words), 200
     order = np.arange(float(words))
     verdicts = [compare_ranks(order, random.permutation(words)).verdict for _ in range(studies)]

@@ -15,7 +15,7 @@ from core.runs.load import LoadedRun
 LONG = " ".join([TEXT] * 12)
 
 
-def three(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
+def run_three_steps(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
     def found(tell):
         for name in ("deletion", "attention", "gradient"):
             tell(name, None)
@@ -27,20 +27,20 @@ def three(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
     return found
 
 
-def test_it_asks_until_somebody_has_enough_and_keeps_what_was_found():
+def test_a_stopped_thread_keeps_its_partial_results():
     known, told = BackgroundThread[str](), []
-    known.run_steps(three(known, told, "attention"))
+    known.run_steps(run_three_steps(known, told, "attention"))
     assert told == ["deletion", "attention"] and known.found == "attention" and not known.whole
-    known.start_and_wait(three(known, told))
+    known.start_and_wait(run_three_steps(known, told))
     assert told == ["deletion", "attention"], "what was stopped is not asked again by itself"
     known.allow_restart()
-    known.start_and_wait(three(known, told))
+    known.start_and_wait(run_three_steps(known, told))
     assert known.whole and known.found == "gradient" and not known.running
-    known.start_and_wait(three(known, told))
+    known.start_and_wait(run_three_steps(known, told))
     assert len(told) == 5, "what is whole is not asked again"
 
 
-def test_whoever_comes_later_waits_for_the_thread_that_asks():
+def test_a_second_caller_waits_for_the_running_thread():
     known, go, began = BackgroundThread[int](), threading.Event(), []
 
     def found(tell):
@@ -56,7 +56,7 @@ def test_whoever_comes_later_waits_for_the_thread_that_asks():
     assert began == [1] and known.found == 7 and known.whole
 
 
-def test_the_share_is_of_what_was_told_last_unless_that_has_its_own():
+def test_progress_belongs_to_the_last_reported_step():
     known = BackgroundThread[str]()
     known.report_progress("deletion", None)
     assert known.share is None
@@ -67,7 +67,7 @@ def test_the_share_is_of_what_was_told_last_unless_that_has_its_own():
     assert (known.what, known.share) == ("shapley", 0.5)
 
 
-def test_what_it_raises_reaches_who_waits_and_the_next_one_asks_again():
+def test_errors_reach_the_waiting_caller_and_the_next_call_restarts():
     known = BackgroundThread[str]()
 
     def fails(tell):
@@ -97,7 +97,7 @@ ASKED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
-def test_it_stops_wherever_it_is_told_and_the_model_answers_as_before(name, tmp_path):
+def test_work_stops_on_request_and_the_model_is_unchanged(name, tmp_path):
     lent = reader("ndt-01-n3", max_length=256)
     run = LoadedRun(finished.run("one"), lent.model, lent.tokenizer, tmp_path)
     before, told = ASKED[name](run), []

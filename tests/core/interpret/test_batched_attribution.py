@@ -12,7 +12,7 @@ from core.interpret.batched_attribution import attribute_texts, compare_with_del
 TEXTS = [TEXT, "", "bad, bad zzz", "good"]
 
 
-def test_pushes_of_many_are_those_of_each():
+def test_batched_attributions_equal_single_ones():
     own = reader("ndt-01-n3")
     targets = ["good", "bad", "", "good"]
     for text, target, found in zip(TEXTS, targets, attribute_texts(own, TEXTS, targets), strict=True):
@@ -33,7 +33,7 @@ AGREED_TEXTS = [TEXT, "never bad", "good", "", "but very good", "very very bad ,
 
 
 @pytest.mark.slow
-def test_it_is_what_each_text_says_for_itself():
+def test_batched_agreement_equals_single_texts():
     own = reader("ndt-01-n3")
     found = {each.method: each for each in compare_with_deletion(own, AGREED_TEXTS)}
     assert list(found) == ["attention", "collapse", "gradient", "integrated"]
@@ -50,7 +50,7 @@ def test_it_is_what_each_text_says_for_itself():
 
 
 @pytest.mark.slow
-def test_few_texts_are_read_at_once_or_many_and_one_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
+def test_batch_size_does_not_matter_and_long_texts_skip_attention(monkeypatch):
     own = reader("sentiformer")
     whole = compare_with_deletion(own, AGREED_TEXTS)
     monkeypatch.setattr("core.interpret.batched_attribution.AT_ONCE", 3)
@@ -64,7 +64,7 @@ def test_few_texts_are_read_at_once_or_many_and_one_too_long_for_maps_is_left_ou
     assert found == {"attention": 2, "collapse": 2, "gradient": 4, "integrated": 4}
 
 
-def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_or_none_is_no_choice():
+def test_rounded_ties_choose_the_first_word():
     assert find_largest(np.array([1.0, -3.0, 3.0 + 1e-9])) == 1
     assert find_top_words(np.array([0.5, 0.5]), np.array([0.1, -0.2])) == TopWords(0, 1) and not TopWords(0, 1).same
     assert find_top_words(np.array([1.0]), np.array([2.0])) is None

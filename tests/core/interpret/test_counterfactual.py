@@ -37,8 +37,8 @@ WEIGHTS = {"good": 1.5, "great": 1.0, "fine": 0.7, "film": 0.2, "bad": -1.0, "aw
 SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
 
 
-def reader(model, tokenizer, classes, task="single"):
-    """With a list of the texts that it was asked for."""
+def make_reader(model, tokenizer, classes, task="single"):
+    """Return a context that lists the texts it predicts."""
     asked = []
 
     def predict(texts):
@@ -48,35 +48,35 @@ def reader(model, tokenizer, classes, task="single"):
     return dataclasses.replace(lent(model, tokenizer, classes, task=task), predict=predict), asked
 
 
-def bag(bias=0.0, weights=WEIGHTS, classes=("bad", "good"), **more):
-    """TF-IDF with a weight each for `good`, or for every class; the idf of all is 1."""
+def make_bag(bias=0.0, weights=WEIGHTS, classes=("bad", "good"), **more):
+    """Return TF-IDF with a weight for `good`, or for every class, per n-gram; every idf is 1."""
     tokenizer = NGramTokenizer(list(weights), TextConfig())
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=len(classes))
     with torch.no_grad():
         for row, weight in enumerate(weights.values(), start=2):
             model.weight[row] = torch.tensor([0.0, weight] if isinstance(weight, float) else weight)
         model.bias[1] = bias
-    return reader(model.eval(), tokenizer, classes, **more)
+    return make_reader(model.eval(), tokenizer, classes, **more)
 
 
-def encoder(text, bias):
-    """A small encoder with fresh weights that leans so far to the second class."""
+def make_encoder(text, bias):
+    """Return a small encoder with random weights and this bias to the second class."""
     tokenizer = fit_tokenizer([text, "a good bad film"], TextConfig(min_freq=1))
     torch.manual_seed(0)
     model = build_model(small(PRESETS["ndt-01-n2"].model), vocabulary=tokenizer.size, classes=2, max_length=16).eval()
     middle = predict_texts(model, tokenizer, [text]).logits[0]
     with torch.no_grad():
         model.head.bias += torch.tensor([0.0, float(middle[0] - middle[1]) + bias])
-    return reader(model, tokenizer, ("bad", "good"))
+    return make_reader(model, tokenizer, ("bad", "good"))
 
 
-def last(states):
+def get_last(states):
     *_, found = states
     return found
 
 
-def brute_force(own, found):
-    """(size, log-odds) of the smallest and strongest flip among all sets of moves, written out; None: there is none."""
+def search_brute_force(own, found):
+    """Return (size, log-odds) of the smallest, strongest flip among all sets of moves; None if there is none."""
     words = found.text.split()
     starts = np.cumsum([0, *(len(word) + 1 for word in words)])
     place = {int(start): number for number, start in enumerate(starts)}
@@ -98,7 +98,7 @@ def brute_force(own, found):
     return None if size is None else (size, odd if now else -odd)
 
 
-def agrees(found, expected):
+def check_flip(found, expected):
     if expected is None:
         return found.flip is None and found.verdict == "none, proven"
     odds = pytest.approx(expected[1], abs=1e-4)
@@ -106,25 +106,25 @@ def agrees(found, expected):
 
 
 @pytest.mark.slow
-def test_flips_of_a_linear_model_are_minimal_against_brute_force_up_to_three_deletions():
+def test_flips_of_a_linear_model_equal_brute_force():
     text, sizes = "fine film not bad good great", []
     for bias in (-1.5, 0.0, 0.6, 1.2, 3.0):
-        own, _ = bag(bias)
-        found = last(search_flip(own, text))
-        assert agrees(found, brute_force(own, found)), (bias, found.flip)
+        own, _ = make_bag(bias)
+        found = get_last(search_flip(own, text))
+        assert check_flip(found, search_brute_force(own, found)), (bias, found.flip)
         sizes.append(found.flip and len(found.flip.moves))
     assert {1, 2, None} <= set(sizes)
-    own, _ = bag(0.15, {"film": 1.0, "scene": 0.9, "plot": 0.8, "score": 0.7, "awful": -1.0})
+    own, _ = make_bag(0.15, {"film": 1.0, "scene": 0.9, "plot": 0.8, "score": 0.7, "awful": -1.0})
     text = "film scene plot score awful"
-    found = last(search_flip(own, text))
-    assert len(found.flip.moves) == 3 and agrees(found, brute_force(own, found))
+    found = get_last(search_flip(own, text))
+    assert len(found.flip.moves) == 3 and check_flip(found, search_brute_force(own, found))
     assert [move.word for move in found.flip.moves] == ["film", "scene", "plot"] and found.flip.text == "score awful"
 
 
-def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first():
-    own, _ = bag(-0.3)
+def test_other_flips_have_other_words_and_the_strongest_comes_first():
+    own, _ = make_bag(-0.3)
     text = "good film and great plot but bad"
-    found = last(search_flip(own, text))
+    found = get_last(search_flip(own, text))
     flips = [found.flip, *found.also]
     assert found.verdict == "proven" and [len(each.moves) for each in flips] == [1] * len(flips)
     moves = [*(Move("", *span) for span in find_word_spans(text)), *found.allowed.replacements]
@@ -142,120 +142,122 @@ def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bias", [-2.0, -0.02, 0.05, 0.4, 5.0])
-def test_flips_of_an_encoder_are_minimal_against_brute_force(bias):
+def test_flips_of_an_encoder_equal_brute_force(bias):
     text = "the ending never works but"
-    own, _ = encoder(text, bias)
-    found = last(search_flip(own, text))
+    own, _ = make_encoder(text, bias)
+    found = get_last(search_flip(own, text))
     assert found.target == ("good" if bias > 0 else "bad") and len(found.allowed.replacements) == 5 * 8
-    assert agrees(found, brute_force(own, found))
+    assert check_flip(found, search_brute_force(own, found))
 
 
-def test_of_three_classes_any_other_answer_is_a_flip_and_a_named_class_is_one_to_become():
+def test_any_other_class_is_a_flip_and_a_target_can_be_named():
     weights = {"good": [0.0, 0.0, 2.0], "film": [0.0, 0.5, 0.0], "awful": [3.0, 0.0, 0.0]}
-    own, _ = bag(0.1, weights, classes=("bad", "mixed", "good"))
-    found = last(search_flip(own, "good film"))
-    assert found.target == "good" and agrees(found, brute_force(own, found))
+    own, _ = make_bag(0.1, weights, classes=("bad", "mixed", "good"))
+    found = get_last(search_flip(own, "good film"))
+    assert found.target == "good" and check_flip(found, search_brute_force(own, found))
     assert found.flip.text == "awful film" and max(found.flip.probabilities, key=found.flip.probabilities.get) == "bad"
-    becomes = last(search_flip(own, "good film", "mixed"))
+    becomes = get_last(search_flip(own, "good film", "mixed"))
     assert becomes.target == "mixed" and becomes.log_odds < becomes.flip.log_odds
-    assert becomes.flip.text == "film" and agrees(becomes, brute_force(own, becomes))
+    assert becomes.flip.text == "film" and check_flip(becomes, search_brute_force(own, becomes))
 
 
 @pytest.mark.slow
-def test_of_several_labels_a_label_leaves_or_joins_those_above_their_thresholds():
-    own, _ = bag(0.0, {"good": 1.0, "film": 2.0, "plot": -3.0}, task="multi")
+def test_multi_label_flips_cross_the_threshold():
+    own, _ = make_bag(0.0, {"good": 1.0, "film": 2.0, "plot": -3.0}, task="multi")
     half, strict, loose = (dataclasses.replace(own, thresholds=each) for each in ({}, {"good": 0.8}, {"good": 0.4}))
     # P(good) is 0.89, 0.73 without `film`, and 0.5, which is not above 0.5, without both.
-    found = [last(search_flip(each, "good film", "good")) for each in (half, strict, loose)]
+    found = [get_last(search_flip(each, "good film", "good")) for each in (half, strict, loose)]
     assert [each.flip and each.flip.text for each in found] == ["", "good", None]
     assert [each.verdict for each in found] == ["proven", "proven", "none, proven"]
-    joins = last(search_flip(strict, "film plot", "good"))
+    joins = get_last(search_flip(strict, "film plot", "good"))
     assert joins.flip.text == "film" and joins.flip.probabilities["good"] > 0.8 > joins.probabilities["good"]
-    assert all(agrees(each, brute_force(own, each)) for own, each in zip((half, strict, loose), found, strict=True))
+    assert all(
+        check_flip(each, search_brute_force(own, each)) for own, each in zip((half, strict, loose), found, strict=True)
+    )
 
 
-def test_no_text_is_read_twice_words_flip_where_they_stand_and_what_was_found_is_there_before_the_proof():
-    own, asked = bag(0.1)
+def test_no_text_is_predicted_twice_and_flips_are_reported_early():
+    own, asked = make_bag(0.1)
     text = "bad film bad good bad"
-    found = last(search_flip(own, text))
+    found = get_last(search_flip(own, text))
     assert len(asked) == len(set(asked)) == found.readings and asked[0] == text
-    assert agrees(found, brute_force(own, found))
+    assert check_flip(found, search_brute_force(own, found))
     for move in found.flip.moves:
         assert text[move.start : move.end] == move.word
-    states = [state for state in search_flip(bag(-1.6)[0], SIXTY) if state.flip]
+    states = [state for state in search_flip(make_bag(-1.6)[0], SIXTY) if state.flip]
     assert (states[0].verdict, states[-1].verdict) == ("smallest found", "proven")
     assert states[-1].flip.log_odds <= states[0].flip.log_odds < 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("readings", [1, 2, 61, AT_ONCE + 1, 600, 1500])
-def test_so_many_texts_are_read_and_no_more(readings):
-    own, asked = bag(50.0)
-    found = last(search_flip(own, SIXTY, readings=readings))
+def test_the_number_of_predictions_is_limited(readings):
+    own, asked = make_bag(50.0)
+    found = get_last(search_flip(own, SIXTY, readings=readings))
     # Of 60 words in turn some sets come to the same text; there are more than enough others.
     assert len(asked) == len(set(asked)) == found.readings == readings
     assert found.flip is None and found.verdict == "none found"
 
 
 @pytest.mark.slow
-def test_of_sixty_words_pairs_leave_readings_for_triples():
-    own, asked = bag(50.0)
-    found = last(search_flip(own, SIXTY))
+def test_pairs_of_long_texts_leave_predictions_for_triples():
+    own, asked = make_bag(50.0)
+    found = get_last(search_flip(own, SIXTY))
     lengths = [len(text.split()) for text in asked]
     assert found.readings == MOST_READINGS == 4000 and lengths.count(57) > 500
     assert sum(length > 57 for length in lengths) > 2000
 
 
 @pytest.mark.slow
-def test_a_flip_is_proven_with_the_last_text_and_not_while_smaller_sets_are_unread():
+def test_a_flip_is_proven_only_after_all_smaller_sets():
     words = [f"word{number}" for number in range(20)]
     strong = {"word3": 6.0, "word7": 6.0, "word9": 6.0}
-    own, _ = bag(3.3, dict.fromkeys(words, -1.0) | strong)
-    found = last(search_flip(own, " ".join(words), readings=100))
+    own, _ = make_bag(3.3, dict.fromkeys(words, -1.0) | strong)
+    found = get_last(search_flip(own, " ".join(words), readings=100))
     assert found.verdict == "smallest found" and {move.word for move in found.flip.moves} == set(strong)
-    whole = last(search_flip(own, " ".join(words)))
-    assert whole.flip == found.flip and agrees(whole, brute_force(own, whole))
-    own, _ = bag(50.0)
-    needed = last(search_flip(own, "good bad film")).readings
-    assert last(search_flip(own, "good bad film", readings=needed)).verdict == "none, proven"
-    assert last(search_flip(own, "good bad film", readings=needed - 1)).verdict == "none found"
-    assert last(search_flip(own, "film film", readings=3)).verdict == "none, proven", "film, and nothing"
+    whole = get_last(search_flip(own, " ".join(words)))
+    assert whole.flip == found.flip and check_flip(whole, search_brute_force(own, whole))
+    own, _ = make_bag(50.0)
+    needed = get_last(search_flip(own, "good bad film")).readings
+    assert get_last(search_flip(own, "good bad film", readings=needed)).verdict == "none, proven"
+    assert get_last(search_flip(own, "good bad film", readings=needed - 1)).verdict == "none found"
+    assert get_last(search_flip(own, "film film", readings=3)).verdict == "none, proven", "film, and nothing"
 
 
 @pytest.mark.slow
-def test_it_tells_how_far_it_is_and_can_be_stopped():
-    own, asked = bag(50.0)
+def test_the_search_reports_progress_and_can_be_stopped():
+    own, asked = make_bag(50.0)
     states = []
     for state in search_flip(own, SIXTY, stopped=lambda: len(asked) > 300):
         states.append(state.readings)
     assert states[0] == 1 and states == sorted(states) and len(asked) == states[-1]
     assert 300 < states[-1] <= 300 + AT_ONCE and max(np.diff(states)) <= AT_ONCE
-    stopped = last(search_flip(own, "good film", stopped=lambda: True))
+    stopped = get_last(search_flip(own, "good film", stopped=lambda: True))
     assert (stopped.readings, stopped.verdict, stopped.flip) == (1, "none found", None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \n", "\u200b"])
-def test_of_a_text_without_words_nothing_can_be_changed(text):
-    found = last(search_flip(bag()[0], text))
+def test_empty_texts_have_no_counterfactuals(text):
+    found = get_last(search_flip(make_bag()[0], text))
     assert (found.flip, found.verdict, found.readings) == (None, "none, proven", 1)
 
 
-def test_a_single_word_is_deleted_or_replaced_and_of_a_repeated_one_few_sets_are_looked_at(monkeypatch):
-    own, _ = bag(0.1)
-    found = last(search_flip(own, "Good"))
+def test_repeated_words_need_few_sets(monkeypatch):
+    own, _ = make_bag(0.1)
+    found = get_last(search_flip(own, "Good"))
     assert (found.flip.text, found.flip.moves[0].instead, found.verdict) == ("Awful", "Awful", "proven")
     assert {move.instead for move in found.allowed.replacements} == {"Bad", "Awful"}
-    assert last(search_flip(bag(-0.1)[0], "film")).flip.moves[0].instead is None
+    assert get_last(search_flip(make_bag(-0.1)[0], "film")).flip.moves[0].instead is None
     monkeypatch.setattr(flipping, "MOST_SETS", 1000)
-    own, asked = bag(50.0, {"film": 1.0})
-    found = last(search_flip(own, "film " * 301))
+    own, asked = make_bag(50.0, {"film": 1.0})
+    found = get_last(search_flip(own, "film " * 301))
     assert len(asked) == found.readings == 3 and found.verdict == "none found"
     assert found.note == "Moves are of the first 300 of 301 words."
 
 
-def test_what_it_cannot_do_it_says_before_it_reads():
-    own, asked = bag()
+def test_invalid_searches_are_refused_before_predicting():
+    own, asked = make_bag()
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         search_flip(own, "good", "nice")
     for readings in (0, -1, MOST_READINGS + 1):
@@ -266,7 +268,7 @@ def test_what_it_cannot_do_it_says_before_it_reads():
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("number", [0, 1, 2, 6])
-def test_sets_come_once_each_with_the_largest_sum_first(number, size):
+def test_sets_are_unique_and_sorted_by_sum(number, size):
     values = np.random.default_rng(0).normal(size=number).round(1).tolist()
     found = list(order_index_sets(values, size))
     assert sorted(tuple(sorted(each)) for each in found) == list(combinations(range(number), size))
@@ -289,8 +291,8 @@ def read_with(preset="vanilla", lexicon=None, text=None, **change):
     return lent(model, tokenizer)
 
 
-def nearest(own, word, vectors):
-    """The whole words of the vocabulary by cosine, the largest first."""
+def list_nearest(own, word, vectors):
+    """Return the whole words of the vocabulary by descending cosine."""
     names = [own.tokenizer.name(token) for token in range(FIRST, own.tokenizer.size)]
     words = [name for name in names if name.isalpha() and name not in (word, "xxlong")]
     length = torch.nn.functional.normalize(vectors.double(), dim=1)
@@ -299,13 +301,13 @@ def nearest(own, word, vectors):
 
 
 @pytest.mark.slow
-def test_a_word_without_polarity_has_its_nearest_words_and_no_marks_nor_numbers():
+def test_neutral_words_are_replaced_by_their_nearest_words():
     own = read_with()
     found = find_candidates(own, ["film"])["film"]
-    assert list(found) == nearest(own, "film", own.model.embedding.weight.detach()[FIRST:])[:MOST] and MOST == 8
+    assert list(found) == list_nearest(own, "film", own.model.embedding.weight.detach()[FIRST:])[:MOST] and MOST == 8
 
 
-def test_pieces_of_words_are_in_their_vectors():
+def test_character_ngrams_are_part_of_word_vectors():
     own = read_with(ngram_buckets=50)
     rows = own.model.embedding.weight.detach()[FIRST:]
     names = [own.tokenizer.name(token) for token in range(FIRST, own.tokenizer.size)]
@@ -314,20 +316,20 @@ def test_pieces_of_words_are_in_their_vectors():
     whole = torch.stack(
         [row + table[torch.tensor(each.grams[0]) - 1].mean(0) for row, each in zip(rows, encodings, strict=True)]
     )
-    assert list(find_candidates(own, ["film"])["film"]) == nearest(own, "film", whole)[:MOST]
-    assert nearest(own, "film", whole)[:MOST] != nearest(own, "film", rows)[:MOST]
+    assert list(find_candidates(own, ["film"])["film"]) == list_nearest(own, "film", whole)[:MOST]
+    assert list_nearest(own, "film", whole)[:MOST] != list_nearest(own, "film", rows)[:MOST]
 
 
-def test_opposites_take_turns_with_neighbors_and_those_as_strong_come_first():
+def test_opposites_and_neighbors_alternate():
     own = read_with()
     # VADER: good 1.9, bad -2.5, awful -2.0, sad -2.1; of its other words the run knows none.
     found = find_candidates(own, ["good"])["good"]
-    near = nearest(own, "good", own.model.embedding.weight.detach()[FIRST:])
+    near = list_nearest(own, "good", own.model.embedding.weight.detach()[FIRST:])
     assert [found[0], found[2], found[4]] == ["awful", "sad", "bad"] and len(found) == len(set(found)) == MOST
     assert set(found) <= {"awful", "sad", "bad", *near[:MOST]}
 
 
-def test_where_no_vectors_are_read_there_are_the_opposites_and_the_lexicon_of_a_run_comes_before_vader():
+def test_models_without_vectors_use_opposites_of_the_lexicon():
     own = read_with("tfidf-logreg")
     # VADER: great 3.1, happy 2.7, good 1.9, fine 0.8.
     assert find_candidates(own, ["good", "film", "Sad"]) == {
@@ -341,19 +343,19 @@ def test_where_no_vectors_are_read_there_are_the_opposites_and_the_lexicon_of_a_
 
 
 @pytest.mark.parametrize(("word", "first"), [("good", "awful"), ("Good", "Awful"), ("GOOD", "AWFUL")])
-def test_candidates_have_the_casing_of_the_word(word, first):
+def test_candidates_keep_the_casing_of_the_word(word, first):
     found = find_candidates(read_with(), [word])[word]
     assert found[0] == first and all(each.lower() != "good" for each in found)
 
 
-def test_marks_links_names_and_numbers_are_not_replaced_and_an_unknown_word_has_no_neighbors():
+def test_marks_links_names_and_numbers_are_not_replaced():
     odd = [",", "7", "@bob", "#good", "http://good.com", "👍🏽", "xxlong", "..."]
     assert not any(find_candidates(read_with(), odd).values())
     assert find_candidates(read_with(), ["zebra"]) == {"zebra": ()}
 
 
 @pytest.mark.slow
-def test_of_byte_pairs_only_words_that_a_lexicon_lists_are_neighbors():
+def test_byte_pair_neighbors_are_words_of_the_lexicon():
     own = read_with(text={"tokenizer": "bpe", "max_vocab": 400})
     listed = {"good", "great", "fine", "happy", "bad", "awful", "sad"}
     pieces = {own.tokenizer.name(token)[1:] for token in range(FIRST, own.tokenizer.size)}

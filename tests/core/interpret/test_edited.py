@@ -18,7 +18,7 @@ from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch
 
 
-def odds(own, text, change):
+def compute_odds(own, text, change):
     view = inspect_text(own.model, own.tokenizer, CLASSES, text, intervene=change)
     return float(compute_log_odds(np.array(list(view.probabilities.values())), 1, "single"))
 
@@ -33,17 +33,17 @@ EDITS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", EDITS)
-def test_words_push_the_edited_model_by_what_it_loses_without_them_and_gradients_are_its_own(kind):
+def test_attributions_explain_the_edited_model(kind):
     preset, change = EDITS[kind]
     own = reader(preset, change)
     found, words = explain_text(own, TEXT, target="good"), TEXT.split()
-    assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
+    assert found.log_odds == pytest.approx(compute_odds(own, TEXT, change), abs=1e-5)
     left = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
-    expected = [found.log_odds - odds(own, text, change) for text in left]
+    expected = [found.log_odds - compute_odds(own, text, change) for text in left]
     np.testing.assert_allclose(found.pushes, expected, atol=1e-5)
     assert np.abs(found.pushes - explain_text(reader(preset), TEXT, target="good").pushes).max() > 1e-4
     found = explain_text(own, TEXT, "integrated", "good")
-    assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
+    assert found.log_odds == pytest.approx(compute_odds(own, TEXT, change), abs=1e-5)
     batch = Batch.from_arrays(to_batch(own.tokenizer.encode(TEXT)))
     embedded = own.model.embed_tokens(batch).detach().requires_grad_()
     logits = own.model(batch, intervene=change, embedded=embedded).logits[0]
@@ -54,7 +54,7 @@ def test_words_push_the_edited_model_by_what_it_loses_without_them_and_gradients
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
+def test_a_closed_gate_follows_its_token(pooling):
     first = int(pooling == "cls")
     change = Intervention(gates=((0, first + 1, 0.0), (1, first + 4, 0.25)))  # the second `very`, and `but`
     own = reader("sentiformer", change, pooling=pooling)
@@ -66,38 +66,38 @@ def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
             if token - first != place
         )
         left = " ".join(words[:place] + words[place + 1 :])
-        expected = found.log_odds - odds(own, left, Intervention(gates=moved))
+        expected = found.log_odds - compute_odds(own, left, Intervention(gates=moved))
         assert found.words[place].push == pytest.approx(expected, abs=1e-5)
 
 
-def test_in_a_text_that_was_cut_off_nothing_moves_up():
+def test_deletions_in_truncated_texts_admit_no_new_tokens():
     change = Intervention(gates=((0, 2, 0.0),))
     own = reader("sentiformer", change, max_length=4, pooling="mean")
     found = explain_text(own, TEXT, target="good")
-    moved = odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),)))
+    moved = compute_odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),)))
     assert found.words[0].push == pytest.approx(found.log_odds - moved, abs=1e-5)
-    without_good = odds(own, "very very ,", Intervention())
+    without_good = compute_odds(own, "very very ,", Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
+def test_a_silenced_piece_follows_its_word(pooling):
     first = int(pooling == "cls")
     change = Intervention(pieces_off=frozenset({(first + 2, 0), (first + 2, 1)}))  # of `good`
     own = reader("vanilla", change, buckets=64, pooling=pooling)
     found, plain = explain_text(own, TEXT, target="good"), reader("vanilla", buckets=64, pooling=pooling)
     moved = Intervention(pieces_off=frozenset({(first + 1, 0), (first + 1, 1)}))
     left = TEXT.removeprefix("very ")
-    assert found.words[0].push == pytest.approx(found.log_odds - odds(own, left, moved), abs=1e-5)
-    gone = odds(own, TEXT.replace("good ", ""), Intervention())
+    assert found.words[0].push == pytest.approx(found.log_odds - compute_odds(own, left, moved), abs=1e-5)
+    gone = compute_odds(own, TEXT.replace("good ", ""), Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - gone, abs=1e-5)
     edited, trained = (explain_text(each, TEXT, "integrated", "good").pushes for each in (own, plain))
     assert abs(edited[2] - trained[2]) > 1e-4
 
 
 @pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
-def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
+def test_silenced_heads_have_no_attention_attribution(silent):
     change = Intervention(lambdas=((1, 1, 0.75),), **{silent: frozenset({(1, 0)})})
     own = reader("ndt-pm1-n3", change)
     view = own.inspect(TEXT)
@@ -109,7 +109,7 @@ def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["ndt-pm1-n3", "sentiformer", "lexical-last"])
-def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset):
+def test_ablation_adds_to_edits_and_parts_that_are_off_have_no_effect(preset):
     gated, lexical = preset == "sentiformer", preset == "lexical-last"
     change = Intervention(
         heads_off=frozenset({(0, 1)}),
@@ -119,30 +119,30 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
     own = reader(preset, change)
     every = silence_parts(own, TEXT, "good").parts
     found = {(part.kind, part.layer, part.head, part.component, part.token): part for part in every}
-    whole = odds(own, TEXT, change)
+    whole = compute_odds(own, TEXT, change)
     for name in (("head", 0, 1, None, None), ("lexical", 0, None, None, None)):
         if name in found:
             assert (found[name].zero, found[name].mean) == pytest.approx((0, 0), abs=1e-6)
     both = dataclasses.replace(change, heads_off=change.heads_off | {(1, 0)})
     level = dataclasses.replace(change, heads_mean=frozenset({(1, 0)}))
     head = found["head", 1, 0, None, None]
-    assert head.zero == pytest.approx(whole - odds(own, TEXT, both), abs=1e-5)
-    assert head.mean == pytest.approx(whole - odds(own, TEXT, level), abs=1e-5)
+    assert head.zero == pytest.approx(whole - compute_odds(own, TEXT, both), abs=1e-5)
+    assert head.mean == pytest.approx(whole - compute_odds(own, TEXT, level), abs=1e-5)
     if gated:
         closed = dataclasses.replace(change, gates=((1, 2, 0.0), (0, 1, 0.0)))
-        assert found["gate", 0, None, None, 1].zero == pytest.approx(whole - odds(own, TEXT, closed), abs=1e-5)
+        assert found["gate", 0, None, None, 1].zero == pytest.approx(whole - compute_odds(own, TEXT, closed), abs=1e-5)
         assert found["gate", 1, None, None, 2].zero == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_a_change_of_nothing_is_as_trained(method):
+def test_an_empty_edit_changes_nothing(method):
     assert explain_text(reader("ndt-01-n3", Intervention()), TEXT, method) == explain_text(
         reader("ndt-01-n3"), TEXT, method
     )
 
 
-def test_what_the_model_does_not_have_cannot_be_changed():
+def test_edits_of_missing_parts_are_refused():
     with pytest.raises(InputError, match="head 9"):
         explain_text(reader("vanilla", Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
     closed, model = reader("vanilla", Intervention(gates=((0, 1, 0.0),))), BagOfNgrams(vocabulary=50, classes=2).eval()

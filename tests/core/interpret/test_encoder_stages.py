@@ -32,7 +32,7 @@ KINDS = {
 }
 
 
-def reader(folder, text=TEXT, change=UNCHANGED, **settings) -> ExplainContext:
+def make_reader(folder, text=TEXT, change=UNCHANGED, **settings) -> ExplainContext:
     found = Backbone("tiny", folder)
     config = TextConfig(tokenizer="pretrained", normaliser="none", lexicon=settings.get("text.lexicon", ""))
     tokenizer = fit_tokenizer([text], config, read_tokenizer(found))
@@ -54,8 +54,8 @@ def folder(request, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_stage_follows_its_formula_and_is_what_the_backbone_has_there(folder, kind):
-    own = reader(folder, **KINDS[kind])
+def test_every_stage_equals_its_formula_and_the_pretrained_encoder(folder, kind):
+    own = make_reader(folder, **KINDS[kind])
     seen = traced(own, TEXT).trace
     for layer in (1, 2):
         found = check(own, TEXT, layer=layer, head=3)
@@ -66,9 +66,9 @@ def test_every_stage_follows_its_formula_and_is_what_the_backbone_has_there(fold
         np.testing.assert_allclose(found.find_stage("feedforward").made, seen.layers[layer - 1].hidden[0], **CLOSE)
 
 
-def test_of_a_pair_each_text_has_its_type(folder):
+def test_text_pairs_have_two_segment_types(folder):
     text = text_pairs.join_pair("good film", "not bad")
-    own = reader(folder, text)
+    own = make_reader(folder, text)
     found = check(own, text)
     np.testing.assert_allclose(found.find_stage("embedding").made, traced(own, text).trace.embedded[0], **CLOSE)
 
@@ -80,15 +80,15 @@ def test_of_a_pair_each_text_has_its_type(folder):
     [Intervention(heads_off=frozenset({(0, 1)})), Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))],
     ids=["a head", "half of sigma and none of a layer"],
 )
-def test_edited_it_ends_at_what_the_edited_model_says(folder, change):
-    check(reader(folder, change=change, **SIGMA), TEXT)
+def test_stages_of_an_edited_encoder_end_at_its_prediction(folder, change):
+    check(make_reader(folder, change=change, **SIGMA), TEXT)
 
 
 @pytest.mark.slow
-def test_an_activation_that_is_not_known_is_said(tmp_path):
+def test_unknown_activations_are_refused(tmp_path):
     folder = backbone(tmp_path / "tiny", "bert")
     changed(folder, hidden_act="gelu_new")
     with pytest.raises(NotAvailable, match="NewGELUActivation, which Steps cannot compute"):
-        compute_stages(reader(folder), TEXT)
+        compute_stages(make_reader(folder), TEXT)
     changed(folder, hidden_act="relu")
-    check(reader(folder), TEXT)
+    check(make_reader(folder), TEXT)

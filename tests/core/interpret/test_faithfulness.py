@@ -23,7 +23,7 @@ from core.text.tokenizer_factory import fit_tokenizer
 EXACT = ("deletion", "shapley", "gradient", "integrated")
 
 
-def chance(*weights):
+def compute_chance(*weights):
     return 1 / (1 + math.exp(-sum(weights)))
 
 
@@ -36,26 +36,26 @@ def three():
 
 
 @pytest.mark.parametrize("method", EXACT)
-def test_curves_and_areas_of_a_sum_are_those_by_hand(three, method):
+def test_curves_and_areas_of_a_linear_model_equal_manual_results(three, method):
     text = " ".join(WORDS[:3])
     said = [LabeledSentence(text, (1,))] * 2
     found = measure_methods(three, three, said, [method]).methods[0]
-    up = [chance(), chance(2), chance(2, 0.5), chance(2, 0.5, -1)]
+    up = [compute_chance(), compute_chance(2), compute_chance(2, 0.5), compute_chance(2, 0.5, -1)]
     shares, thirds = np.linspace(0, 1, 11), np.linspace(0, 1, 4)
     assert found.curves["insertion"].values == pytest.approx(np.interp(shares, thirds, up), abs=1e-6)
     assert found.areas["insertion"].value == pytest.approx((up[0] / 2 + up[1] + up[2] + up[3] / 2) / 3, abs=1e-6)
     if method == "deletion":
         assert "deletion" not in found.tests | found.areas | found.curves, "it is not asked about itself"
     else:
-        down = [chance(2, 0.5, -1), chance(0.5, -1), chance(-1), chance()]
+        down = [compute_chance(2, 0.5, -1), compute_chance(0.5, -1), compute_chance(-1), compute_chance()]
         assert found.curves["deletion"].values == pytest.approx(np.interp(shares, thirds, down), abs=1e-6)
         assert found.areas["deletion"].value == pytest.approx((down[0] / 2 + down[1] + down[2] + down[3] / 2) / 3)
     assert found.tests["pairs"].value == pytest.approx(1)
     assert found.tests["control"].value == pytest.approx(1), "here the control is the model itself"
 
 
-def test_what_is_read_goes_by_size_where_components_subtract():
-    own, _, text = drawn("differential", ("bad", "good"), "single")
+def test_attention_uses_absolute_values_with_subtracted_maps():
+    own, _, text = make_reader("differential", ("bad", "good"), "single")
     with torch.no_grad():
         for name in ("lambda_q", "lambda_k"):
             own.model.get_parameter(f"layers.1.attention.mixing.{name}")[0].fill_(0.6)
@@ -69,7 +69,7 @@ def test_what_is_read_goes_by_size_where_components_subtract():
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_mean_and_counts_say_on_how_many_they_rest(three):
+def test_intervals_contain_the_mean_and_count_sentences(three):
     texts = [" ".join(WORDS[:3]), "a", "", " ".join(WORDS[:80])]
     found = measure_methods(
         three, toy(np.zeros(len(WORDS))), [LabeledSentence(text, (1,)) for text in texts], ["gradient"]
@@ -82,17 +82,17 @@ def test_intervals_hold_the_mean_and_counts_say_on_how_many_they_rest(three):
 
 
 @pytest.mark.parametrize("texts", [[], ["", "one", "two words"]])
-def test_where_no_sentence_has_three_words_it_says_so(three, texts):
+def test_sentences_below_three_words_are_refused(three, texts):
     with pytest.raises(InputError, match=rf"of {len(texts)} sentences none has 3 words"):
         measure_methods(three, three, [LabeledSentence(text, (0,)) for text in texts], ["deletion"])
 
 
-def test_a_method_for_another_kind_of_model_is_refused(three):
+def test_methods_for_other_models_are_refused(three):
     with pytest.raises(InputError, match="this model has no attention"):
         measure_methods(three, three, [LabeledSentence("a b c", (0,))], ["attention"])
 
 
-def test_progress_rises_to_the_end_and_what_it_raises_ends_all(three):
+def test_progress_increases_and_its_exceptions_stop_the_work(three):
     said, told = [LabeledSentence(" ".join(WORDS[:4]), (1,))], list[tuple[str, float]]()
     measure_methods(three, three, said, ["deletion", "gradient"], lambda what, share: told.append((what, share)))
     shares = [share for _, share in told]
@@ -101,7 +101,7 @@ def test_progress_rises_to_the_end_and_what_it_raises_ends_all(three):
         measure_methods(three, three, said, ["deletion"], lambda what, share: (_ for _ in ()).throw(KeyboardInterrupt))
 
 
-def test_one_sentence_has_numbers_of_its_own_and_no_verdict(three):
+def test_single_sentences_have_tests_and_no_verdict(three):
     found = measure_sentence(three, f"It is {' '.join(WORDS[:3])}.", "gradient", "bad")
     assert (found.method, found.target, found.words) == ("gradient", "bad", 6)
     assert set(found.tests) == {"insertion", "deletion", "pairs", "stability"} and "verdict" not in dir(found)
@@ -111,13 +111,13 @@ def test_one_sentence_has_numbers_of_its_own_and_no_verdict(three):
 
 
 @pytest.mark.parametrize("text", ["", " ", "one", "two words"])
-def test_of_a_text_of_fewer_than_three_words_nothing_is_said(three, text):
+def test_texts_below_three_words_have_no_tests(three, text):
     found = measure_sentence(three, text, "deletion")
     assert set(found.tests.values()) == {None} and found.edits == ()
 
 
-def drawn(preset, classes, task):
-    """A small model with fresh weights, as a reader, and its control."""
+def make_reader(preset, classes, task):
+    """Return the contexts of a small model with random weights and of its control."""
     text = "Not bad at all, but the ending never works"
     tokenizer = fit_tokenizer([text, "a good film"], TextConfig(min_freq=1, max_length=24))
     config = PRESETS[preset].model
@@ -140,8 +140,8 @@ def drawn(preset, classes, task):
         ("tfidf-logreg", ("bad", "good"), "single", [(0,), (1,), (1,)]),
     ],
 )
-def test_every_family_several_labels_and_ordered_classes_can_be_measured(preset, classes, task, labels):
-    own, control, text = drawn(preset, classes, task)
+def test_every_family_and_task_can_be_measured(preset, classes, task, labels):
+    own, control, text = make_reader(preset, classes, task)
     said = [
         LabeledSentence(each, label) for each, label in zip((text, text.upper(), f"{text} film"), labels, strict=True)
     ]
@@ -154,7 +154,7 @@ def test_every_family_several_labels_and_ordered_classes_can_be_measured(preset,
         assert all(0 <= number.value <= 1 for number in each.areas.values())
 
 
-def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
+def test_the_control_shuffles_weights_and_leaves_the_model_unchanged():
     model = Sum(np.arange(20.0))
     other = shuffle_weights(model, 3)
     assert model.vectors.weight.flatten().tolist() == list(range(20))
@@ -163,7 +163,7 @@ def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
 
 
 @pytest.mark.slow
-def test_kappa_of_right_answers_counts_from_chance():
+def test_kappa_of_predictions_is_zero_at_chance():
     own = toy(opinions(0))
     said = labeled(own, sentences(30, 1))
     assert measure_methods(own, own, said, ["deletion"]).answers.value == pytest.approx(1)

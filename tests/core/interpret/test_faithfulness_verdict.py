@@ -13,45 +13,45 @@ TWO = ("deletion", "gradient")
 FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
 
 
-def verdicts(found):
+def judge_all(found):
     return {
         each.method: judge_method(each.method, {**each.tests, "answers": found.answers}).verdict
         for each in found.methods
     }
 
 
-def mixed_up(weights, seed):
+def shuffle_attributions(weights, seed):
     return np.random.default_rng(seed).permutation(weights)
 
 
 @pytest.fixture(scope="module")
 def known():
-    """A model whose pushes are known, one of random weights, and sentences with the answers of the first."""
+    """A model with known effects, one with random weights, and sentences labelled by the first."""
     weights = opinions(0)
-    own, control = toy(weights), toy(mixed_up(weights, 100))
+    own, control = toy(weights), toy(shuffle_attributions(weights, 100))
     return weights, own, control, labeled(own, sentences(SENTENCES, 0))
 
 
 @pytest.mark.slow
-def test_faithful_methods_of_a_model_that_knows_are_evidence_and_of_random_weights_an_illustration(known):
+def test_exact_methods_are_evidence_and_for_random_weights_illustration(known):
     weights, own, control, said = known
-    assert verdicts(measure_methods(own, control, said, FAITHFUL)) == dict.fromkeys(FAITHFUL, "evidence")
-    found = measure_methods(control, toy(mixed_up(weights, 7)), said, TWO)
-    assert set(verdicts(found).values()) == {"illustration"}, "faithful to a model that knows nothing"
+    assert judge_all(measure_methods(own, control, said, FAITHFUL)) == dict.fromkeys(FAITHFUL, "evidence")
+    found = measure_methods(control, toy(shuffle_attributions(weights, 7)), said, TWO)
+    assert set(judge_all(found).values()) == {"illustration"}, "faithful to a model that knows nothing"
 
 
 @pytest.mark.slow
-def test_shuffled_pushes_are_neither(known, monkeypatch):
+def test_shuffled_attributions_are_neither(known, monkeypatch):
     _, own, control, said = known
     random, real = np.random.default_rng(0), Trials.compute_attributions
     monkeypatch.setattr(
         Trials, "compute_attributions", lambda self, *about: [random.permutation(each) for each in real(self, *about)]
     )
-    assert verdicts(measure_methods(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
+    assert judge_all(measure_methods(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
 
 
 @pytest.mark.slow
-def test_a_method_blind_to_the_weights_is_neither_and_pushes_that_are_half_noise_an_illustration(known, monkeypatch):
+def test_methods_that_ignore_the_weights_are_neither(known, monkeypatch):
     _, own, control, said = known
     random, real = np.random.default_rng(0), Trials.compute_attributions
 
@@ -61,20 +61,20 @@ def test_a_method_blind_to_the_weights_is_neither_and_pushes_that_are_half_noise
     monkeypatch.setattr(Trials, "compute_attributions", by_length)
     found = measure_methods(own, control, said, ["gradient"])
     assert judge_method("gradient", found.methods[0].tests).outcomes["control"] == "failed"
-    assert verdicts(found) == {"gradient": "neither"}
+    assert judge_all(found) == {"gradient": "neither"}
 
     def noisy(self, *about):
         return [each + random.normal(size=len(each)) * 1.2 * each.std() for each in real(self, *about)]
 
     monkeypatch.setattr(Trials, "compute_attributions", noisy)
-    assert verdicts(measure_methods(own, control, said, ["gradient"])) == {"gradient": "illustration"}
+    assert judge_all(measure_methods(own, control, said, ["gradient"])) == {"gradient": "illustration"}
 
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [(0.71, 0.8, "passed"), (0.6, 0.8, "between"), (0.56, 0.9, "between"), (0.5, 0.9, "failed"), (0.1, 0.2, "failed")],
 )
-def test_the_whole_interval_has_to_lie_on_the_good_side(low, high, said):
+def test_the_whole_interval_must_meet_the_threshold(low, high, said):
     found = Number((low + high) / 2, low, high, 90)
     assert decide_outcome(THRESHOLDS["insertion"], found) == decide_outcome(THRESHOLDS["deletion"], found) == said
     assert decide_outcome(THRESHOLDS["insertion"], Number(1, 1, 1, FEW - 1)) == "not measured"
@@ -82,11 +82,11 @@ def test_the_whole_interval_has_to_lie_on_the_good_side(low, high, said):
 
 
 @pytest.mark.parametrize(("high", "said"), [(0.49, "passed"), (0.6, "between"), (0.8, "failed")])
-def test_of_the_control_small_is_good(high, said):
+def test_small_control_values_are_good(high, said):
     assert decide_outcome(THRESHOLDS["control"], Number(0.3, 0.0, high, 90)) == said
 
 
-def test_deletion_is_never_judged_by_deletion_and_what_is_not_measured_is_not_passed():
+def test_deletion_is_not_judged_by_the_deletion_test():
     good = Number(0.9, 0.8, 1.0, 90)
     all_ = dict.fromkeys(THRESHOLDS, good) | {"control": Number(0.1, 0.0, 0.2, 90)}
     bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 90)}

@@ -20,7 +20,7 @@ TEXT = "not bad at all"
 EITHER = pytest.mark.parametrize("preset", ["tweet-v1-p1", "tweet-v6-p2"])
 
 
-def released(preset: str, **change) -> torch.nn.Module:
+def build_released(preset: str, **change) -> torch.nn.Module:
     config = small(PRESETS[preset].model)
     return make(dataclasses.replace(config, pad_mode="as_released", **change), torch.float32)
 
@@ -34,8 +34,8 @@ def layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarra
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
 
 
-def rotated(x: np.ndarray) -> np.ndarray:
-    """Interleaved pairs turned by place / 10000^(2j/d), places from 0."""
+def rotate_pairs(x: np.ndarray) -> np.ndarray:
+    """Rotate interleaved pairs by position / 10000^(2j/d), positions from 0."""
     places, d = np.arange(x.shape[-2])[:, None], x.shape[-1]
     angle = places / 10000 ** (np.arange(0, d, 2) / d)
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -45,8 +45,8 @@ def rotated(x: np.ndarray) -> np.ndarray:
     return turned
 
 
-def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Maps (H, F, F) of every layer and the probabilities: no mask anywhere, all F places read and pooled."""
+def compute_naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return maps (H, F, F) of every layer and the probabilities, without masks: all F positions are pooled."""
     w = {name: value.double().numpy() for name, value in model.state_dict().items()}
     x = w["embedding.weight"][[*ids, *[0] * (LONGEST - len(ids))]]
     d = x.shape[1]
@@ -66,7 +66,7 @@ def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.
             for name in ("query", "key", "value")
         )
         if second:
-            q, k = (y / np.linalg.norm(y, axis=-1, keepdims=True) for y in (rotated(q), rotated(k)))
+            q, k = (y / np.linalg.norm(y, axis=-1, keepdims=True) for y in (rotate_pairs(q), rotate_pairs(k)))
             scores = w[f"{at}attention.temperature"] * q @ k.swapaxes(1, 2)
         else:
             scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
@@ -81,10 +81,10 @@ def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.
 
 
 @EITHER
-def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told_how_much_lies_there(preset):
-    model, n = released(preset), 4
+def test_padding_is_folded_into_the_last_row_with_its_weight(preset):
+    model, n = build_released(preset), 4
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
-    maps, chances = naive(model, TOKENIZER.encode(TEXT).ids)
+    maps, chances = compute_naive(model, TOKENIZER.encode(TEXT).ids)
     assert view.tokens == ("not", "bad", "at", "all", f"{PADDING} × {LONGEST - n}")
     assert view.unknown == (False,) * 5 and view.filled == LONGEST - n
     np.testing.assert_allclose(list(view.probabilities.values()), chances, atol=1e-6)
@@ -104,22 +104,22 @@ def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told
 
 
 @EITHER
-def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_nothing_else(preset):
-    view = inspect_text(released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
+def test_full_texts_have_no_padding_and_empty_texts_only_padding(preset):
+    view = inspect_text(build_released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
     assert len(view.tokens) == LONGEST and view.filled == 0
     assert to_json_data(view)["padding"] == {
         "places": 0,
         "weight": [[0.0] * len(each.combined) for each in view.layers],
     }
     assert "padding tokens" not in build_page(view, run="r", model="m")
-    view = inspect_text(released(preset), TOKENIZER, CLASSES, "")
+    view = inspect_text(build_released(preset), TOKENIZER, CLASSES, "")
     assert view.tokens == (f"{PADDING} × {LONGEST}",)
     for layer in view.layers:
         np.testing.assert_allclose(layer.combined, 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("change", [{"pooling": "mean"}, {"pooling": "cls"}])
-def test_a_model_that_masks_padding_tells_of_none(change):
+def test_models_that_mask_padding_report_none(change):
     model = make(dataclasses.replace(small(PRESETS["tweet-v6-p2"].model), **change), torch.float32)
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
     assert view.filled is None and to_json_data(view)["padding"] is None
@@ -130,7 +130,7 @@ def test_convolutions_their_attention_and_the_window_are_folded_too():
     head = dataclasses.replace(small(PRESETS["inceptive-16"].model).head)
     attention = small(PRESETS["sentiformer"].model).attention
     attention = dataclasses.replace(attention, heads=2)
-    model = released("tweet-v1-p1", head=head, attention=attention, width=16)
+    model = build_released("tweet-v1-p1", head=head, attention=attention, width=16)
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
     np.testing.assert_allclose(view.head_maps.sum(-1), 1, atol=1e-6)
     assert {each.shape for each in view.branches.values()} == {(5, head.channels)}

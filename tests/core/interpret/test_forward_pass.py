@@ -31,7 +31,7 @@ COMPUTED = [*encoders(), *BASELINES]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", BASELINES)
-def test_every_baseline_follows_its_formulas_and_ends_at_what_it_predicts(preset):
+def test_every_baseline_equals_its_formulas_and_prediction(preset):
     keys = [stage.key for stage in check(reader(preset)).stages]
     assert keys[0] == "tokens" and keys[-2:] == ["logits", "probabilities"]
 
@@ -41,7 +41,7 @@ SOURCES = {"tokens": {r"\mathrm{id}"}, "terms": {r"\rho"}, "logits": {"W"}, "wei
 
 
 @pytest.mark.parametrize("preset", COMPUTED)
-def test_every_stage_begins_with_what_a_stage_before_has_made(preset):
+def test_every_stage_starts_with_an_earlier_output(preset):
     family = PRESETS[preset].model.family
     found = compute_stages(reader(preset, layers=1) if family == "encoder" else reader(preset), TEXT)
     made = []
@@ -49,24 +49,24 @@ def test_every_stage_begins_with_what_a_stage_before_has_made(preset):
         for matrix in stage.matrices:
             given = matrix.rule is None and stage.key not in ("embedding", "valences", "states")
             if given and matrix.name not in SOURCES.get(stage.key, ()) and (stage.key, family) != ("pool", "bilstm"):
-                before = made if matrix.name != "r" or stage.key != "convolutions" else [joined(stage)]
-                assert any(same(matrix.values, one) for one in before), (stage.key, matrix.name)
+                before = made if matrix.name != "r" or stage.key != "convolutions" else [join_windows(stage)]
+                assert any(is_same(matrix.values, one) for one in before), (stage.key, matrix.name)
         made += [matrix.values for matrix in stage.matrices]
 
 
-def joined(stage):
-    """The tokens with all that convolutions find around them."""
+def join_windows(stage):
+    """Return the windows of tokens that convolutions read."""
     return np.concatenate([matrix.values for matrix in stage.matrices[:-1]], 1)
 
 
-def same(one, other):
-    """A matrix, or the same turned: TF-IDF's weights stand below each other, then beside each other."""
+def is_same(one, other):
+    """Return whether two matrices are equal, maybe transposed, as TF-IDF weights are a column and then a row."""
     return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", encoders())
-def test_every_encoder_follows_its_formulas_and_shows_what_the_model_has_there(preset):
+def test_every_encoder_equals_its_formulas_and_recorded_values(preset):
     own = reader(preset)
     output = traced(own)
     heads, many = own.model.heads, own.model.components
@@ -119,7 +119,7 @@ CROSSED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CROSSED)
-def test_crossed_papers_follow_their_formulas_too(name):
+def test_combined_presets_equal_their_formulas(name):
     preset, change = CROSSED[name]
     part = dataclasses.replace(PRESETS[preset].model.attention, **change)
     own = reader(preset, attention=part)
@@ -138,7 +138,7 @@ def test_crossed_papers_follow_their_formulas_too(name):
     ],
     ids=str,
 )
-def test_other_parts_follow_their_formulas_too(change):
+def test_other_parts_equal_their_formulas(change):
     found = check(reader("vanilla", **change), "the ending never works")
     if "pad_mode" in change:
         assert found.tokens[3:5] == ("works", "[PAD]") and len(found.tokens) == 15
@@ -159,7 +159,7 @@ def test_the_segments_of_a_pair_are_in_the_embedding(preset, off):
 @pytest.mark.parametrize(
     ("layer", "said"), [(1, ["Layers 2 to 3 do the same again."]), (2, ["Layer 3 does the same again."]), (3, [])]
 )
-def test_how_many_layers_follow_the_one_that_is_shown_is_said(layer, said):
+def test_the_number_of_later_layers_is_shown(layer, said):
     read = [
         each.reading.partition(" again.")
         for each in compute_stages(reader("vanilla", layers=3), TEXT, layer=layer).stages
@@ -182,7 +182,7 @@ def test_tfidf_compares_the_texts_of_a_pair(text):
     np.testing.assert_allclose(p, a * b)
 
 
-def test_one_logit_temperature_and_several_labels_are_in_the_last_stages():
+def test_the_last_stages_show_one_logit_temperature_and_multi_label():
     check(reader("vanilla", scaling=Scaling(1.7)))
     found = check(reader("vanilla", scaling=Scaling(0.6), task="multi"))
     assert "sigmoid" in found.stages[-1].formulas[-1]
@@ -192,7 +192,7 @@ def test_one_logit_temperature_and_several_labels_are_in_the_last_stages():
 @pytest.mark.parametrize(
     ("task", "doubt"), [("single", r"\ln \pi"), ("multi", r"\ln\tfrac{\pi}{1-\pi}")], ids=["single", "multi"]
 )
-def test_a_temperature_towards_the_prior_shows_the_prior_and_its_formula(task, doubt, temperature):
+def test_temperature_towards_the_prior_shows_its_formula(task, doubt, temperature):
     prior = (0.7, 0.2, 0.1)
     last = check(reader("vanilla", scaling=Scaling(temperature, prior), task=task)).stages[-1]
     shown = {each.name: each for each in last.matrices}
@@ -209,7 +209,7 @@ def test_a_temperature_towards_the_prior_shows_the_prior_and_its_formula(task, d
 
 @pytest.mark.parametrize("scaling", [Scaling(1.4), Scaling(1.4, (0.5, 0.3, 0.2))])
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_tfidf_that_is_mixed_in_is_in_the_last_stage(task, scaling):
+def test_a_tfidf_mixture_is_shown_in_the_last_stage(task, scaling):
     network, yardstick = reader("vanilla", task=task), reader("tfidf-logreg", task=task)
     mix = Ensemble(yardstick.model, yardstick.tokenizer, 0.7)
 
@@ -221,7 +221,7 @@ def test_tfidf_that_is_mixed_in_is_in_the_last_stage(task, scaling):
     assert found.stages[-1].formulas[0] == "m = 0.70\\,n + 0.30\\,k"
 
 
-def test_parts_that_a_model_lacks_its_further_maps_and_what_a_window_hides_are_said():
+def test_missing_parts_further_maps_and_windows_are_explained():
     found = compute_stages(reader("vanilla"), TEXT)
     for key in ("terms", "mask", "combine"):
         stage = found.find_stage(key)
@@ -253,14 +253,14 @@ def test_the_terms_of_each_paper_are_shown(preset, words, letters):
 
 
 @pytest.mark.slow
-def test_sigma_that_reaches_the_last_head_only_is_said_in_the_others():
+def test_heads_without_sigma_say_which_heads_have_it():
     own = reader("lexical-last-scaled")
     assert "does not reach this map; it reaches head 4" in compute_stages(own, TEXT, head=1).find_stage("terms").reading
     last = compute_stages(own, TEXT, head=4).find_stage("terms")
     assert {each.name for each in last.matrices} == {"s", r"\rho", r"\sigma", "s'"}
 
 
-def test_places_that_do_not_exist_are_refused_and_long_texts_too(monkeypatch):
+def test_missing_layers_and_long_texts_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
     for place, words in (({"layer": 3}, "layers 1 to 2"), ({"head": 0}, "heads 1 to 2"), ({"component": 3}, "0 to 2")):
         with pytest.raises(InputError, match=words):
@@ -294,8 +294,8 @@ class WithRecency(Terms):
         return super().build_columns(reading, log_gate, change) | {"recency": self.recency.build_columns(reading.keep)}
 
 
-def with_recency(own, *said):
-    """A reader whose model has the term in each layer, with the factors 0.5 and 1, and these words of it."""
+def add_recency(own, *said):
+    """Return a context whose model has the term in each layer, with factors 0.5 and 1 and this description."""
     for number, layer in enumerate(own.model.layers, start=1):
         attention, term = layer.attention, Recency(number / 2)
         known = {each.name: getattr(attention.terms, each.name) for each in dataclasses.fields(Terms)}
@@ -305,7 +305,7 @@ def with_recency(own, *said):
 
 
 @pytest.mark.parametrize("preset", ["ndt-01-n3", "sentiformer", pytest.param("lexical-all", marks=pytest.mark.slow)])
-def test_a_new_attention_term_is_shown_by_what_its_configuration_says(preset):
+def test_a_new_attention_term_is_shown_with_its_description(preset):
     formula = EquationLine("L = T", "The length.")
     said = Term(
         *("recency", "later words are favoured by a learned factor", 1),
@@ -314,7 +314,7 @@ def test_a_new_attention_term_is_shown_by_what_its_configuration_says(preset):
     )
     known, plain = compute_stages(reader(preset), TEXT), compute_stages(reader(preset), TEXT).find_stage("terms")
     for layer, factor in ((1, 0.5), (2, 1.0)):
-        found = check(with_recency(reader(preset), said), layer=layer)
+        found = check(add_recency(reader(preset), said), layer=layer)
         stage, many = found.find_stage("terms"), len(found.tokens)
         shown = {matrix.name: matrix for matrix in stage.matrices}
         bias = factor * np.arange(1, many + 1) / many
@@ -326,13 +326,13 @@ def test_a_new_attention_term_is_shown_by_what_its_configuration_says(preset):
     assert np.abs(found.stages[-1].made - known.stages[-1].made).max() > 1e-4
 
 
-def test_a_new_attention_term_of_which_nothing_is_said_has_its_name():
-    stage = compute_stages(with_recency(reader("vanilla")), TEXT).find_stage("terms")
+def test_an_undescribed_attention_term_is_shown_by_name():
+    stage = compute_stages(add_recency(reader("vanilla")), TEXT).find_stage("terms")
     assert stage.formulas == (r"s'_{ij} = s_{ij} + \mathrm{recency}_{ij}",)
     assert stage.reading == "The term recency is added to every score."
 
 
-def test_stages_that_are_not_what_the_model_computes_are_refused(monkeypatch):
+def test_stages_that_differ_from_the_model_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
     other = dataclasses.replace(own, predict=reader("vanilla").predict)
     with pytest.raises(NotAvailable, match=r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}"):
@@ -342,7 +342,7 @@ def test_stages_that_are_not_what_the_model_computes_are_refused(monkeypatch):
         compute_stages(own, TEXT)
 
 
-def test_a_filled_formula_has_the_short_numbers_of_its_cell():
+def test_cell_formulas_have_short_numbers():
     left, right = np.array([[1.0, -2.0], [0.5, 0.02]]), np.array([[3.0], [4.0]])
     assert Dot(left, right, np.array([-1.5]), 0.5).format_cell(0, 0) == "0.50 · (1.00·3.00 + (−2.00)·4.00) + (−1.50)"
     assert Dot(left, right, after="relu").format_cell(1, 0) == "max(0, 0.50·3.00 + 0.020·4.00)"
@@ -363,7 +363,7 @@ STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-pm1-n2 sentifor
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", STARTERS)
-def test_every_starter_run_ends_at_what_it_predicts(starter, run):
+def test_stages_of_every_starter_end_at_its_prediction(starter, run):
     loaded = starter(run)
     found = loaded.trace_steps("The plot was not good, but the ending was never dull.")
     np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
@@ -401,7 +401,7 @@ SAID = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EDITED)
-def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name):
+def test_stages_of_an_edited_model_equal_its_formulas_and_prediction(name):
     preset, change = EDITED[name]
     own = reader(preset, edited=change, **({"ngram_buckets": 64} if name == "pieces" else {}))
     batch = Batch.from_arrays(to_batch(own.tokenizer.encode(TEXT)))

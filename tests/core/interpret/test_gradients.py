@@ -39,31 +39,33 @@ class Toy(nn.Module):
 TEXT = batch_of([[2, 5, 8, 3]])
 
 
-def parts(model):
+def compute_parts(model):
     """(L,): v · w of each word."""
     return (model.embed_tokens(TEXT)[0] @ model.w).double().numpy()
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
 @pytest.mark.parametrize("prior", [(), (0.8, 0.2)])
-def test_both_are_exact_for_a_linear_model(temperature, prior):
+def test_both_gradient_methods_are_exact_for_a_linear_model(temperature, prior):
     model, target = Toy(lambda s: 3 * s + 1), Target(0, "single", Scaling(temperature, prior))
-    np.testing.assert_allclose(compute_input_gradient(model, TEXT, target), 3 * parts(model) / temperature, rtol=1e-5)
+    np.testing.assert_allclose(
+        compute_input_gradient(model, TEXT, target), 3 * compute_parts(model) / temperature, rtol=1e-5
+    )
     found = integrate_gradients(model, TEXT, target)
-    np.testing.assert_allclose(found.pushes, 3 * parts(model) / temperature, rtol=1e-5)
+    np.testing.assert_allclose(found.pushes, 3 * compute_parts(model) / temperature, rtol=1e-5)
     doubt = (1 - 1 / temperature) * np.log(4) if prior else 0
     assert found.at_reference == pytest.approx(1 / temperature + doubt) and abs(found.error) < 1e-5
     assert found.steps == gradients.STEPS
 
 
-def test_they_are_those_of_a_square():
+def test_gradients_of_a_square_equal_the_closed_form():
     model = Toy(lambda s: s**2)
-    s, each = parts(model).sum(), parts(model)
+    s, each = compute_parts(model).sum(), compute_parts(model)
     np.testing.assert_allclose(compute_input_gradient(model, TEXT, FIRST), 2 * s * each, rtol=1e-4)
     np.testing.assert_allclose(integrate_gradients(model, TEXT, FIRST).pushes, s * each, rtol=1e-4)
 
 
-def test_the_target_is_any_class_against_the_others_or_one_of_several_labels():
+def test_the_target_is_a_class_or_one_of_several_labels():
     logits = torch.tensor([[1.0, 2.0, 4.0]])
     p = (logits / 2).softmax(-1)[0]
     assert Target(1, "single", Scaling(2.0))(logits).item() == pytest.approx((p[1] / (1 - p[1])).log().item(), abs=1e-6)
@@ -71,12 +73,12 @@ def test_the_target_is_any_class_against_the_others_or_one_of_several_labels():
     assert Target(1, "multi", Scaling(2.0))(logits).item() == pytest.approx((q[1] / (1 - q[1])).log().item(), abs=1e-6)
 
 
-def test_steps_are_raised_until_the_pushes_add_up_and_an_error_that_stays_is_told():
+def test_steps_double_until_attributions_add_up():
     kinked = Toy(lambda s: 4 * torch.relu((6 * s).sin()))
     found = integrate_gradients(kinked, TEXT, FIRST)
     assert gradients.STEPS < found.steps <= gradients.MOST_STEPS
     assert abs(found.error) <= gradients.SMALL * max(1.0, abs(found.pushes.sum()))
-    jump = Toy(lambda s: torch.where(s > 0.1 * parts(jump).sum(), 1.0, 0.0) + 0 * s)  # no gradient anywhere
+    jump = Toy(lambda s: torch.where(s > 0.1 * compute_parts(jump).sum(), 1.0, 0.0) + 0 * s)  # no gradient anywhere
     found = integrate_gradients(jump, TEXT, FIRST)
     assert abs(found.error) == 1 and found.steps == gradients.MOST_STEPS and (found.pushes == 0).all()
 
@@ -94,7 +96,7 @@ def family(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ndt-pm1-n3", "sentiformer", "bilstm", "cnn"])
-def test_integrated_gradients_are_those_of_a_plain_loop(name):
+def test_integrated_gradients_equal_a_plain_loop(name):
     model, batch = family(name), rows(example(), slice(0, 1), 9)
     target = Target(1, "single", Scaling(1.3, (0.3, 0.2, 0.5)))
     found = integrate_gradients(model, batch, target)
@@ -111,7 +113,7 @@ def test_integrated_gradients_are_those_of_a_plain_loop(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_vectors_that_are_given_are_read_in_place_of_the_model_s_own(name):
+def test_given_embeddings_replace_the_models_own(name):
     model, batch = family(name), example()
     with torch.no_grad():
         assert torch.equal(model(batch, embedded=model.embed_tokens(batch)).logits, model(batch).logits)
@@ -120,7 +122,7 @@ def test_vectors_that_are_given_are_read_in_place_of_the_model_s_own(name):
         torch.testing.assert_close(there, model(batch).logits)
 
 
-def test_nothing_is_left_in_a_model_and_one_in_training_mode_is_refused():
+def test_models_are_unchanged_and_training_mode_is_refused():
     model = family("ndt-pm1-n3")
     before = {name: each.clone() for name, each in model.state_dict().items()}
     compute_input_gradient(model, rows(example(), slice(0, 1), 9), FIRST)

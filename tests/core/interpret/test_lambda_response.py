@@ -26,7 +26,7 @@ SCALING = Scaling(1.7, (0.2, 0.8))
 
 
 class Own:
-    """A small model with random weights, as a run would ask it."""
+    """Return the context of a small model with random weights."""
 
     def __init__(self, preset: str, **attention: object) -> None:
         self.tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=12))
@@ -54,7 +54,7 @@ MODELS = ["ndt-01-n3", "ndt-pm1-n4", "ndt-free-n2", "differential"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", MODELS)
-def test_every_point_is_what_one_intervention_gives(preset):
+def test_every_point_equals_one_intervention(preset):
     own = Own(preset)
     found, [said] = own.curves(), own.reader.predict([TEXT]).probabilities.tolist()
     assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
@@ -72,7 +72,7 @@ def test_every_point_is_what_one_intervention_gives(preset):
 
 
 @pytest.mark.slow
-def test_a_lambda_of_each_head_or_token_says_that_its_mean_is_not_the_model_and_a_factor_of_one_is():
+def test_varying_lambdas_have_a_note():
     for preset, change in (("ndt-pm1-n2", {"lambda_per_head": True}), ("differential-v2", {})):
         own = Own(preset, **change)
         found = own.curves()
@@ -81,7 +81,7 @@ def test_a_lambda_of_each_head_or_token_says_that_its_mean_is_not_the_model_and_
         assert found.curves[-1].get_point(1.0)[1] == pytest.approx(said[1], abs=1e-6)
 
 
-def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
+def test_a_curve_replaces_only_its_own_lambda():
     own = Own("ndt-01-n3")
     change = Intervention(lambdas=((0, 1, 0.9), (1, 2, 0.4)), lambda_scale=0.5, heads_off=frozenset({(1, 0)}))
     first, second, *_, every = own.curves(change=change, starts=((0.1, 0.2), (0.3, 0.4))).curves
@@ -94,7 +94,7 @@ def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
     assert first.get_point(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
 
 
-def test_what_it_cannot_do_it_says(starter):
+def test_unsuitable_models_are_refused(starter):
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         Own("ndt-01-n3").curves("nice")
     with pytest.raises(InputError, match="this model has no λ"):
@@ -105,7 +105,7 @@ def test_what_it_cannot_do_it_says(starter):
 
 
 @pytest.mark.slow
-def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets(starter):
+def test_initial_lambdas_are_known_and_threads_get_equal_results(starter):
     loaded = starter("differential")
     alone, view = loaded.measure_lambdas(TEXT), loaded.inspect(TEXT)
     *curves, every = alone.curves

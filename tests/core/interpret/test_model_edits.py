@@ -19,7 +19,7 @@ SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0)
 LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
 
 
-def test_a_link_counts_layers_and_heads_from_one_and_is_read_to_a_limit():
+def test_links_count_from_one_and_have_a_maximum_length():
     assert SOME.encode_line() == LINK
     assert PARTS.read_link(LINK) == (SOME, 0)
     assert (
@@ -33,7 +33,7 @@ def test_a_link_counts_layers_and_heads_from_one_and_is_read_to_a_limit():
     assert PARTS.read_link("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
-def test_a_mixture_is_taken_out_where_there_is_one_and_a_factor_on_all_lambdas_is_one_part():
+def test_mixtures_can_be_removed_and_lambdas_scaled():
     edits = dataclasses.replace(SOME, unmixed=True)
     assert edits.encode_line() == f"{LINK},mix.0" and edits.describe_changes().endswith("TF-IDF taken out")
     assert dataclasses.replace(PARTS, mixed=True).read_link(edits.encode_line()) == (edits, 0)
@@ -51,7 +51,7 @@ def test_a_mixture_is_taken_out_where_there_is_one_and_a_factor_on_all_lambdas_i
     assert PARTS.update_link(edits.encode_line(), {"l": None}) == UNCHANGED.set_value("lambdas", (0, 1), 0.5)
 
 
-def test_a_part_says_its_mean_in_place_of_nothing_and_never_both():
+def test_a_part_is_off_or_at_its_mean_but_not_both():
     line = "h1.1:mean,h2.2:mean,c1.2:mean,m2.1.0:mean"
     edits = PARTS.parse_edits(line)
     assert edits == Edits(heads_mean=((0, 0), (1, 1)), components_mean=((0, 2),), maps_mean=((1, 0, 0),))
@@ -82,13 +82,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("line", CHANGES)
-def test_a_line_becomes_an_intervention_and_the_same_line_again(line):
+def test_edits_convert_to_an_intervention_and_back_to_the_line(line):
     edits = RICH.parse_edits(line)
     assert edits.to_intervention() == Intervention(**CHANGES[line])
     assert edits.encode_line() == line and RICH.read_link(line) == (edits, 0)
 
 
-def test_all_of_it_at_once_comes_back_in_whatever_order_it_is_written():
+def test_edits_round_trip_in_any_order():
     line = ",".join([*CHANGES, "mix.0"])
     edits = RICH.parse_edits(" , ".join(reversed(line.split(","))))
     assert edits.encode_line() == line and edits.unmixed
@@ -108,7 +108,7 @@ def test_all_of_it_at_once_comes_back_in_whatever_order_it_is_written():
         ("mix", "TF-IDF mixed in (mix.0)"),
     ],
 )
-def test_what_cannot_be_done_is_answered_with_what_can(part, why):
+def test_invalid_edits_are_refused_with_the_valid_ones(part, why):
     with pytest.raises(InputError, match=re.escape(f"--edit {part}: this run has ")) as error:
         RICH.parse_edits(f"h1.1,{part}")
     assert why in str(error.value)
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_is_answered_with_what_can(part, why):
         RICH.parse_edits("h1.1," * 1000)
 
 
-def test_a_lexicon_that_multiplies_has_no_strength_and_is_off_or_at_its_mean_by_layer():
+def test_multiplying_lexicons_are_off_or_at_their_mean_by_layer():
     can = dataclasses.replace(PARTS, lexical="hadamard")
     assert (
         can.parse_edits("s1,s2:mean").describe_changes()
@@ -130,7 +130,7 @@ def test_a_lexicon_that_multiplies_has_no_strength_and_is_off_or_at_its_mean_by_
         can.parse_edits("s:0.5")
 
 
-def test_pieces_are_named_wherever_their_word_stands_and_silenced_by_their_place_in_the_text():
+def test_pieces_are_silenced_by_name_or_position():
     twice = dataclasses.replace(RICH, tokens=("a", "b", "a"), pieces=(("<a", "a>"), ("b",), ("<a", "a>")))
     assert twice.parse_edits("a=a>").encode_line() == "n1.2,n3.2"
     assert twice.parse_edits("n1.1, a = a> ,a=<a") == twice.parse_edits("n1.1,n1.2,n3.1,n3.2")
@@ -159,12 +159,12 @@ HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.split())
-def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
+def test_invalid_parts_of_a_link_are_left_out_and_counted(hostile):
     assert PARTS.read_link(hostile) == (UNCHANGED, 1)
     assert PARTS.read_link(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
 
 
-def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
+def test_a_lever_replaces_only_its_own_part_of_the_link():
     edits = PARTS.update_link(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
     assert edits.encode_line() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
     assert PARTS.update_link(edits.encode_line(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
@@ -174,7 +174,7 @@ def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
     assert SOME
 
 
-def test_one_component_of_one_head_a_gate_and_the_lexicon_have_their_parts():
+def test_maps_gates_and_the_lexicon_can_be_edited():
     edits = Edits(maps_off=((0, 1, 2),), gates=((1, 2, 0.25),), lexical=0.5)
     parts = dataclasses.replace(PARTS, gated=3, lexical="add")
     assert edits.encode_line() == "m1.2.2,g2.3:0.25,s:0.5"
@@ -187,15 +187,15 @@ def test_one_component_of_one_head_a_gate_and_the_lexicon_have_their_parts():
     assert edits.describe_changes() == said
 
 
-def reading(*layers):
+def make_view(*layers):
     return SimpleNamespace(layers=[SimpleNamespace(coefficients=np.array(layer)) for layer in layers])
 
 
-def test_lambda_is_the_coefficient_without_its_sign_and_row_norm_and_one_of_each_token_varies():
-    view = reading([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
+def test_lambda_is_the_ratio_of_coefficients():
+    view = make_view([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
     assert get_learned_lambdas(view, subtracts=True) == LearnedLambdas(((pytest.approx(0.25),),), False)
     assert get_learned_lambdas(view, subtracts=False).values == ((pytest.approx(-0.25),),)
-    found = get_learned_lambdas(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
+    found = get_learned_lambdas(make_view([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
     assert found == LearnedLambdas(((pytest.approx(0.3),),), True)
 
 
@@ -211,7 +211,7 @@ def test_lambda_is_the_coefficient_without_its_sign_and_row_norm_and_one_of_each
         ("differential-v2", 0.5, 0.0, 1.0),
     ],
 )
-def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, low, high):
+def test_the_lambda_range_contains_learned_values(preset, own, low, high):
     parts = get_editable(PRESETS[preset].model, LearnedLambdas(((own,),), False))
     assert (parts.low, parts.high) == (pytest.approx(low), pytest.approx(high))
 

@@ -23,8 +23,8 @@ FAR = 3
 """Words over which the toy model carries a `not`."""
 
 
-def toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
-    """The last class has 0.2 where a `not` stands at most so many words before `good`, else 0.7."""
+def make_toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
+    """The last class has 0.2 if `not` is at most so many words before `good`, else 0.7."""
 
     def predict(texts):
         said = []
@@ -39,7 +39,7 @@ def toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "
     return ExplainContext(predict, None, None, tokenizer, classes, task, 1.0)
 
 
-def test_pieces_are_put_in_one_after_the_other_with_and_without_the_negation():
+def test_pieces_are_inserted_with_and_without_the_negation():
     assert fill_template("It was [not] {} good.", "then | in that room ") == (
         FilledTemplate(0, "It was not good.", "It was good."),
         FilledTemplate(1, "It was not then good.", "It was then good."),
@@ -52,29 +52,29 @@ def test_pieces_are_put_in_one_after_the_other_with_and_without_the_negation():
     assert fill_template("not{}", "x", 0) == (FilledTemplate(0, "not", None),)
 
 
-def test_the_curve_of_a_model_with_a_known_reach_rises_where_it_ends():
+def test_the_curve_rises_where_the_models_reach_ends():
     asked = fill_template("the film was [not] {} good.", " ".join(["so"] * 6))
-    found = predict_template(toy(), asked, "good")
+    found = predict_template(make_toy(), asked, "good")
     assert found.probabilities.tolist() == pytest.approx([0.2] * (FAR + 1) + [0.7] * 3)
     assert found.without.tolist() == pytest.approx([0.7] * 7)
-    assert predict_template(toy(task="multi"), asked, "bad").probabilities.tolist() == pytest.approx(
+    assert predict_template(make_toy(task="multi"), asked, "bad").probabilities.tolist() == pytest.approx(
         [0.6] * 4 + [0.1] * 3
     )
-    assert predict_template(toy(), fill_template("not {} good", "so"), "good").without is None
+    assert predict_template(make_toy(), fill_template("not {} good", "so"), "good").without is None
 
 
-def test_the_unknown_words_of_the_longest_text_are_told_and_an_unknown_class_is_refused():
+def test_unknown_words_are_noted_and_unknown_classes_refused():
     assert (
-        predict_template(toy(), fill_template("not {} good", "zz qq xx"), "good").note
+        predict_template(make_toy(), fill_template("not {} good", "zz qq xx"), "good").note
         == "60 % of the words are unknown to the run."
     )
     with pytest.raises(InputError, match="this run has bad, so so, good"):
-        predict_template(toy(), fill_template("not good"), "nice")
+        predict_template(make_toy(), fill_template("not good"), "nice")
     with pytest.raises(InputError, match="name the class"):
-        predict_template(toy(), fill_template("not good"), "")
+        predict_template(make_toy(), fill_template("not good"), "")
 
 
-def test_ours_have_one_place_and_what_is_put_in_has_no_polarity():
+def test_built_in_templates_have_one_place_and_neutral_insertions():
     lexicon = Lexicon.from_config(TextConfig(lexicon=VADER))
     assert not {word for word in FILLER.split() if word in lexicon.entries}
     for name in TEMPLATES:
@@ -103,6 +103,6 @@ def test_ours_have_one_place_and_what_is_put_in_has_no_polarity():
         ("{}" + "a" * LONGEST, "a", None, "characters"),
     ],
 )
-def test_what_cannot_be_filled_is_refused(text, insert, most, why):
+def test_invalid_templates_are_refused(text, insert, most, why):
     with pytest.raises(InputError, match=why):
         fill_template(text, insert, most)

@@ -33,7 +33,7 @@ from core.text.word_spans import find_word_spans
         ("a notable isnot", "a notable isnot"),
     ],
 )
-def test_contractions_go_either_way_where_only_one_thing_is_meant(text, said):
+def test_unambiguous_contractions_are_changed_both_ways(text, said):
     assert change_contractions(text) == said
 
 
@@ -47,16 +47,16 @@ def test_contractions_go_either_way_where_only_one_thing_is_meant(text, said):
         ("", ""),
     ],
 )
-def test_a_frame_keeps_names_and_leaves_questions_alone(text, said):
+def test_a_frame_keeps_names_and_skips_questions(text, said):
     assert add_frame(text) == said
 
 
-def test_a_full_stop_goes_or_comes_and_other_marks_stay():
+def test_full_stops_are_toggled_and_other_marks_kept():
     for text, said in (("So.", "So"), ("So", "So."), ("So…", "So…"), ("So...", "So..."), ("So!", "So!"), ("", "")):
         assert toggle_full_stop(text) == said
 
 
-def test_shared_words_are_found_on_both_sides():
+def test_shared_words_are_aligned_in_both_texts():
     found = {each.edit: each for each in iterate_paraphrases("It is not a GOOD film.")}
     assert set(found) == {"contraction", "frame", "full stop", "lower case"}
     for each in found.values():
@@ -69,7 +69,7 @@ def test_shared_words_are_found_on_both_sides():
     assert [a for a, _ in found["full stop"].shared] == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_short_text_is_looked_at_after_each_word_and_a_long_one_ten_times_with_words_in_their_places():
+def test_short_texts_have_a_step_per_word_and_long_ones_ten():
     assert count_steps(3).tolist() == [0, 1, 2, 3]
     assert count_steps(25).tolist() == [0, 2, 5, 8, 10, 12, 15, 18, 20, 22, 25] and STEPS == 10
     text = "Not a bad film."
@@ -78,7 +78,7 @@ def test_a_short_text_is_looked_at_after_each_word_and_a_long_one_ten_times_with
     assert insert_words(text, words, np.array([3, 0, 4, 2, 1])) == parts
 
 
-def test_the_area_is_the_mean_height_over_the_share_of_words_and_an_equal_one_counts_half():
+def test_the_area_is_the_mean_height_and_ties_count_half():
     assert compute_area(np.array([0.0, 0.5, 1.0]), 2) == pytest.approx((0.25 + 0.75) / 2)
     ten = np.linspace(0, 1, 11)
     assert compute_area(np.stack([ten, ten**0]), 10) == pytest.approx([0.5, 1.0])
@@ -89,14 +89,14 @@ def test_the_area_is_the_mean_height_over_the_share_of_words_and_an_equal_one_co
     assert compute_beaten_share(0.5, np.array([0.4, 0.5, 0.5 + 1e-9, 0.6])) == pytest.approx((1 + 0.5 + 0.5) / 4)
 
 
-def test_what_pushes_most_comes_first_and_ties_do_not_follow_the_sentence():
+def test_the_largest_attribution_comes_first_and_ties_are_random():
     assert order_words(np.array([0.1, -2.0, 3.0]), np.random.default_rng(0)).tolist() == [2, 0, 1]
     drawn = {tuple(order_words(np.zeros(3), np.random.default_rng(seed)).tolist()) for seed in range(40)}
     assert drawn == set(permutations(range(3)))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_known_pushes_of_a_sum_give_the_best_area_of_all_orders(seed):
+def test_exact_attributions_give_the_best_area(seed):
     weights = np.random.default_rng(seed).normal(size=5) * 2
 
     def along(order):
@@ -107,7 +107,7 @@ def test_known_pushes_of_a_sum_give_the_best_area_of_all_orders(seed):
     assert along(exact) == pytest.approx(max(every)) and along(exact[::-1]) == pytest.approx(min(every))
 
 
-def test_steps_of_equal_weight_are_told_as_a_share_of_all():
+def test_progress_is_a_share_of_equal_steps():
     told = []
     steps = StepProgress(lambda what, share: told.append((what, share)), 2)
     assert list(steps.iterate_parts("first", 4)) == [0, 1, 2, 3] and list(steps.iterate_parts("second", 2)) == [0, 1]

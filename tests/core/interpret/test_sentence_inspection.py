@@ -34,7 +34,7 @@ def model(preset="ndt-pm1-n3", **change):
     return make(dataclasses.replace(small(PRESETS[preset].model), **change), torch.float32)
 
 
-def test_maps_coefficients_and_prediction_are_those_of_a_traced_call():
+def test_maps_and_prediction_equal_a_traced_call():
     m = model()
     view = inspect_text(m, TOKENIZER, CLASSES, "Not a GOOD film")
     ids = torch.tensor([TOKENIZER.encode("not a good film").ids])
@@ -49,7 +49,7 @@ def test_maps_coefficients_and_prediction_are_those_of_a_traced_call():
         assert shown.coefficients.shape == (3, 2, 4)
 
 
-def test_unknown_and_cut_tokens_are_told():
+def test_unknown_and_truncated_tokens_are_reported():
     view = inspect_text(model(), TOKENIZER, CLASSES, "a <unk> zebra film " + "bad " * 9)
     assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra")
     assert view.unknown[:5] == (False, True, True, True, True)
@@ -66,7 +66,7 @@ def test_unknown_and_cut_tokens_are_told():
         (1.0, "The run knows no word of this text."),
     ],
 )
-def test_a_text_with_half_its_words_unknown_says_so(share, said):
+def test_mostly_unknown_texts_have_a_warning(share, said):
     assert warn_unknown(share) == said and is_mostly_unknown(share) == bool(said)
 
 
@@ -85,7 +85,7 @@ def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
     assert view.too_long and "too long for maps" in build_page(view, run="r", model="m")
 
 
-def test_a_class_token_is_first_in_tokens_and_maps_and_without_attention_there_are_no_layers():
+def test_a_class_token_comes_first_and_models_without_attention_have_no_layers():
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
     baseline = BagOfNgrams(vocabulary=TOKENIZER.size, classes=3)
@@ -93,7 +93,7 @@ def test_a_class_token_is_first_in_tokens_and_maps_and_without_attention_there_a
 
 
 @pytest.mark.slow
-def test_the_page_is_self_contained_escapes_what_was_typed_and_tells_unknown_words_before_the_answer():
+def test_the_page_is_self_contained_and_escapes_typed_text():
     text = "<script>alert('x')</script> & a good film"
     shown = build_page(inspect_text(model(), TOKENIZER, CLASSES, text), run="<i>", model="m")
     assert "<script>alert" not in shown and "&lt;script&gt;" in shown and "&amp;" in shown and "<i>: " not in shown
@@ -108,7 +108,7 @@ def test_the_page_is_self_contained_escapes_what_was_typed_and_tells_unknown_wor
 
 
 @pytest.mark.slow
-def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
+def test_json_data_have_every_part_of_the_model():
     has = {
         "sentiformer": {"tags", "positions", "gates"},
         "tweet-v1-p2": {"temperature"},
@@ -123,30 +123,30 @@ def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
         assert {name for name in optional if parts[name]} == wanted
 
 
-def share_of(components, coefficients):
+def measure_share(components, coefficients):
     """One head: `components` (N, L, L), `coefficients` (N,) of every token."""
     maps = np.array(components, np.float32)[:, None]
     c = np.broadcast_to(np.array(coefficients, np.float32)[:, None, None], maps.shape[:3])
     return compute_cancellation(maps, c)
 
 
-def test_cancellation_is_the_formula_and_equal_maps_cancel_wholly_and_added_ones_not_at_all():
+def test_cancellation_equals_the_formula():
     first, second = [[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [1.0, 0.0]]
     # reader 1: |0.75 - 0.125| + |0.25 - 0.375| of 1.5; reader 2: |0.5 - 0.5| + 0.5 of 1.5
     expected = ((1 - 0.75 / 1.5) + (1 - 0.5 / 1.5)) / 2
-    assert share_of([first, second], [1, -0.5]) == pytest.approx([expected])
+    assert measure_share([first, second], [1, -0.5]) == pytest.approx([expected])
     same = [[0.75, 0.25], [0.5, 0.5]]
-    assert share_of([same, same], [1, -1]) == pytest.approx([1])
-    assert share_of([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
-    assert share_of([same, same, same], [1, 0.5, 0.2]) == pytest.approx([0])
-    assert share_of([same, same], [1, 0]) == pytest.approx([0])
-    assert share_of([same, same], [0, 0]) == pytest.approx([0])
-    assert share_of([np.eye(2), np.eye(2)[::-1]], [1, -0.5]) == pytest.approx([0])
+    assert measure_share([same, same], [1, -1]) == pytest.approx([1])
+    assert measure_share([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
+    assert measure_share([same, same, same], [1, 0.5, 0.2]) == pytest.approx([0])
+    assert measure_share([same, same], [1, 0]) == pytest.approx([0])
+    assert measure_share([same, same], [0, 0]) == pytest.approx([0])
+    assert measure_share([np.eye(2), np.eye(2)[::-1]], [1, -0.5]) == pytest.approx([0])
     blind = [[0.75, 0.25], [0.0, 0.0]]
-    assert share_of([blind, blind], [1, -1]) == pytest.approx([1])
+    assert measure_share([blind, blind], [1, -1]) == pytest.approx([1])
 
 
-def test_a_view_leaves_padding_out_and_one_map_has_nothing_to_cancel():
+def test_cancellation_ignores_padding_and_needs_several_maps():
     first = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]
     second = [*first[:2], [1.0, 0.0, 0.0]]
     maps, c = np.array([first, second])[:, None], np.array([1.0, -1.0])[:, None, None] * np.ones(3)

@@ -30,8 +30,8 @@ def own():
     return reader("vanilla", max_length=6)
 
 
-def odds(own, *texts):
-    """The log-odds of the first class, which `explain_text` is asked for."""
+def compute_odds(own, *texts):
+    """Return the log-odds of the first class, the target of `explain_text`."""
     return compute_log_odds(own.predict(list(texts)).probabilities, 0, "single")
 
 
@@ -39,7 +39,7 @@ def odds(own, *texts):
     "kind", [{}, {"tokenizer": "bpe", "max_vocab": 300}, {"mark_elongation": True, "mark_capitals": True}]
 )
 @pytest.mark.parametrize("length", [4, 5, 7])
-def test_the_text_without_what_is_unread_has_the_tokens_that_are_read(kind, length):
+def test_the_part_that_is_read_has_the_same_tokens(kind, length):
     tokenizer = fit_tokenizer([TEXT, *OTHERS], TextConfig(min_freq=1, max_length=length, **kind))
     for text in (TEXT, *OTHERS):
         whole, part = tokenizer.encode(text), tokenizer.encode(remove_words(text, tokenizer.find_truncated(text)))
@@ -48,7 +48,7 @@ def test_the_text_without_what_is_unread_has_the_tokens_that_are_read(kind, leng
         assert whole.tokens[len(part.ids) :] in ([], [" "]), "a blank alone cannot be typed at the end"
 
 
-def test_of_a_pair_each_text_loses_its_own_end():
+def test_each_text_of_a_pair_is_truncated_at_its_end():
     pairs = [join_pair("a good film", "a bad film"), join_pair("good good", "bad bad")] * 2
     tokenizer = fit_tokenizer(pairs, TextConfig(min_freq=1, max_length=6))
     longer = ("a good film a", "bad a film bad good"), ("good", "bad " * 9), ("a " * 9, "film"), ("", "a " * 9)
@@ -59,22 +59,22 @@ def test_of_a_pair_each_text_loses_its_own_end():
         assert tokenizer.encode(remove_words(text, cut)).truncated == 0
 
 
-def test_a_push_is_that_of_the_word_in_the_text_that_is_read(own):
+def test_attributions_explain_the_part_that_is_read(own):
     found = explain_text(own, TEXT, target="bad")
     left = [remove_words(READ, [word]) for word in find_word_spans(READ)]
-    whole, *rest = odds(own, TEXT, *left)
+    whole, *rest = compute_odds(own, TEXT, *left)
     np.testing.assert_allclose(found.pushes[:6], whole - rest, atol=1e-6)
-    assert found.log_odds == pytest.approx(odds(own, READ)[0], abs=1e-6), "its own value is the prediction"
+    assert found.log_odds == pytest.approx(compute_odds(own, READ)[0], abs=1e-6), "its own value is the prediction"
     assert (abs(found.pushes[6:]) < 1e-6).all(), "nothing happens without what is not read"
     [several] = attribute_texts(own, [TEXT], ["bad"])
     np.testing.assert_allclose(several.pushes, found.pushes, atol=1e-6)
 
 
 @pytest.mark.slow
-def test_shapley_values_and_flips_are_those_of_the_text_that_is_read(own):
+def test_shapley_values_and_flips_use_the_part_that_is_read(own):
     long = explain_text(own, f"{READ} good", "shapley", "bad")
-    assert long.completeness.at_reference == pytest.approx(odds(own, "")[0], abs=1e-6)
-    whole, none = odds(own, READ, "")
+    assert long.completeness.at_reference == pytest.approx(compute_odds(own, "")[0], abs=1e-6)
+    whole, none = compute_odds(own, READ, "")
     assert sum(long.pushes) == pytest.approx(whole - none, abs=1e-5)
     assert long.pushes[6] == pytest.approx(0, abs=1e-6), "the seventh word is not read"
     *_, long = search_flip(own, TEXT, "bad", readings=200)
@@ -84,7 +84,7 @@ def test_shapley_values_and_flips_are_those_of_the_text_that_is_read(own):
 
 
 @pytest.mark.slow
-def test_explanations_are_judged_on_what_is_read():
+def test_faithfulness_uses_the_part_that_is_read():
     texts = sentences(12, 3)
     short = toy(opinions(1))
     short.tokenizer.max_length = 6
@@ -94,7 +94,7 @@ def test_explanations_are_judged_on_what_is_read():
     assert long.cut == 12 and dataclasses.replace(long, cut=0) == by_hand
 
 
-def test_without_the_negation_nothing_comes_in_at_the_end(own):
+def test_removing_the_negation_admits_no_new_tokens(own):
     asked = fill_template("never [very] {} good bad", "good good good good", 4)
     found = predict_template(own, asked, "good")
     for step, chance in zip(asked, found.without, strict=True):
@@ -108,7 +108,7 @@ def test_without_the_negation_nothing_comes_in_at_the_end(own):
     assert after == pytest.approx(own.predict(["never good bad good bad good"]).probabilities[0, 1], abs=1e-6)
 
 
-def test_a_mixed_in_tfidf_reads_all_that_is_left(own):
+def test_tfidf_reads_the_whole_remaining_text(own):
     heard = []
 
     def predict(texts, whole=()):

@@ -80,11 +80,8 @@ def test_an_answer_that_the_lesson_does_not_have_is_refused(store, code, turn, o
 
 
 def test_hands_that_cannot_be_raised_are_refused_and_nothing_is_stored(store, code):
-    for hands, why in (
-        ([[1, 1], [-1, 0]], "-1 hands"),
-        ([[1, 1], [1000, 0]], "1000 hands"),
-        ([[1, 1]] * 5, "option 5"),
-    ):
+    wrong = {"-1 hands": [[1, 1], [-1, 0]], "1000 hands": [[1, 1], [1000, 0]], "1 hands": [["1", 1]]}
+    for why, hands in {**wrong, "option 5": [[1, 1]] * 5, "question 3": [[1, 1, 1]]}.items():
         with pytest.raises(InputError, match=why):
             store.set_hands(code, TEACHER, hands)
     assert store.count_answers(code)["answered"] == [0, 0]

@@ -8,5 +8,5 @@ from core.models.trace import Batch
 
 @pytest.fixture
 def batch() -> Batch:
-    """Five texts: full length, short, a single token, two tokens, and one without any."""
+    """Five texts: full length, short, one token, two tokens, no tokens."""
     return example()

@@ -1,4 +1,4 @@
-"""The ways to compute attention agree with the equation written out and with one another."""
+"""All attention kernels agree with the equation and with each other."""
 
 import math
 
@@ -13,14 +13,14 @@ KEEP = torch.arange(L) < torch.tensor([9, 5, 1, 2, 0])[:, None]
 
 
 def inputs(n: int, shape: tuple[int, ...]) -> list[torch.Tensor]:
-    """q, k, v and coefficients in float64, all of which want gradients."""
+    """Return q, k, v and coefficients in float64, with gradients."""
     g = torch.Generator().manual_seed(n)
     sizes = [(B, n, H, L, E), (B, n, H, L, E), (B, H, L, V), shape]
     return [torch.randn(size, generator=g, dtype=torch.float64).requires_grad_() for size in sizes]
 
 
 def written_out(q, k, v, c, keep):
-    """out = sum_i c_i softmax(q_i k_i^T) v, one query at a time, in Python."""
+    """Compute out = sum_i c_i softmax(q_i k_i^T) v in Python, one query at a time."""
     n = q.shape[1]
     c = c.expand(B, n, H, L, 1)
     out = torch.zeros(B, H, L, V, dtype=q.dtype)
@@ -50,14 +50,14 @@ SHAPES = {"layer": (1, 3, 1, 1, 1), "head": (1, 3, H, 1, 1), "token": (B, 3, H, 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @each_way
-def test_equals_the_equation_written_out(way, shape):
+def test_fused_attention_equals_the_equation(way, shape):
     q, k, v, c = inputs(3, shape)
     torch.testing.assert_close(way(q, k, v, c, KEEP), written_out(q, k, v, c, KEEP), atol=1e-12, rtol=1e-10)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("way", [attend_fused, stacked])
-def test_gradients_equal_those_of_the_explicit_form_for_every_input(way, shape):
+def test_fused_gradients_equal_the_explicit_form(way, shape):
     tensors = inputs(3, shape)
     weight = torch.randn(B, H, L, V, dtype=torch.float64)
     fast = torch.autograd.grad((way(*tensors, KEEP) * weight).sum(), tensors)
@@ -73,7 +73,7 @@ def test_the_combined_kernel_passes_a_numerical_gradient_check():
     assert torch.autograd.gradcheck(lambda *a: attend_fused(*a, KEEP[:2, :4]), (q, k, v, c))
 
 
-def test_blocks_of_one_text_give_the_same_as_one_block(monkeypatch):
+def test_block_size_does_not_change_the_result(monkeypatch):
     tensors = inputs(3, SHAPES["token"])
     whole = torch.autograd.grad(attend_fused(*tensors, KEEP).pow(2).sum(), tensors)
     monkeypatch.setattr(attention_kernels, "BUFFER_BYTES", 1)
@@ -83,28 +83,28 @@ def test_blocks_of_one_text_give_the_same_as_one_block(monkeypatch):
 
 
 @each_way
-def test_a_text_without_tokens_gives_zero_and_no_nan_in_any_gradient(way):
+def test_empty_texts_give_zero_and_finite_gradients(way):
     tensors = inputs(2, (1, 2, 1, 1, 1))
     out = way(*tensors, KEEP)
     assert (out[4] == 0).all()
     assert all(grad.isfinite().all() for grad in torch.autograd.grad(out.sum(), tensors))
 
 
-def test_maps_are_distributions_over_kept_keys_and_exactly_zero_elsewhere():
+def test_maps_are_distributions_over_visible_keys():
     _, maps = attend_explicit(*inputs(3, SHAPES["layer"]), KEEP)
     assert (maps.masked_select(~KEEP[:, None, None, None].expand_as(maps)) == 0).all()
     torch.testing.assert_close(maps[:4].sum(-1), torch.ones(4, 3, H, L, dtype=torch.float64))
     assert (maps[4] == 0).all()
 
 
-def test_long_texts_take_the_flash_kernel_and_agree(monkeypatch):
+def test_long_texts_use_the_flash_kernel_with_equal_results(monkeypatch):
     tensors = [t.detach().float() for t in inputs(2, (1, 2, 1, 1, 1))]
     short = attend_fused(*tensors, KEEP)
     monkeypatch.setattr(attention_kernels, "COMBINED_LENGTH", 0)
     torch.testing.assert_close(attend_fused(*tensors, KEEP), short, atol=1e-6, rtol=1e-5)
 
 
-def test_under_cpu_autocast_training_takes_the_explicit_form():
+def test_training_under_cpu_autocast_uses_the_explicit_form():
     tensors = [t.detach().float() for t in inputs(2, (1, 2, 1, 1, 1))]
     with torch.autocast("cpu", dtype=torch.bfloat16):
         torch.testing.assert_close(attend_fused(*tensors, KEEP), explicit(*tensors, KEEP))

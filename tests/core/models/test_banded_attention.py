@@ -1,4 +1,4 @@
-"""Who may see whom, and that banded attention is the masked dense one with every shape and gradient, at linear cost."""
+"""The mask of windowed attention, and banded attention: equal to masked dense attention, at linear cost."""
 
 import pytest
 import torch
@@ -21,17 +21,17 @@ COEFFICIENTS = {
 
 
 def inputs(B, N, H, L, e, dv, per, seed, dtype=torch.float64):
-    """q, k, v and coefficients, all of which want gradients."""
+    """Return q, k, v and coefficients, with gradients."""
     g = torch.Generator().manual_seed(seed)
     shapes = [(B, N, H, L, e), (B, N, H, L, e), (B, H, L, dv), COEFFICIENTS[per](B, N, H, L)]
     return [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype).requires_grad_() for shape in shapes]
 
 
-def kept(lengths, L):
+def mask_lengths(lengths, L):
     return torch.arange(L) < torch.tensor(lengths)[:, None]
 
 
-def globals_of(keep, **how):
+def draw_globals(keep, **how):
     return draw_global_positions(keep.sum(1), **{"layer": 0, "random": 2, "seed": 0, **how})
 
 
@@ -40,7 +40,7 @@ def dense(q, k, v, c, keep, positions, *, window):
 
 
 def with_gradients(way, tensors, *args, **kwargs):
-    """The output and the gradients of a random projection of it."""
+    """Return the output and the gradients of a random projection of it."""
     out = way(*tensors, *args, **kwargs)
     weight = torch.randn(out.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).to(out.dtype)
     return [out, *torch.autograd.grad((out * weight).sum(), tensors)]
@@ -54,15 +54,15 @@ def assert_same(some, others, atol):
 @pytest.mark.slow
 @settings(max_examples=80)
 @given(data=st.data())
-def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask(data):
+def test_banded_attention_equals_masked_dense_attention_and_gradients(data):
     draw = data.draw
     L = draw(st.sampled_from([1, 2, 3, 17, 31, 32, 33, 64, 97, 160]) | st.integers(1, 170), "L")
     lengths = draw(st.lists(st.integers(0, L), min_size=1, max_size=4), "lengths")
-    keep = kept(lengths, L)
+    keep = mask_lengths(lengths, L)
     how = {"layer": draw(st.integers(0, 5)), "random": draw(st.integers(0, 4)), "seed": draw(st.integers(0, 9))}
-    positions = globals_of(keep, **how)
+    positions = draw_globals(keep, **how)
     seed = draw(st.integers(0, 999), "seed")
-    if draw(st.booleans(), "closed gates"):  # keys hidden anywhere, globals among them, after the globals were chosen
+    if draw(st.booleans(), "closed gates"):  # hides keys, also global ones, after the global tokens were drawn
         keep = keep & (torch.rand(keep.shape, generator=torch.Generator().manual_seed(seed)) > 0.3)
     window = 2 * draw(st.integers(1, 50), "half window")
     e, dv = draw(st.integers(1, 5), "e"), draw(st.integers(1, 5), "dv")
@@ -73,12 +73,12 @@ def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask
 
 
 @pytest.mark.slow
-def test_equals_it_in_float32_to_1e6_on_long_rows():
-    keep = kept([700, 650], 700)
-    positions = globals_of(keep)
+def test_long_float32_texts_match_to_1e6():
+    keep = mask_lengths([700, 650], 700)
+    positions = draw_globals(keep)
     tensors = inputs(2, 2, 2, 700, 8, 8, "token", 5, torch.float32)
     with torch.no_grad():
-        for x in tensors[:2]:  # scores of a trained size: deviation about 1
+        for x in tensors[:2]:  # scores with a standard deviation of about 1
             x.mul_(8**-0.25)
     got = with_gradients(attend_banded, tensors, keep, positions, window=64)
     wanted = with_gradients(dense, [x.detach().double().requires_grad_() for x in tensors], keep, positions, window=64)
@@ -87,27 +87,27 @@ def test_equals_it_in_float32_to_1e6_on_long_rows():
 
 
 @pytest.mark.slow
-def test_passes_a_numerical_gradient_check(monkeypatch):
+def test_banded_attention_passes_a_numerical_gradient_check(monkeypatch):
     monkeypatch.setattr(banded_attention, "BLOCK", 3)
-    keep = kept([7, 5], 7)
+    keep = mask_lengths([7, 5], 7)
     tensors = inputs(2, 2, 1, 7, 2, 2, "token", 3)
-    assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, globals_of(keep, random=1), window=2), tensors)
+    assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, draw_globals(keep, random=1), window=2), tensors)
 
 
 @pytest.mark.parametrize("block", [1, 5, 32, 64])
 @pytest.mark.parametrize("buffer", [1, 20_000, 10**9])
-def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(monkeypatch, block, buffer):
-    keep = kept([90, 61, 0], 90)
+def test_block_and_buffer_sizes_do_not_change_the_result(monkeypatch, block, buffer):
+    keep = mask_lengths([90, 61, 0], 90)
     tensors = inputs(3, 2, 2, 90, 3, 4, "token", 2)
-    wanted = with_gradients(dense, tensors, keep, globals_of(keep), window=10)
+    wanted = with_gradients(dense, tensors, keep, draw_globals(keep), window=10)
     monkeypatch.setattr(banded_attention, "BLOCK", block)
     monkeypatch.setattr(banded_attention, "BUFFER_BYTES", buffer)
-    assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
+    assert_same(with_gradients(attend_banded, tensors, keep, draw_globals(keep), window=10), wanted, 1e-11)
 
 
-def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():
-    keep = kept([90, 70], 90)
-    positions = globals_of(keep)
+def test_hidden_keys_have_no_weight_at_any_position():
+    keep = mask_lengths([90, 70], 90)
+    positions = draw_globals(keep)
     hidden = [0, 13, 40, int(positions[1, 2]), 69]  # the ends, two in between and a random global
     keep[1, hidden] = False
     tensors = [x.detach().float() for x in inputs(2, 1, 2, 90, 3, 3, "layer", 4)]
@@ -118,40 +118,40 @@ def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():
     assert torch.equal(*same)
 
 
-def test_queries_that_see_no_key_give_zero_and_finite_gradients():
-    keep = kept([100, 0], 100)
-    positions = globals_of(keep)
-    keep[0, positions[0]] = False  # the globals' gates are shut, and those of a whole stretch
+def test_queries_without_keys_give_zero_and_finite_gradients():
+    keep = mask_lengths([100, 0], 100)
+    positions = draw_globals(keep)
+    keep[0, positions[0]] = False  # hides all global keys, and a whole stretch
     keep[0, 20:60] = False
     tensors = inputs(2, 2, 2, 100, 3, 3, "token", 4)
     out, *gradients = with_gradients(attend_banded, tensors, keep, positions, window=8)
     blind = [i for i in range(24, 56) if i not in positions[0].tolist()]
     assert (out[0, :, blind] == 0).all()
     assert (out[1] == 0).all()
-    assert (out[0, :, positions[0]] != 0).all()  # a global still sees the others
+    assert (out[0, :, positions[0]] != 0).all()  # a global query still sees the others
     assert all(gradient.isfinite().all() for gradient in gradients)
     assert all((gradient[1] == 0).all() for gradient in gradients)
 
 
-def test_views_as_projections_make_them_give_the_same():
-    keep = kept([70, 50], 70)
+def test_strided_projections_give_the_same_result():
+    keep = mask_lengths([70, 50], 70)
     q, k, v, c = (x.detach() for x in inputs(2, 3, 2, 70, 4, 5, "token", 1))
     strided = [x.permute(0, 3, 1, 2, 4).contiguous().permute(0, 2, 3, 1, 4) for x in (q, k)]
     values = v.transpose(1, 2).contiguous().transpose(1, 2)
     assert not strided[0].is_contiguous()
-    args = keep, globals_of(keep)
+    args = keep, draw_globals(keep)
     got, wanted = (attend_banded(*x, c, *args, window=8) for x in ((*strided, values), (q, k, v)))
     torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
-def test_under_autocast_it_computes_in_float32():
-    keep = kept([70, 50], 70)
+def test_autocast_computes_in_float32():
+    keep = mask_lengths([70, 50], 70)
     tensors = [x.detach().float().requires_grad_() for x in inputs(2, 2, 2, 70, 4, 4, "layer", 1)]
-    args = keep, globals_of(keep)
+    args = keep, draw_globals(keep)
     plain = attend_banded(*tensors, *args, window=8)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = attend_banded(*tensors, *args, window=8)
-        rounded = attend_banded(tensors[0].bfloat16(), *tensors[1:], *args, window=8)  # as projections give it
+        rounded = attend_banded(tensors[0].bfloat16(), *tensors[1:], *args, window=8)  # like the output of projections
     gradients = (torch.autograd.grad(out.sum(), tensors) for out in (mixed, plain))
     assert torch.equal(mixed, plain)
     assert_same(*gradients, 0.0)
@@ -160,7 +160,7 @@ def test_under_autocast_it_computes_in_float32():
 
 
 class Largest(TorchDispatchMode):
-    """Counts the elements of the largest tensor that any operation makes, forward or backward."""
+    """Records the size of the largest tensor that any operation creates, forward or backward."""
 
     def __init__(self):
         super().__init__()
@@ -170,7 +170,7 @@ class Largest(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for x in result if isinstance(result, tuple | list) else [result]:
             if isinstance(x, torch.Tensor):
-                # Memory behind it, not its shape: stretches are views that overlap.
+                # Memory and not shape, as stretches are overlapping views.
                 self.numel = max(self.numel, x.untyped_storage().nbytes() // x.element_size())
         return result
 
@@ -179,12 +179,12 @@ def largest(L):
     keep = torch.ones(1, L, dtype=torch.bool)
     tensors = [x.detach().float().requires_grad_() for x in inputs(1, 1, 2, L, 4, 4, "layer", 1)]
     with Largest() as seen:
-        with_gradients(attend_banded, tensors, keep, globals_of(keep), window=64)
+        with_gradients(attend_banded, tensors, keep, draw_globals(keep), window=64)
     return seen.numel
 
 
 @pytest.mark.slow
-def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
+def test_memory_is_linear_in_the_text_length(monkeypatch):
     monkeypatch.setattr(banded_attention, "BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)
     assert large == pytest.approx(4 * small, rel=0.05)
@@ -192,11 +192,11 @@ def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
 
 
 @pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
-def test_a_window_without_two_equal_halves_is_refused_with_one_that_works(window, better):
-    keep = kept([9], 9)
+def test_invalid_windows_are_refused_with_the_nearest_valid_one(window, better):
+    keep = mask_lengths([9], 9)
     for call in (
-        lambda: build_support_mask(keep, globals_of(keep), window),
-        lambda: attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, globals_of(keep), window=window),
+        lambda: build_support_mask(keep, draw_globals(keep), window),
+        lambda: attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, draw_globals(keep), window=window),
     ):
         with pytest.raises(ConfigError, match=f"window={window}: .*use {better}$"):
             call()
@@ -210,14 +210,14 @@ ROW = {
 }
 
 
-def of_one(length: int, *, layer: int = 0, random: int = 2, seed: int = 0) -> list[int]:
+def draw_positions(length: int, *, layer: int = 0, random: int = 2, seed: int = 0) -> list[int]:
     return draw_global_positions(torch.tensor([length]), layer=layer, random=random, seed=seed)[0].tolist()
 
 
 @pytest.mark.slow
 @given(**ROW)
-def test_first_last_and_as_many_others_as_there_are_all_distinct_and_inside(length, layer, random, seed):
-    row = of_one(length, layer=layer, random=random, seed=seed)
+def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer, random, seed):
+    row = draw_positions(length, layer=layer, random=random, seed=seed)
     present = [place for place in row if place != ABSENT]
     assert len(row) == 2 + random
     assert len(set(present)) == len(present) == min(length, 2 + random)
@@ -228,36 +228,36 @@ def test_first_last_and_as_many_others_as_there_are_all_distinct_and_inside(leng
 
 @pytest.mark.slow
 @given(lengths=st.lists(st.integers(0, 60), min_size=1, max_size=6), layer=st.integers(0, 3))
-def test_a_row_has_the_same_globals_in_every_batch(lengths, layer):
+def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
     together = draw_global_positions(torch.tensor(lengths), layer=layer, random=2, seed=3)
-    assert together.tolist() == [of_one(length, layer=layer, seed=3) for length in lengths]
+    assert together.tolist() == [draw_positions(length, layer=layer, seed=3) for length in lengths]
 
 
-def test_the_draw_is_pinned_since_trained_models_depend_on_it():
-    # Values of this code, written down once: another Python or torch must draw the same.
-    assert of_one(100) == [0, 99, 80, 82]
-    assert of_one(9) == [0, 8, 3, 7]
-    assert of_one(3) == [0, 2, 1, ABSENT]
+def test_global_positions_never_change():
+    # Recorded values: other versions of Python and torch must draw the same.
+    assert draw_positions(100) == [0, 99, 80, 82]
+    assert draw_positions(9) == [0, 8, 3, 7]
+    assert draw_positions(3) == [0, 2, 1, ABSENT]
 
 
-def test_seed_layer_and_length_each_change_the_draw():
-    assert len({tuple(of_one(200, layer=layer)) for layer in range(20)}) > 15
-    assert len({tuple(of_one(200, seed=seed)) for seed in range(20)}) > 15
-    assert len({of_one(length)[2] for length in range(200, 220)}) > 10
+def test_seed_layer_and_length_change_the_positions():
+    assert len({tuple(draw_positions(200, layer=layer)) for layer in range(20)}) > 15
+    assert len({tuple(draw_positions(200, seed=seed)) for seed in range(20)}) > 15
+    assert len({draw_positions(length)[2] for length in range(200, 220)}) > 10
 
 
 @pytest.mark.slow
-def test_every_inner_place_is_drawn_about_equally_often():
+def test_inner_positions_are_drawn_uniformly():
     count = torch.zeros(12)
     for seed in range(4000):
-        count[of_one(12, seed=seed)[2:]] += 1
+        count[draw_positions(12, seed=seed)[2:]] += 1
     expected = 4000 * 2 / 10
     assert (count[[0, 11]] == 0).all()
-    # Two of ten places each time: the deviation of a count is sqrt(4000 * 0.2 * 0.8) = 25.
+    # Two of ten positions per draw: the standard deviation of a count is sqrt(4000 * 0.2 * 0.8) = 25.
     assert (count[1:11] - expected).abs().max() < 5 * 25
 
 
-def test_the_mask_written_out_one_pair_at_a_time():
+def test_the_mask_equals_its_definition_for_every_pair():
     keep = torch.tensor([[True, True, False, True, True, True, True, False], [True, True, True] + 5 * [False]])
     positions = torch.tensor([[0, 6, 4], [0, 2, ABSENT]])
     mask = build_support_mask(keep, positions, window=2)
@@ -270,7 +270,7 @@ def test_the_mask_written_out_one_pair_at_a_time():
 
 
 @pytest.mark.parametrize("window", [2, 6, 64])
-def test_among_kept_tokens_seeing_is_mutual_and_each_sees_itself_and_half_the_window_on_either_side(window):
+def test_visibility_is_symmetric_and_includes_half_the_window_on_each_side(window):
     keep = torch.arange(100) < torch.tensor([100, 70, 1, 0])[:, None]
     positions = draw_global_positions(keep.sum(1), layer=1, random=2, seed=5)
     mask = build_support_mask(keep, positions, window)
@@ -283,7 +283,7 @@ def test_among_kept_tokens_seeing_is_mutual_and_each_sees_itself_and_half_the_wi
         assert mask[1, i].nonzero().flatten().tolist() == sorted({*inside, *positions[1].tolist()})
 
 
-def test_a_window_over_everything_lets_all_see_all_kept_keys():
+def test_a_wide_window_shows_all_keys():
     keep = torch.arange(9) < torch.tensor([9, 4, 0])[:, None]
     mask = build_support_mask(keep, draw_global_positions(keep.sum(1), layer=0, random=0, seed=0), window=16)
     assert torch.equal(mask, keep[:, None].expand(3, 9, 9))

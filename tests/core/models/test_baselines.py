@@ -1,4 +1,4 @@
-"""The baselines against their equations, and no setting that one does not read is silently ignored."""
+"""The baselines compared with their equations; settings without effect are refused."""
 
 import dataclasses
 import math
@@ -77,7 +77,7 @@ def largest_values(model: ConvolutionClassifier, x: torch.Tensor) -> torch.Tenso
     [(bilstm(), last_states), (bilstm(layers=2), last_states), (cnn(), largest_values)],
     ids=["bilstm", "two layers", "cnn"],
 )
-def test_a_text_is_read_as_its_equations_say_and_padding_and_neighbors_change_nothing(batch, model, naive):
+def test_baselines_follow_their_equations_for_any_padding_or_batch(batch, model, naive):
     output = model(batch)
     for row, length in enumerate(batch.keep.sum(1).tolist()):
         expected = torch.zeros(output.pooled.shape[1], dtype=torch.float64)
@@ -91,7 +91,7 @@ def test_a_text_is_read_as_its_equations_say_and_padding_and_neighbors_change_no
     assert not model.embedding.weight.grad[40].any()
 
 
-def test_the_trace_of_a_cnn_shows_each_filter_at_each_token(batch):
+def test_cnn_traces_show_each_filter_at_each_token(batch):
     output = cnn()(batch, trace=True, intervene=Intervention())
     branches = output.trace.head.branches
     assert {k: tuple(branch.shape) for k, branch in branches.items()} == {k: (5, 9, CHANNELS) for k in KERNELS}
@@ -99,7 +99,7 @@ def test_the_trace_of_a_cnn_shows_each_filter_at_each_token(batch):
     assert not any(branch[~batch.keep].any() for branch in branches.values())
 
 
-def test_dropout_acts_in_training_only_and_in_a_cnn_on_the_largest_values(batch):
+def test_dropout_is_off_in_evaluation_and_follows_the_cnn_maxima(batch):
     model, recurrent = cnn(dropout=0.5), bilstm(layers=2, dropout=0.5)
     plain = model(batch).pooled
     dropped = model.train()(batch).pooled
@@ -109,7 +109,7 @@ def test_dropout_acts_in_training_only_and_in_a_cnn_on_the_largest_values(batch)
     assert (recurrent(batch).logits[0] - recurrent(batch).logits[0]).abs().max() > 1e-3
 
 
-def test_a_trace_of_a_bilstm_shows_the_embeddings(batch):
+def test_bilstm_traces_show_the_embeddings(batch):
     model = bilstm()
     trace = model(batch, trace=True, intervene=Intervention()).trace
     assert trace.layers == ()
@@ -121,8 +121,8 @@ def test_a_trace_of_a_bilstm_shows_the_embeddings(batch):
 GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]
 
 
-def test_the_lexicon_is_linear_in_sum_and_mean_of_the_valences():
-    """Of four, one and no tokens; where padded stands something that must not count."""
+def test_lexicon_logits_are_linear_in_sum_and_mean_of_valences():
+    """Texts of four, one and no tokens, with arbitrary values at padding."""
     polarity = torch.tensor([[GOOD, PLAIN, BAD, GOOD], [BAD, GOOD, GOOD, GOOD], [GOOD, GOOD, GOOD, GOOD]])
     keep = torch.arange(4) < torch.tensor([4, 1, 0])[:, None]
     texts = Batch(torch.ones(3, 4, dtype=torch.long), keep, polarity=polarity)
@@ -141,7 +141,7 @@ def test_the_lexicon_is_linear_in_sum_and_mean_of_the_valences():
         model(texts._replace(polarity=None))
 
 
-def test_tfidf_is_linear_in_the_weighted_normalized_counts():
+def test_tfidf_logits_are_linear_in_the_features():
     model = BagOfNgrams(vocabulary=4, classes=2)
     with torch.no_grad():
         model.get_buffer("idf").copy_(torch.tensor([0.0, 0.0, 2.0, 3.0]))
@@ -158,7 +158,7 @@ def test_tfidf_is_linear_in_the_weighted_normalized_counts():
 
 
 @pytest.mark.parametrize("family", BASELINES)
-def test_what_a_family_shows_is_what_its_model_shows_and_nothing_inside_can_be_changed(family, batch):
+def test_capabilities_match_the_model_and_interventions_are_refused(family, batch):
     config = PRESETS[family].model
     assert config.family == family
     model = build_model(config, vocabulary=41, classes=3).eval()
@@ -172,7 +172,7 @@ def test_what_a_family_shows_is_what_its_model_shows_and_nothing_inside_can_be_c
 
 
 @pytest.mark.parametrize("family", ["bilstm", "cnn"])
-def test_one_logit_and_a_dense_layer_are_there_as_in_every_head(family):
+def test_baselines_support_one_logit_and_a_dense_layer(family):
     base = PRESETS[family].model
     chosen = dataclasses.replace(base.head, one_logit=True, dense=11)
     model = build_model(dataclasses.replace(base, head=chosen), vocabulary=30, classes=2)
@@ -188,7 +188,7 @@ def test_one_logit_and_a_dense_layer_are_there_as_in_every_head(family):
         ("norm", {"norm": "rms"}),
     ],
 )
-def test_a_setting_that_a_family_does_not_read_is_refused_by_name(family, name, changes):
+def test_settings_without_effect_are_refused(family, name, changes):
     start = CNN if family == "cnn" else {"family": family}
     reads = ", ".join(READS[family])
     told = f"of the model it reads {reads}" if reads else "it reads no setting of the model"
@@ -196,13 +196,13 @@ def test_a_setting_that_a_family_does_not_read_is_refused_by_name(family, name, 
         ModelConfig(**{**start, **changes})
 
 
-def test_widths_that_heads_would_not_divide_are_fine_without_heads():
+def test_models_without_heads_can_have_any_width():
     model = build_model(ModelConfig(family="bilstm", width=7, ff_width=5), vocabulary=30, classes=2)
     assert model.embedding.embedding_dim == 7
     assert ModelConfig(**CNN, width=51).by_steps and not ModelConfig(family="tfidf-nb").by_steps
 
 
-def test_limits_hold_for_every_family_and_a_cnn_needs_windows():
+def test_limits_apply_to_every_family_and_a_cnn_needs_windows():
     for dropout in (-0.1, 1.0):
         with pytest.raises(ConfigError, match=r"model\.dropout"):
             ModelConfig(family="bilstm", dropout=dropout)

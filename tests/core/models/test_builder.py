@@ -1,4 +1,4 @@
-"""Sizes, starting weights and saved names of the models."""
+"""Sizes, initial weights and parameter names of the models."""
 
 import dataclasses
 import math
@@ -35,14 +35,14 @@ def learning_beta(config: ModelConfig) -> ModelConfig:
 
 @pytest.mark.parametrize("data", SETS)
 @pytest.mark.parametrize("preset", TABLE)
-def test_parameter_counts_equal_the_table(preset, data):
+def test_parameter_counts_match_the_table(preset, data):
     config = PRESETS[preset].model
     config = learning_beta(config) if config.attention.mixing == "additive" else config
     vocabulary, classes = SETS[data]
     assert count(build_model(config, vocabulary=vocabulary, classes=classes)) == TABLE[preset][list(SETS).index(data)]
 
 
-def test_starting_weights_are_xavier_per_component_zero_biases_small_lambda_scaled_embedding():
+def test_initial_weights_follow_the_documented_distributions():
     torch.manual_seed(0)
     model = build_model(PRESETS["ndt-free-n4"].model, vocabulary=2_000, classes=2)
     assert model.embedding.weight.std().item() == pytest.approx(1 / math.sqrt(128), rel=0.02)
@@ -55,7 +55,7 @@ def test_starting_weights_are_xavier_per_component_zero_biases_small_lambda_scal
     assert (model.final_norm.weight == 1).all()
 
 
-def test_names_of_saved_weights_are_frozen_so_that_old_runs_load():
+def test_parameter_names_never_change():
     one_layer = dataclasses.replace(PRESETS["ndt-01-n2"].model, layers=1)
     names = set(build_model(one_layer, vocabulary=9, classes=2).state_dict())
     block = "layers.0."
@@ -81,8 +81,8 @@ IDS = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
         ("vanilla", {"model.pooling": "cls"}),
     ],
 )
-def test_every_token_has_logits_and_padding_changes_none(preset, settings):
-    """A class token is no word."""
+def test_token_taggers_give_every_token_logits_independent_of_padding(preset, settings):
+    """Class tokens are excluded."""
     config = compose(preset, {"model.width": 16, "model.ff_width": 16, **settings}).model
     torch.manual_seed(0)
     model = build_model(config, vocabulary=20, classes=3, max_length=8, each_token=True).eval()
@@ -95,7 +95,7 @@ def test_every_token_has_logits_and_padding_changes_none(preset, settings):
 @pytest.mark.parametrize(
     ("preset", "change"), [("bilstm", {}), ("tfidf-logreg", {}), ("vanilla", {"pad_mode": "as_released"})]
 )
-def test_what_says_one_thing_of_a_text_is_refused_and_so_is_one_class(preset, change):
+def test_invalid_models_for_tagging_and_single_classes_are_refused(preset, change):
     config = dataclasses.replace(compose(preset, {}).model, **change)
     with pytest.raises(ConfigError, match=r"has a tag|has no tag"):
         build_model(config, vocabulary=20, classes=3, max_length=8, each_token=True)

@@ -1,4 +1,4 @@
-"""Parts combine freely: configurations drawn at random train, or are refused with a reason and a way out."""
+"""Random configurations train, or are refused with a reason and an alternative."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from core.models.config import AttentionConfig, ModelConfig
 
 @pytest.mark.slow
 @seeds(30)
-def test_a_random_model_trains_and_its_two_paths_agree(seed):
+def test_random_models_train_and_both_paths_agree(seed):
     torch.manual_seed(seed)
     config = drawn(seed)
     model = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST)
@@ -74,14 +74,14 @@ V1, V2 = ({"attention.mixing": name, "attention.components": 2} for name in ("di
         ({"head.kernels": "two"}, "2,3,5,7"),
     ],
 )
-def test_an_invalid_configuration_is_refused_with_its_nearest_valid_choice(settings, way_out):
+def test_invalid_configurations_are_refused_with_the_nearest_valid_one(settings, way_out):
     with pytest.raises(ConfigError) as refusal:
         put_together(settings)
     assert way_out in str(refusal.value)
 
 
 @pytest.mark.slow
-def test_the_penalty_pushes_component_maps_apart():
+def test_the_penalty_makes_maps_less_similar():
     torch.manual_seed(0)
     attention = AttentionConfig(heads=2, components=3, mixing="additive", qk_width="half")
     model = build_model(ModelConfig(width=16, ff_width=12, attention=attention, dropout=0.0), vocabulary=40, classes=3)
@@ -97,7 +97,7 @@ def test_the_penalty_pushes_component_maps_apart():
     assert model(batch, similarity=True).similarity < start - 0.1
 
 
-def test_the_similarity_of_equal_maps_is_one_and_of_disjoint_ones_zero():
+def test_map_similarity_is_one_for_equal_and_zero_for_disjoint_maps():
     from core.models.encoder import compute_map_similarity
     from core.models.trace import LayerTrace
 

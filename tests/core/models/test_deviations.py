@@ -1,4 +1,4 @@
-"""Departures from the papers as data: tied to the settings they speak of, so that they cannot go stale."""
+"""Deviations from the papers, checked against the settings that they name."""
 
 import pytest
 from small_models import example, make, small
@@ -11,13 +11,13 @@ from core.models.presets import PRESETS
 FREE = {name for name, preset in PRESETS.items() if name.startswith("tfidf") or name == "lexicon"}
 
 
-def test_every_preset_of_a_paper_says_where_it_departs_from_it():
+def test_every_preset_lists_its_deviations():
     assert {name for name, preset in PRESETS.items() if not preset.departures} == FREE
 
 
 @pytest.mark.slow
-def test_what_a_departure_says_is_so():
-    """It names a setting that exists, and one that follows the paper is another value and a valid model."""
+def test_listed_deviations_match_the_presets():
+    """Each names an existing setting; the paper's value differs and gives a valid model."""
     for name, preset in PRESETS.items():
         own = flatten_config(compose(name))
         for each in preset.departures:
@@ -26,7 +26,7 @@ def test_what_a_departure_says_is_so():
             if each.instead:
                 assert each.paper, (name, each)
                 changed = flatten_config(compose(name, {each.setting: each.instead}))
-                # What reads as something was released does so with look-alikes as they are, too.
+                # Released normalisers leave look-alikes unchanged.
                 other = [key for key in own if own[key] != changed[key] and key != "text.lookalikes"]
                 assert other == [each.setting], (name, each)
         said = [each.what for each in preset.departures]
@@ -34,7 +34,7 @@ def test_what_a_departure_says_is_so():
 
 
 @pytest.mark.slow
-def test_what_is_done_here_is_read_from_the_preset():
+def test_deviations_read_their_values_from_the_preset():
     rows = {row["what"]: row for row in preset_catalog.list_deviations("inceptive-64")}
     assert rows["learning rate"]["here"] == f"training.lr={compose('inceptive-64').training.lr}" == "training.lr=0.0005"
     assert rows["learning rate"]["instead"] == "training.lr=1e-5"
@@ -42,19 +42,19 @@ def test_what_is_done_here_is_read_from_the_preset():
     assert preset_catalog.describe_preset("inceptive-64")["departures"] == list(rows.values())
 
 
-def test_only_what_a_variant_has_is_said_of_it():
-    def said(name: str) -> set[str]:
+def test_deviations_concern_only_parts_of_the_variant():
+    def list_names(name: str) -> set[str]:
         return {each.what for each in PRESETS[name].departures}
 
-    assert "gate of the class token" not in said("sentiformer-no-gate")
-    assert not {"window", "random tokens", "global tokens"} & said("sentiformer-full")
-    assert "tagger" not in said("sentiformer-no-pos") and "tagger" in said("sentiformer")
-    assert "lexicon" not in said("lexical-none")
-    assert "statistics of the batch norm" not in said("inceptive-mean")
-    assert "dropout after the encoder" not in said("inceptive-64")
+    assert "gate of the class token" not in list_names("sentiformer-no-gate")
+    assert not {"window", "random tokens", "global tokens"} & list_names("sentiformer-full")
+    assert "tagger" not in list_names("sentiformer-no-pos") and "tagger" in list_names("sentiformer")
+    assert "lexicon" not in list_names("lexical-none")
+    assert "statistics of the batch norm" not in list_names("inceptive-mean")
+    assert "dropout after the encoder" not in list_names("inceptive-64")
 
 
-def test_gates_begin_open_and_the_class_tokens_is_one_as_the_departures_say():
+def test_gates_start_open_and_are_one_at_class_tokens():
     config = small(PRESETS["sentiformer"].model)
     gates = make(config)(example((5, 3)), trace=True).trace.layers[0].gates
     assert (gates[:, 0] == 1).all() and (gates[:, 1] < 1).all()

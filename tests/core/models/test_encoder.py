@@ -1,4 +1,4 @@
-"""Contracts that hold for every structure of the presets."""
+"""Properties of every structure of the presets."""
 
 import copy
 import dataclasses
@@ -31,7 +31,7 @@ EVERY = pytest.mark.parametrize("config", MODELS)
 
 @pytest.mark.slow
 @EVERY
-def test_the_fast_path_agrees_with_the_traced_path(config, batch):
+def test_untraced_and_traced_outputs_agree(config, batch):
     for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 2e-5)):
         model = make(config, dtype)
         read = batch._replace(polarity=batch.polarity.to(dtype))
@@ -42,7 +42,7 @@ def test_the_fast_path_agrees_with_the_traced_path(config, batch):
 
 
 @EVERY
-def test_the_trace_has_the_shapes_it_promises(config, batch):
+def test_traces_have_the_documented_shapes(config, batch):
     model = make(config)
     trace = model(batch, trace=True).trace
     b, n, h = len(batch.ids), config.attention.components, config.attention.heads
@@ -69,7 +69,7 @@ def test_the_trace_has_the_shapes_it_promises(config, batch):
 
 @pytest.mark.slow
 @EVERY
-def test_rows_of_the_combined_map_sum_to_one_plus_the_lambdas(config, batch):
+def test_combined_map_rows_sum_to_one_plus_the_lambdas(config, batch):
     model = make(config)
     trace = model(batch, trace=True).trace
     some = trace.keep.any(1)
@@ -85,7 +85,7 @@ def test_rows_of_the_combined_map_sum_to_one_plus_the_lambdas(config, batch):
 
 @pytest.mark.slow
 @EVERY
-def test_logits_do_not_depend_on_the_rest_of_the_batch_or_on_more_padding(config, batch):
+def test_logits_do_not_depend_on_batch_or_padding(config, batch):
     model = make(config)
     together = model(batch)
     for row in range(len(batch.ids)):
@@ -101,7 +101,7 @@ def test_gradients_are_finite_and_reach_every_parameter(config, batch):
     (model(batch).logits * torch.arange(1.0, CLASSES + 1)).pow(2).sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-        # Adding one number to every score of a row changes no softmax, so a key's bias has no gradient.
+        # A constant added to all scores of a row does not change the softmax, so a key's bias has no gradient.
         assert parameter.grad.abs().max() > 0 or name.endswith("key.bias"), name
 
 
@@ -112,7 +112,7 @@ def changes(config) -> Intervention:
 
 
 @EVERY
-def test_interventions_act_alike_on_both_paths_and_leave_nothing_behind(config, batch):
+def test_interventions_act_alike_on_both_paths_and_leave_no_state(config, batch):
     model = make(config)
     before, weights = model(batch).logits, copy.deepcopy(model.state_dict())
     torch.testing.assert_close(model(batch, intervene=Intervention()).logits, before, atol=0, rtol=0)
@@ -127,7 +127,7 @@ def test_interventions_act_alike_on_both_paths_and_leave_nothing_behind(config, 
 
 
 @pytest.mark.parametrize("preset", ["ndt-01-n3", "differential", "differential-v2", "ndt-pos-n3"])
-def test_a_factor_multiplies_every_lambda_as_learned_but_those_that_are_replaced(preset, batch):
+def test_the_lambda_factor_does_not_change_replaced_lambdas(preset, batch):
     model = make(small(PRESETS[preset].model))
     plain = model(batch, trace=True).trace.layers
     both = Intervention(lambdas=((1, 1, 0.25),), lambda_scale=0.5)
@@ -145,7 +145,7 @@ def test_a_factor_multiplies_every_lambda_as_learned_but_those_that_are_replaced
 
 
 @EVERY
-def test_one_component_of_one_head_may_be_off_and_of_all_heads_is_the_component(config, batch):
+def test_maps_can_be_off_in_one_head_or_all(config, batch):
     model, last = make(config), config.attention.components - 1
     one = Intervention(maps_off=frozenset({(0, 1, last)}))
     traced, plain = model(batch, trace=True, intervene=one), model(batch, trace=True).trace.layers[0]
@@ -160,7 +160,7 @@ def test_one_component_of_one_head_may_be_off_and_of_all_heads_is_the_component(
 
 
 def different(config) -> list[Intervention]:
-    """Of each kind that a model knows one at least."""
+    """Return at least one intervention of each kind that the model supports."""
     part, last = config.attention, config.attention.components - 1
     found = [
         Intervention(),
@@ -181,7 +181,7 @@ def different(config) -> list[Intervention]:
 
 @pytest.mark.slow
 @EVERY
-def test_each_text_may_have_an_intervention_of_its_own(config, batch):
+def test_texts_of_a_batch_can_have_different_interventions(config, batch):
     model, each = make(config), different(config)
     together, traced = (model(batch, intervene=each, trace=trace) for trace in (False, True))
     alone = [model(batch, intervene=one, trace=True) for one in each]
@@ -195,7 +195,7 @@ def test_each_text_may_have_an_intervention_of_its_own(config, batch):
                     torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
 
 
-def test_interventions_are_one_for_all_texts_or_one_for_each(batch):
+def test_interventions_are_for_all_texts_or_each(batch):
     model = make(small(PRESETS["vanilla"].model))
     with pytest.raises(ValueError, match="2 interventions for 5 texts"):
         model(batch, intervene=[Intervention()] * 2)
@@ -204,7 +204,7 @@ def test_interventions_are_one_for_all_texts_or_one_for_each(batch):
 
 
 @EVERY
-def test_a_head_that_is_off_may_leave_its_mean_over_the_tokens_of_each_text(config, batch):
+def test_heads_can_be_replaced_by_their_mean(config, batch):
     model, off = make(config), Intervention(heads_mean=frozenset({(0, 1)}))
     traced, plain = model(batch, trace=True, intervene=off), model(batch, trace=True)
     torch.testing.assert_close(model(batch, intervene=off).logits, traced.logits, atol=1e-12, rtol=1e-12)
@@ -218,7 +218,7 @@ def test_a_head_that_is_off_may_leave_its_mean_over_the_tokens_of_each_text(conf
 
 
 @pytest.mark.parametrize("preset", ["ndt-pm1-n3", "differential"])
-def test_a_map_that_is_off_may_leave_the_mean_of_what_it_says(preset, batch):
+def test_maps_can_be_replaced_by_their_mean(preset, batch):
     model = make(small(PRESETS[preset].model))
     off = Intervention(maps_mean=frozenset({(0, 1, 1)}), components_mean=frozenset({(0, 0)}))
     traced, plain = model(batch, trace=True, intervene=off), model(batch, trace=True).trace
@@ -226,7 +226,7 @@ def test_a_map_that_is_off_may_leave_the_mean_of_what_it_says(preset, batch):
     layer, block, keep = plain.layers[0], model.layers[0], plain.keep[0]
     attention, entering = block.attention, block.attention_norm(plain.embedded) if block.pre else plain.embedded
     v = attention.value(entering).view(*entering.shape[:2], model.heads, -1).transpose(1, 2)
-    said = (layer.coefficients * layer.maps)[0] @ v[0]  # (N, H, L, d/H): what each says in the first text
+    said = (layer.coefficients * layer.maps)[0] @ v[0]  # (N, H, L, d/H): outputs of all maps in the first text
     left = said.clone()
     for component, head in ((0, 0), (0, 1), (1, 1)):
         left[component, head] = said[component, head][keep].mean(0)
@@ -238,7 +238,7 @@ def test_a_map_that_is_off_may_leave_the_mean_of_what_it_says(preset, batch):
 
 
 @pytest.mark.slow
-def test_the_lexical_term_of_one_layer_may_be_off(batch):
+def test_the_lexical_term_can_be_off_in_one_layer(batch):
     model = make(small(PRESETS["lexical-all"].model))
     one, every = (Intervention(lexical_off=frozenset(layers)) for layers in ({1}, {0, 1}))
     trace = model(batch, trace=True, intervene=one).trace
@@ -266,7 +266,7 @@ def test_the_lexical_term_of_one_layer_may_be_off(batch):
         Intervention(lexical_off=frozenset({0})),
     ],
 )
-def test_an_intervention_on_something_absent_is_refused_and_leaves_the_model_as_it_was(wrong, batch):
+def test_interventions_on_absent_parts_are_refused(wrong, batch):
     model = make(small(PRESETS["ndt-01-n3"].model))
     before = model(batch).logits
     with pytest.raises(InputError, match="intervention on"):
@@ -274,12 +274,12 @@ def test_an_intervention_on_something_absent_is_refused_and_leaves_the_model_as_
     torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
 
 
-def test_a_trace_in_training_mode_is_refused(batch):
+def test_traces_in_training_mode_are_refused(batch):
     with pytest.raises(RuntimeError, match="eval"):
         make(small(PRESETS["vanilla"].model)).train()(batch, trace=True)
 
 
-def test_positions_are_the_published_sinusoids():
+def test_positions_are_standard_sinusoids():
     table = compute_sinusoid(50, 8, torch.device("cpu"))
     for position in (0, 1, 49):
         for i in range(4):
@@ -288,7 +288,7 @@ def test_positions_are_the_published_sinusoids():
             torch.testing.assert_close(table[position, 2 * i + 1], angle.cos(), atol=1e-5, rtol=1e-5)
 
 
-def test_words_are_scaled_to_the_size_of_positions(batch):
+def test_embeddings_are_scaled_to_the_size_of_positions(batch):
     model = make(small(PRESETS["vanilla"].model))
     embedded = model(batch, trace=True).trace.embedded
     wanted = model.embedding.weight[batch.ids] * 4 + compute_sinusoid(9, 16, torch.device("cpu"))
@@ -296,14 +296,14 @@ def test_words_are_scaled_to_the_size_of_positions(batch):
 
 
 @pytest.mark.slow
-def test_every_preset_shares_its_structure_with_one_of_the_list_where_none_is_twice():
+def test_structures_cover_every_preset_without_duplicates():
     assert [name for name in PRESETS if not same_structure(name)] == []
     twice = [name for name in STRUCTURES if len(same_structure(name)) > 1]
     assert twice == ["tfidf-logreg", "tfidf-logreg-chars"], "these differ in what they read of a text"
     assert set(QUICK) < set(STRUCTURES)
 
 
-def test_a_size_is_no_structure_and_a_choice_is():
+def test_structures_ignore_sizes_but_not_choices():
     assert structure(PRESETS["tweet-v1-p2"].model) == structure(PRESETS["tweet-v8-p2"].model)
     assert structure(PRESETS["sentiformer"].model) != structure(PRESETS["sentiformer-full"].model)
     assert structure(PRESETS["lexical-all"].model) != structure(PRESETS["lexical-last"].model)

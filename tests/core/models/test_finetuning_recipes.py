@@ -1,4 +1,4 @@
-"""The papers' own backbones as recipes: what they set, what they are set on, whether their weights are here."""
+"""Recipes for the papers' backbones: their settings, presets and available weights."""
 
 import re
 
@@ -28,18 +28,18 @@ NAMED_BY_THE_PAPERS = {
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """here(hub name): that backbone lies in SENTISCOPE_BACKBONES, without numbers in it."""
+    """here(hub name): puts a backbone without weights into SENTISCOPE_BACKBONES."""
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
-    def lay(name):
+    def write_backbone(name):
         own = {"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}
         return hollow_backbone(tmp_path / "own" / name, **own)
 
-    return lay
+    return write_backbone
 
 
-def test_every_backbone_that_a_paper_names_has_a_recipe_that_says_where_each_number_stands():
+def test_every_backbone_of_a_paper_has_a_recipe_with_sources():
     for paper, named in NAMED_BY_THE_PAPERS.items():
         found = {name for name, each in FINE_TUNINGS.items() if each.paper == paper}
         prefix = {"tweet_encoder_7essxin": "tweet-", "lexical_attention": "lexical-"}.get(paper, f"{paper}-")
@@ -52,7 +52,7 @@ def test_every_backbone_that_a_paper_names_has_a_recipe_that_says_where_each_num
         assert each.settings or "states no" in each.note
 
 
-def test_the_numbers_are_those_of_table_2_of_the_inceptive_paper():
+def test_inceptive_recipes_match_table_2():
     for name, length, decay in (("bertweet", 126, 1e-3), ("biobert", 510, 1e-4), ("ct-bert", 126, 1e-4)):
         made = compose("pretrained", RECIPES[f"inceptive-{name}"].settings)
         assert (made.text.max_length, made.training.weight_decay) == (length, decay)
@@ -60,7 +60,7 @@ def test_the_numbers_are_those_of_table_2_of_the_inceptive_paper():
         assert (found.lr, found.epochs, found.batch_size, found.schedule, found.clip) == (1e-5, 12, 32, "cosine", 1)
 
 
-def test_a_recipe_brings_its_backbone_with_its_sizes_and_composes_with_heads_and_injection(here):
+def test_recipes_set_the_backbone_sizes_and_combine_with_heads_and_lexicons(here):
     here("vinai/bertweet-base")
     mine = {"model.head.kernels": "2,3,5,7", "model.attention.lexical": "add", "text.lexicon": "vader"}
     config = configure("built-in", "pretrained", {**mine, "training.epochs": 2}, recipe="inceptive-bertweet")
@@ -72,13 +72,13 @@ def test_a_recipe_brings_its_backbone_with_its_sizes_and_composes_with_heads_and
     assert (cell.config.model.backbone, cell.config.model.width) == ("vinai/bertweet-base", 24)
 
 
-def test_another_backbone_can_be_set_on_top(here):
+def test_recipes_accept_another_backbone(here):
     folder = here("other")
     config = configure("built-in", "pretrained", {"model.backbone": str(folder)}, recipe="inceptive-roberta")
     assert (config.model.backbone, config.training.epochs) == (str(folder), 12)
 
 
-def test_it_is_refused_on_another_preset_and_where_its_weights_are_not_here(here):
+def test_recipes_are_refused_for_other_presets_or_without_weights(here):
     here("vinai/bertweet-base")
     for call in (lambda: apply_recipe("tweet-roberta", "vanilla"), lambda: configure(recipe="tweet-roberta")):
         with pytest.raises(ConfigError, match="recipe 'tweet-roberta' is one of pretrained: choose --model pretrained"):
@@ -88,7 +88,7 @@ def test_it_is_refused_on_another_preset_and_where_its_weights_are_not_here(here
     assert FOR_ALL == ("strong", "pretrain")
 
 
-def test_which_are_here_is_told_and_what_one_lacks(here):
+def test_recipes_show_available_backbones_and_missing_files(here):
     here("vinai/bertweet-base")
     (here("beomi/KcELECTRA-base") / "model.safetensors").unlink()
     states = {each["recipe"]: each for each in list_backbone_recipes()}
@@ -104,7 +104,7 @@ def test_which_are_here_is_told_and_what_one_lacks(here):
 
 
 @pytest.mark.slow
-def test_the_command_names_them_with_their_state(here):
+def test_the_command_lists_recipes_with_their_state(here):
     here("vinai/bertweet-base")
     (here("beomi/KcELECTRA-base") / "tokenizer.json").unlink()
     (here("snunlp/KR-BERT-char16424") / "model.safetensors").write_bytes(b"half")

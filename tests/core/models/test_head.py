@@ -1,4 +1,4 @@
-"""The head: each step against its equation, and padding that changes nothing."""
+"""The head: every step follows its equation, and padding has no effect."""
 
 import math
 
@@ -16,8 +16,8 @@ JOINED = WIDTH + CHANNELS * len(KERNELS)
 WHOLE = {"width": WIDTH, "classes": 3, "kernels": KERNELS, "channels": CHANNELS, "attention_heads": 4, "dense": 6}
 
 
-def made(**changes) -> Head:
-    """The whole head in float64, every parameter and running statistic away from its start."""
+def make_head(**changes) -> Head:
+    """Return the full head in float64 with random parameters and running statistics."""
     torch.manual_seed(0)
     head = Head(**{**WHOLE, "pooling": "mean", **changes}).double()
     with torch.no_grad():
@@ -29,13 +29,13 @@ def made(**changes) -> Head:
 
 @pytest.fixture
 def texts() -> tuple[torch.Tensor, torch.Tensor]:
-    """Vectors of four texts (full, short, one token, none) with something arbitrary where they are padded."""
+    """Return vectors of four texts (full, short, one token, none) with arbitrary values at padding."""
     x = torch.randn(4, 9, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     return x, torch.arange(9) < torch.tensor([9, 5, 1, 0])[:, None]
 
 
 def naive_branch(branch: Branch, x: torch.Tensor, kernel: int) -> torch.Tensor:
-    """One text without padding, (n, d): the printed sum at the effective index i + j - (k - 1) // 2."""
+    """Convolve one text (n, d) by the paper's sum, at index i + j - (k - 1) // 2."""
     weight, bias, norm = branch.convolution.weight, branch.convolution.bias, branch.norm
     rows = []
     for i in range(len(x)):
@@ -49,7 +49,7 @@ def naive_branch(branch: Branch, x: torch.Tensor, kernel: int) -> torch.Tensor:
 
 
 def naive_head(head: Head, x: torch.Tensor) -> torch.Tensor:
-    """Logits of one text without padding, (n, d), step by step."""
+    """Compute the logits of one text (n, d) without padding, step by step."""
     joined = torch.cat([x, *(naive_branch(head.branches[str(k)], x, k) for k in KERNELS)], 1)
     attention, size = head.attention, JOINED // head.attention.heads
     outs = []
@@ -63,18 +63,18 @@ def naive_head(head: Head, x: torch.Tensor) -> torch.Tensor:
     return F.linear(normed * head.dense_norm.weight + head.dense_norm.bias, head.weight, head.bias)
 
 
-def test_every_step_is_the_one_of_the_paper(texts):
+def test_head_steps_follow_the_paper(texts):
     x, keep = texts
-    head = made()
+    head = make_head()
     found = head(x, keep, trace=False).logits
     for row, length in enumerate([9, 5, 1]):
         torch.testing.assert_close(found[row], naive_head(head, x[row, :length]))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_everything_off_is_pooling_and_a_linear_map(texts, pooling):
+def test_a_minimal_head_is_pooling_and_a_linear_map(texts, pooling):
     x, keep = texts
-    head = made(kernels=(), attention_heads=0, dense=0, pooling=pooling)
+    head = make_head(kernels=(), attention_heads=0, dense=0, pooling=pooling)
     assert set(head.state_dict()) == {"weight", "bias"}
     output = head(x, keep, trace=True)
     mean = [x[0].mean(0), x[1, :5].mean(0), x[2, 0], torch.zeros(WIDTH, dtype=x.dtype)]
@@ -84,7 +84,7 @@ def test_everything_off_is_pooling_and_a_linear_map(texts, pooling):
 
 
 @pytest.mark.parametrize(("kernel", "sees"), [(1, [0]), (2, [0, 1]), (3, [-1, 0, 1]), (5, [-2, -1, 0, 1, 2])])
-def test_a_branch_sees_its_neighbors_and_no_others(kernel, sees):
+def test_convolutions_read_only_their_window(kernel, sees):
     """The width 2 reads a token and the one after it."""
     branch = Branch(width=WIDTH, channels=400, kernel=kernel).eval()
     x = torch.randn(1, 11, WIDTH, requires_grad=True)
@@ -93,20 +93,20 @@ def test_a_branch_sees_its_neighbors_and_no_others(kernel, sees):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_padding_changes_nothing_in_training_either(texts, training):
-    """More padding, with anything in it: the same logits, and the same running statistics after a step."""
+def test_padding_has_no_effect_in_training(texts, training):
+    """More padding with arbitrary values gives the same logits and running statistics."""
     x, keep = texts
     longer, kept = F.pad(x, (0, 0, 0, 6), value=7.0), F.pad(keep, (0, 6))
     longer[~kept] += 5.0
-    heads = made().train(training), made().train(training)
+    heads = make_head().train(training), make_head().train(training)
     torch.testing.assert_close(heads[0](x, keep, trace=False).logits, heads[1](longer, kept, trace=False).logits)
     for name, tensor in heads[0].state_dict().items():
         torch.testing.assert_close(tensor, heads[1].state_dict()[name])
 
 
-def test_statistics_are_those_of_the_real_tokens(texts):
+def test_batch_statistics_ignore_padding(texts):
     x, keep = texts
-    branch = made().branches["3"].train()
+    branch = make_head().branches["3"].train()
     out = branch(x, keep)
     tokens = branch.convolution(x, keep)[keep]
     normed = (tokens - tokens.mean(0)) / (tokens.var(0, correction=0) + 1e-5).sqrt()
@@ -116,10 +116,10 @@ def test_statistics_are_those_of_the_real_tokens(texts):
 
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("lengths", [[0, 0], [1, 0], [1], [3, 0]])
-def test_texts_of_no_or_one_token_give_finite_logits_and_gradients(lengths, training):
+def test_very_short_texts_give_finite_logits_and_gradients(lengths, training):
     keep = torch.arange(4) < torch.tensor(lengths)[:, None]
     x = torch.randn(len(lengths), 4, WIDTH, dtype=torch.float64, requires_grad=True)
-    head = made().train(training)
+    head = make_head().train(training)
     logits = head(x, keep, trace=False).logits
     logits.square().sum().backward()
     assert logits.isfinite().all() and x.grad.isfinite().all()
@@ -129,9 +129,9 @@ def test_texts_of_no_or_one_token_give_finite_logits_and_gradients(lengths, trai
 
 @pytest.mark.parametrize("kernels", [(), (2, 7, 3, 5), KERNELS])
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_the_trace_shows_what_was_computed(texts, kernels, pooling):
+def test_head_traces_show_the_computed_values(texts, kernels, pooling):
     x, keep = texts
-    head = made(kernels=kernels, pooling=pooling)
+    head = make_head(kernels=kernels, pooling=pooling)
     seen, fast = head(x, keep, trace=True), head(x, keep, trace=False)
     torch.testing.assert_close(seen.logits, fast.logits)
     assert fast.trace is None
@@ -142,9 +142,9 @@ def test_the_trace_shows_what_was_computed(texts, kernels, pooling):
     assert not maps[(~keep)[:, None, None].expand_as(maps)].any()
 
 
-def test_one_logit_makes_the_loss_binary_cross_entropy(texts):
+def test_one_logit_gives_binary_cross_entropy(texts):
     x, keep = texts
-    head = made(classes=2, one_logit=True)
+    head = make_head(classes=2, one_logit=True)
     logits = head(x, keep, trace=False).logits
     labels = torch.tensor([1, 0, 1, 0])
     assert head.weight.shape == (1, 6)
@@ -157,7 +157,7 @@ def test_one_logit_makes_the_loss_binary_cross_entropy(texts):
     ("channels", "joined", "added"),
     [(16, 832, 3_409_858), (32, 896, 4_094_338), (64, 1024, 5_561_602), (128, 1280, 8_889_346)],
 )
-def test_parameters_are_those_of_the_paper(channels, joined, added):
+def test_head_parameters_match_the_paper(channels, joined, added):
     with torch.device("meta"):
         sizes = {"width": 768, "classes": 2, "channels": channels, "attention_heads": 8, "dense": 512}
         head = Head(**{**WHOLE, **sizes}, pooling="mean")
@@ -166,14 +166,14 @@ def test_parameters_are_those_of_the_paper(channels, joined, added):
 
 
 @pytest.mark.parametrize(("heads", "nearest"), [(12, 13), (7, 8), (60, 64)])
-def test_heads_that_do_not_divide_are_refused_with_the_nearest_that_do(heads, nearest):
+def test_invalid_head_counts_are_refused_with_the_nearest_valid_one(heads, nearest):
     with pytest.raises(ConfigError, match=f"{heads} heads over a width of 832: .* the nearest is {nearest}"):
         HeadAttention(width=832, heads=heads)
 
 
-def test_dropout_acts_on_the_encoder_vectors_in_training_only(texts):
+def test_head_dropout_acts_on_token_vectors_in_training(texts):
     x, keep = texts
-    head = made(kernels=(), attention_heads=0, dense=0, pooling="cls", dropout=0.5)
+    head = make_head(kernels=(), attention_heads=0, dense=0, pooling="cls", dropout=0.5)
     assert torch.equal(head(x, keep, trace=False).pooled, x[:, 0])
     dropped = head.train()(x, keep, trace=False).pooled
     assert set((dropped / x[:, 0]).flatten().tolist()) == {0.0, 2.0}

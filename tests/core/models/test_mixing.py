@@ -1,4 +1,4 @@
-"""Lambda: its equations, its ranges, its rule at the start, its gradients."""
+"""Lambda: equations, ranges, initial values and gradients."""
 
 import math
 
@@ -24,7 +24,7 @@ def additive(constraint="01", components=4, layer=1, **changes) -> Additive:
     return Additive(layer=layer, components=components, constraint=constraint, **given)
 
 
-def test_differential_lambda_is_the_difference_of_two_exponentials_plus_its_start():
+def test_differential_lambda_follows_its_equation():
     torch.manual_seed(0)
     mixing = Differential(layer=2, head_width=4, sets=1)
     q1, q2, k1, k2 = (v[0].tolist() for v in (*mixing.lambda_q, *mixing.lambda_k))
@@ -34,7 +34,7 @@ def test_differential_lambda_is_the_difference_of_two_exponentials_plus_its_star
     assert mixing(X).flatten().tolist() == pytest.approx([1, -wanted], abs=1e-6)
 
 
-def test_differential_v2_has_a_sigmoid_of_each_token_for_each_head():
+def test_differential_v2_lambda_is_a_sigmoid_per_token_and_head():
     torch.manual_seed(0)
     mixing = DifferentialV2(width=16, heads=3)
     c = mixing(X)
@@ -54,7 +54,7 @@ CONSTRAIN = {
 
 
 @pytest.mark.parametrize("constraint", CONSTRAIN)
-def test_additive_lambda_is_equations_4_to_6_written_out(constraint):
+def test_additive_lambda_follows_equations_4_to_6(constraint):
     mixing = additive(constraint, layer=2, sets=2)
     with torch.no_grad():
         mixing.lambda_q.mul_(30), mixing.lambda_k.mul_(30)
@@ -78,12 +78,12 @@ def test_additive_lambda_is_equations_4_to_6_written_out(constraint):
         ("free", (-10.0, 0.0, 3.0), -math.inf, math.inf),
     ],
 )
-def test_lambda_starts_where_it_is_told_to_and_stays_in_its_range(constraint, starts, low, high, layer):
+def test_lambda_begins_at_its_start_and_stays_in_range(constraint, starts, low, high, layer):
     for start in (*starts, None):
         mixing = additive(constraint, layer=layer, start=start)
         if start is not None:
             assert mixing.get_lambdas().flatten().tolist() == pytest.approx([start] * 3, abs=0.02)
-        assert (mixing.alpha != mixing.beta).all()  # else lambda could not move
+        assert (mixing.alpha != mixing.beta).all()  # else lambda could not change
         for scale in (1.0, 50.0, 1e3):
             with torch.no_grad():
                 mixing.lambda_q.normal_().mul_(scale), mixing.lambda_k.normal_().mul_(scale)
@@ -91,7 +91,7 @@ def test_lambda_starts_where_it_is_told_to_and_stays_in_its_range(constraint, st
             assert (lambdas >= low - 1e-6).all() and (lambdas <= high + 1e-6).all()
 
 
-def test_starts_and_scales_are_those_that_are_published_or_told():
+def test_lambda_starts_and_scales_match_the_papers():
     assert compute_lambda_init(1) == pytest.approx(0.2)
     assert compute_lambda_init(2) == pytest.approx(0.3555, abs=1e-4)
     mixing = Differential(layer=3, head_width=4, sets=1, start=0.6)
@@ -100,7 +100,7 @@ def test_starts_and_scales_are_those_that_are_published_or_told():
     assert compute_alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0), "a quarter gives lambda in 0 to 1 its whole range"
 
 
-RULE = {  # the fit: lambda at the start, layer 1 and layer 2
+RULE = {  # initial lambdas of layers 1 and 2
     "01": ([0.153, 0.143, 0.135], [0.185, 0.160, 0.150]),
     "pm1": ([-0.2, -0.16, -0.128], [-0.06, -0.10, -0.08]),
     "pos": ([0.2, 0.16, 0.128], [0.3555, 0.2, 0.16]),
@@ -110,7 +110,7 @@ RULE = {  # the fit: lambda at the start, layer 1 and layer 2
 
 @pytest.mark.parametrize("constraint", RULE)
 @pytest.mark.parametrize("layer", [1, 2])
-def test_a_fresh_lambda_equals_the_rule(constraint, layer):
+def test_initial_lambdas_follow_the_rule(constraint, layer):
     wanted = RULE[constraint][layer - 1]
     assert [compute_initial_lambda(constraint, layer, j) for j in (1, 2, 3)] == pytest.approx(wanted, abs=6e-4)
     fresh = additive(constraint, layer=layer).get_lambdas().flatten().tolist()
@@ -119,20 +119,20 @@ def test_a_fresh_lambda_equals_the_rule(constraint, layer):
 
 @pytest.mark.parametrize("constraint", CONSTRAIN)
 @pytest.mark.parametrize("layer", [1, 2, 6, 40])
-def test_alpha_differs_from_beta_at_every_depth_so_that_lambda_keeps_a_gradient(constraint, layer):
+def test_alpha_and_beta_differ_at_every_depth(constraint, layer):
     assert all(abs(a - b) > 1e-3 for a, b in (compute_alpha_beta(constraint, layer, j) for j in range(1, 8)))
     assert all(compute_lambda_target(layer, j) <= 0.8 for j in range(1, 8))
 
 
 @pytest.mark.parametrize("learn_beta", [False, True])
-def test_the_gradient_reaches_both_vectors_and_beta_only_if_it_is_learned(learn_beta):
+def test_both_lambda_vectors_and_only_a_learned_beta_get_gradients(learn_beta):
     mixing = additive("free", learn_beta=learn_beta)
     mixing.get_lambdas().sum().backward()
     names = {name for name, p in mixing.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
     assert names == {"lambda_q", "lambda_k"} | ({"beta"} if learn_beta else set())
 
 
-def test_the_gradient_of_lambda_is_the_derivative_of_its_equation():
+def test_the_lambda_gradient_is_the_derivative_of_its_equation():
     mixing = additive("01", components=2)
     mixing.get_lambdas().sum().backward()
     alpha, beta = compute_alpha_beta("01", 1, 1)
@@ -142,7 +142,7 @@ def test_the_gradient_of_lambda_is_the_derivative_of_its_equation():
 
 
 @pytest.mark.parametrize("sets", [1, 2])
-def test_a_lambda_from_the_input_takes_its_key_from_the_token(sets):
+def test_token_lambdas_take_their_key_from_the_token(sets):
     mixing = additive("pm1", components=3, layer=2, sets=sets, from_input=True)
     assert mixing.get_lambdas() is None
     found = mixing(X.float())  # (B, N, S, L, 1)

@@ -1,4 +1,4 @@
-"""Parts, sizes and equations told without torch: equal to what is built, to the counts of the papers, and complete."""
+"""Parts, sizes and equations without torch: equal to the built models and the papers' counts."""
 
 import dataclasses
 
@@ -15,7 +15,7 @@ from core.models.presets import PAPERS, PRESETS
 
 
 def built(config: ModelConfig, vocabulary: int, classes: int) -> int:
-    """Parameters of the module, made without memory for them."""
+    """Count a module's parameters on the meta device."""
     with torch.device("meta"):
         model = build_model(config, vocabulary=vocabulary, classes=classes, max_length=20)
     return sum(parameter.numel() for parameter in model.parameters())
@@ -29,8 +29,8 @@ FURTHER = {
 
 
 @pytest.mark.slow
-def test_the_formula_counts_what_is_built():
-    """Of every preset but the pretrained one, which `test_pretrained` counts, and of further settings."""
+def test_counted_parameters_equal_the_built_model():
+    """All presets except the pretrained one (see `test_pretrained`), and further settings."""
     models = {name: preset.model for name, preset in PRESETS.items() if name != "pretrained"}
     models |= {name: compose(*chosen).model for name, chosen in FURTHER.items()}
     for name, model in models.items():
@@ -41,7 +41,7 @@ def test_the_formula_counts_what_is_built():
 
 @pytest.mark.slow
 @seeds(30)
-def test_the_formula_counts_every_combination_of_parts(seed):
+def test_counted_parameters_are_right_for_every_combination(seed):
     config = drawn(seed)
     assert count_parameters(config, vocabulary=50, classes=3) == built(config, 50, 3)
 
@@ -64,7 +64,7 @@ NOT_HALVED = {"v1": (256, 4_237_698), "v2": (256, 4_635_138), "v3": (1024, 10_04
 
 
 @pytest.mark.parametrize("version", TWEETS)
-def test_the_twenty_tweet_encoders_have_the_sizes_of_the_table(version):
+def test_tweet_encoder_sizes_match_the_table(version):
     for phase, expected in enumerate(TWEETS[version], start=1):
         assert count_parameters(PRESETS[f"tweet-{version}-p{phase}"].model, vocabulary=30_000, classes=2) == expected
     if version in RELEASED:  # with the vocabulary of the released code
@@ -76,19 +76,19 @@ def test_the_twenty_tweet_encoders_have_the_sizes_of_the_table(version):
         assert count_parameters(config, vocabulary=30_000, classes=2) == expected
 
 
-def of_key(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int = 5) -> list[int]:
+def list_sizes(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int = 5) -> list[int]:
     found = list_parts(config, vocabulary=vocabulary, classes=classes)
     return [part.parameters for part in found if part.key == key]
 
 
-def test_sentiformer_is_as_large_as_its_parts_say():
+def test_sentiformer_size_is_the_sum_of_its_parts():
     """Six blocks of 789,760 numbers and a gate; 12 tags, class token and padding are 14 rows of a table."""
     config, plain = PRESETS["sentiformer"].model, PRESETS["sentiformer-no-gate"].model
-    block = of_key(plain, "attention"), of_key(plain, "feedforward"), sum(of_key(plain, "norm")[:2])
+    block = list_sizes(plain, "attention"), list_sizes(plain, "feedforward"), sum(list_sizes(plain, "norm")[:2])
     assert block == ([263_168], [525_568], 1_024) and 263_168 + 525_568 + 1_024 == 789_760
     layers = [part for part in list_parts(plain, vocabulary=9, classes=5) if part.layer]
     assert sum(part.parameters * part.times for part in layers) == 6 * 789_760
-    assert of_key(config, "attention") == [263_168 + 256 + 1]
+    assert list_sizes(config, "attention") == [263_168 + 256 + 1]
     rest = count_parameters(config, vocabulary=0, classes=5) - 6 * 789_760
     gates, table, factors, class_token, norm, classifier = 6 * 257, 14 * 256, 3, 256, 512, 5 * 257
     assert rest == gates + table + factors + class_token + norm + classifier == 7_182
@@ -96,7 +96,7 @@ def test_sentiformer_is_as_large_as_its_parts_say():
         assert round(count_parameters(config, vocabulary=vocabulary, classes=5) / 1e6, 2) == millions
 
 
-def test_parts_stand_in_the_order_in_which_a_text_passes_them():
+def test_parts_are_listed_in_order_of_computation():
     def keys(name):
         return [part.key for part in list_parts(PRESETS[name].model, vocabulary=9, classes=2)]
 
@@ -122,12 +122,12 @@ def test_parts_stand_in_the_order_in_which_a_text_passes_them():
         ("tfidf-nb", ("TF-IDF", "naive Bayes")),
     ],
 )
-def test_marks_name_what_is_switched_on(name, expected):
+def test_features_list_enabled_options(name, expected):
     assert list_features(PRESETS[name].model) == expected
 
 
-def test_one_choice_of_attention_never_goes_unmarked():
-    """Each further part of attention adds a mark or changes one."""
+def test_every_attention_option_is_listed():
+    """Each attention option adds or changes a listed feature."""
     base = ModelConfig(attention=AttentionConfig(mixing="additive", components=2, gate=True, lexical="add", window=4))
     changes = {"rotary": True, "qk_norm": True, "lexicon_gate": True, "window": 8, "lexical": "hadamard"}
     changes |= {"lexical_heads": "last", "constraint": "pos", "head_norm": True, "row_norm": True, "components": 3}
@@ -136,7 +136,7 @@ def test_one_choice_of_attention_never_goes_unmarked():
         assert list_features(changed) != list_features(base), name
 
 
-def test_every_paper_has_presets_and_every_preset_a_paper():
+def test_papers_and_presets_match():
     assert {preset.paper for preset in PRESETS.values()} == set(PAPERS)
 
 
@@ -144,7 +144,7 @@ def text(name: str) -> str:
     return "\n".join(line.latex for line in write_equation(PRESETS[name].model))
 
 
-def test_the_first_line_combines_the_maps():
+def test_the_first_equation_combines_the_maps():
     encoders = {name: preset.model for name, preset in PRESETS.items() if preset.model.family == "encoder"}
     first = {name: write_equation(model)[0].latex for name, model in encoders.items()}
     assert first["vanilla"] == r"\mathrm{out} = A\,V"
@@ -175,7 +175,7 @@ PIECES = {
 
 
 @seeds(30)
-def test_a_term_stands_there_exactly_when_the_model_has_it(seed):
+def test_equations_contain_exactly_the_terms_of_the_model(seed):
     config: ModelConfig = drawn(seed)
     whole = "\n".join(line.latex for line in write_equation(config))
     for piece, has in PIECES.items():
@@ -187,19 +187,19 @@ def test_a_term_stands_there_exactly_when_the_model_has_it(seed):
     assert subtracts or whole.split("\n")[0].count(r"\lambda_{") - (r"n,\mathrm" in whole) == components - 1
 
 
-def test_what_is_in_the_score_is_also_defined():
+def test_every_symbol_of_the_score_is_defined():
     whole = text("lexical-last-scaled")
     assert r"\frac{\sigma_{ij}}{\sqrt{64}}\,[h=H]" in whole
     assert r"\sigma_{ij} = \rho_i\cdot\rho_j" in whole
 
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn", "tfidf-logreg", "lexicon"])
-def test_a_baseline_has_an_equation_without_attention(name):
+def test_baseline_equations_have_no_attention(name):
     assert "softmax" not in text(name)
     assert r"\mathrm{logits}" in text(name)
 
 
-def test_models_that_differ_in_more_than_sizes_have_different_equations():
+def test_different_structures_have_different_equations():
     names = "vanilla ndt-01-n2 ndt-pm1-n2 differential sentiformer sentiformer-full sentiformer-no-pos lexical-all"
     names += " lexical-all-scaled lexical-hadamard inceptive-64 inceptive-no-dense tweet-v1-p2"
     assert len({text(name) for name in names.split()}) == len(names.split())

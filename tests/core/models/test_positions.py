@@ -1,4 +1,4 @@
-"""What is added to the rows of words, term by term: positions (SentiFormer, eq. 3), n-grams, the text of a pair."""
+"""Vectors added to embeddings: positions (SentiFormer, eq. 3), n-grams and segments."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ from core.models.trace import Batch, Intervention
 KEEP = torch.arange(6) < torch.tensor([6, 3, 1, 0])[:, None]
 
 
-def test_recency_is_the_angle_to_the_end_of_the_text_itself():
+def test_recency_depends_on_the_text_length():
     table = compute_recency(KEEP, 4)
     for row, n in enumerate((6, 3, 1)):
         for i in range(1, n + 1):
@@ -31,7 +31,7 @@ def test_recency_is_the_angle_to_the_end_of_the_text_itself():
         assert (table[row, : n - 1, 1] > -1).all()
 
 
-def test_positions_are_the_weighted_sum_of_the_three_terms():
+def test_positions_are_the_weighted_sum_of_three_terms():
     torch.manual_seed(0)
     positions = PolarityAware(width=8, recency=True, tags=True)
     tags = torch.arange(24).view(4, 6) % 13
@@ -44,7 +44,7 @@ def test_positions_are_the_weighted_sum_of_the_three_terms():
     torch.testing.assert_close(positions(x, KEEP, tags), wanted)
 
 
-def test_an_unknown_tag_adds_nothing_and_the_class_token_has_its_own():
+def test_unknown_tags_add_nothing_and_class_tokens_have_a_tag():
     positions = PolarityAware(width=8, recency=False, tags=True)
     assert (positions.tags.weight[0] == 0).all()
     assert positions.tags.weight.shape == (14, 8)
@@ -54,7 +54,7 @@ def test_an_unknown_tag_adds_nothing_and_the_class_token_has_its_own():
     assert (trace.tags[:, 0] == CLASS_TAG).all()
 
 
-def test_texts_without_tags_switch_the_term_off_and_still_train():
+def test_texts_without_tags_train_without_the_tag_term():
     model = make(ModelConfig(width=16, position="polarity-aware"))
     with torch.no_grad():
         model.positions.tags.weight[0] = 0
@@ -64,7 +64,7 @@ def test_texts_without_tags_switch_the_term_off_and_still_train():
     assert (model.positions.gamma.grad == 0).all() and model.positions.alpha.grad.abs() > 0
 
 
-def test_as_released_fills_every_text_up_and_reads_the_padding():
+def test_released_padding_is_read_as_text():
     config = ModelConfig(width=16, pad_mode="as_released")
     released, masked = make(config), make(ModelConfig(width=16))
     batch = example((9, 5))
@@ -80,20 +80,20 @@ def test_as_released_fills_every_text_up_and_reads_the_padding():
 BUCKETS = 11
 
 
-def spelling(preset="vanilla", **changes):
+def make_config(preset="vanilla", **changes):
     return dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=BUCKETS, **changes)
 
 
-def spelt(batch, most=5):
-    """The batch with up to five n-grams a token, none at some."""
+def add_grams(batch, most=5):
+    """Return the batch with up to five n-grams per token, some without any."""
     random = torch.Generator().manual_seed(2)
     grams = torch.randint(1, BUCKETS + 1, (*batch.ids.shape, most), generator=random)
     count = torch.randint(0, most + 1, batch.ids.shape, generator=random)
     return batch._replace(grams=grams * (torch.arange(most) < count[..., None]) * batch.keep[..., None])
 
 
-def test_the_row_of_an_unknown_word_is_that_of_unknown_ones_plus_the_mean_of_its_n_grams():
-    model, batch = make(spelling(position="none")), spelt(example())
+def test_unknown_words_have_their_n_gram_mean_added():
+    model, batch = make(make_config(position="none")), add_grams(example())
     batch = batch._replace(ids=torch.ones_like(batch.ids) * batch.keep)
     embedded = model(batch, trace=True).trace.embedded
     words, table = model.embedding.weight, model.ngrams.table.weight
@@ -106,8 +106,8 @@ def test_the_row_of_an_unknown_word_is_that_of_unknown_ones_plus_the_mean_of_its
 @pytest.mark.parametrize(
     "preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-all", "tweet-v1-p1", "inceptive-16"]
 )
-def test_traced_or_not_alone_or_among_others_the_answer_is_the_same(preset):
-    model, batch = make(spelling(preset)), spelt(example())
+def test_predictions_do_not_depend_on_trace_or_batch(preset):
+    model, batch = make(make_config(preset)), add_grams(example())
     logits = model(batch).logits
     assert torch.allclose(model(batch, trace=True).logits, logits)
     longer = batch._replace(grams=torch.nn.functional.pad(batch.grams, (0, 4)))
@@ -117,9 +117,9 @@ def test_traced_or_not_alone_or_among_others_the_answer_is_the_same(preset):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_silenced_piece_adds_nothing_and_the_others_weigh_as_before(first):
-    model = make(spelling(position="none", pooling="cls" if first else "mean"))
-    batch = spelt(example((4,)))
+def test_switched_off_n_grams_add_zero_and_others_keep_their_weight(first):
+    model = make(make_config(position="none", pooling="cls" if first else "mean"))
+    batch = add_grams(example((4,)))
     batch = batch._replace(grams=torch.arange(1, 11).remainder(BUCKETS).add(1).view(1, 1, 10).expand(1, 4, 10).clone())
     before = model(batch, trace=True).trace
     off = Intervention(pieces_off=frozenset({(first + 2, 3), (first + 2, 4)}))
@@ -136,8 +136,8 @@ def test_a_silenced_piece_adds_nothing_and_the_others_weigh_as_before(first):
     assert torch.equal(model(batch, trace=True).trace.grams, before.grams)
 
 
-def test_each_text_may_have_pieces_of_its_own_silenced():
-    model, batch = make(spelling()), spelt(example((4, 3)))
+def test_texts_can_have_different_n_grams_off():
+    model, batch = make(make_config()), add_grams(example((4, 3)))
     each = [Intervention(pieces_off=frozenset({(1, 0)})), Intervention(pieces_off=frozenset({(2, 1), (0, 0)}))]
     together = model(batch, intervene=each).logits
     for text, one in enumerate(each):
@@ -145,8 +145,8 @@ def test_each_text_may_have_pieces_of_its_own_silenced():
     assert not torch.allclose(together, model(batch).logits)
 
 
-def test_what_is_not_there_cannot_be_silenced():
-    model, batch = make(spelling()), spelt(example((4,)))
+def test_absent_n_grams_cannot_be_switched_off():
+    model, batch = make(make_config()), add_grams(example((4,)))
     with pytest.raises(InputError, match="token 9, n-gram 0: this text has tokens 0 to 3 and n-grams 0 to 4"):
         model(batch, intervene=Intervention(pieces_off=frozenset({(9, 0)})))
     plain = make(small(ModelConfig()))
@@ -156,8 +156,8 @@ def test_what_is_not_there_cannot_be_silenced():
         model(example())
 
 
-def test_a_model_says_that_it_has_them():
-    assert "ngrams" in list_capabilities(spelling()) and "ngrams" not in list_capabilities(ModelConfig())
+def test_capabilities_include_n_grams():
+    assert "ngrams" in list_capabilities(make_config()) and "ngrams" not in list_capabilities(ModelConfig())
     table = build_model(
         dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
     ).ngrams.table
@@ -174,7 +174,7 @@ def config_of(name):
 
 
 def pairs(lengths=((4, 4), (2, 2), (0, 1), (1, 0), (3, 0))) -> Batch:
-    """Texts of these lengths with a mark between them; no other token is one."""
+    """Return pairs of texts of these lengths, with one mark each."""
     batch = example(tuple(a + 1 + b for a, b in lengths))
     ids = torch.where(batch.ids == MARK, MARK + 1, batch.ids)
     for row, (first, _) in enumerate(lengths):
@@ -182,13 +182,13 @@ def pairs(lengths=((4, 4), (2, 2), (0, 1), (1, 0), (3, 0))) -> Batch:
     return batch._replace(ids=ids)
 
 
-def test_a_mark_ends_the_first_text():
+def test_the_mark_ends_the_first_text():
     assert number_segments(torch.tensor([[5, 2, 7, 2, 9], [5, 6, 7, 0, 0]])).tolist() == [[0, 0, 1, 1, 1], [0] * 5]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MASKED)
-def test_padding_and_neighbors_in_a_batch_change_nothing(name):
+def test_pair_predictions_do_not_depend_on_batch_or_padding(name):
     model, batch = make(config_of(name), pairs=True), pairs()
     together = model(batch).logits
     torch.testing.assert_close(model(longer(batch, 3)).logits, together, rtol=0, atol=1e-10)
@@ -198,7 +198,7 @@ def test_padding_and_neighbors_in_a_batch_change_nothing(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_traced_it_says_what_it_says_untraced(name):
+def test_traced_and_untraced_pairs_agree(name):
     model, batch = make(config_of(name), pairs=True), pairs()
     traced = model(batch, trace=True)
     torch.testing.assert_close(traced.logits, model(batch).logits, rtol=0, atol=1e-9)
@@ -208,7 +208,7 @@ def test_traced_it_says_what_it_says_untraced(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_model_of_single_texts_has_nothing_of_it(name):
+def test_models_of_single_texts_have_no_segments(name):
     config = config_of(name)
     torch.manual_seed(3)
     single = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15)
@@ -219,7 +219,7 @@ def test_a_model_of_single_texts_has_nothing_of_it(name):
     assert single.mark is None and pair.mark == MARK
 
 
-def test_silenced_the_two_texts_are_alike():
+def test_without_segments_both_texts_are_alike():
     config = small(PRESETS["vanilla"].model)
     model, batch = make(config, pairs=True), pairs()
     off = model(batch, intervene=Intervention(segments_off=True)).logits
@@ -234,7 +234,7 @@ def test_silenced_the_two_texts_are_alike():
         make(config)(batch, intervene=Intervention(segments_off=True))
 
 
-def test_bags_of_pairs_read_both_texts_their_difference_and_their_product():
+def test_pair_baselines_use_both_texts_difference_and_product():
     random = np.random.default_rng(0)
     model = BagOfPairs(vocabulary=9, classes=2).double().eval()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Backbones with our attention in them, held to the library that they come from; one family in the quick run."""
+"""Backbones with Sentiscope's attention, compared with their library; quick tests use one family."""
 
 import dataclasses
 import math
@@ -26,7 +26,7 @@ TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}
 STRONG = {**LEXICAL, "model.attention.lexical_strength": 3}
 EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
-ONE = pytest.mark.parametrize("known", ["bert"], indirect=True)  # What is the same in every family
+ONE = pytest.mark.parametrize("known", ["bert"], indirect=True)  # for behaviour that is equal in all families
 
 
 @pytest.fixture(scope="module", params=EVERY)
@@ -39,7 +39,7 @@ def known(request, tmp_path_factory):
 
 @pytest.fixture
 def make(known):
-    """make(**settings): a model on that backbone, its head the same whatever the settings."""
+    """make(**settings): a model on that backbone, with the same head for all settings."""
     found, tokenizer = known
 
     def made(classes=3, dtype=torch.float32, **settings):
@@ -57,8 +57,8 @@ def batch(known):
     return Batch.from_arrays(build_token_table(known[1], TEXTS).pad_all())
 
 
-def theirs(known, batch, kind):
-    """What transformers says of the same texts: last vectors and maps."""
+def run_transformers(known, batch, kind):
+    """Return the last vectors and maps of transformers for the same texts."""
     import transformers
 
     found, tokenizer = known
@@ -75,9 +75,9 @@ def theirs(known, batch, kind):
 
 
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
-def test_it_says_what_both_of_its_library_s_implementations_say_fast_and_explicit(known, make, batch, kind):
-    """Fast to the bit of the fused one; its maps are those of the explicit one."""
-    said, keep = theirs(known, batch, kind)
+def test_outputs_equal_both_implementations_of_the_library(known, make, batch, kind):
+    """The fast path is bit-identical to the fused one; maps equal those of the explicit one."""
+    said, keep = run_transformers(known, batch, kind)
     model = make()
     with torch.no_grad():
         expected = model.head.forward(said.last_hidden_state, keep, trace=False).logits
@@ -94,8 +94,8 @@ def test_it_says_what_both_of_its_library_s_implementations_say_fast_and_explici
 @ONE
 @pytest.mark.parametrize("trace", [False, True], ids=["fused", "explicit"])
 @pytest.mark.parametrize("strength", [0, 3])
-def test_rows_of_attention_sum_to_one_however_they_are_computed(make, batch, strength, trace):
-    """Where all values are one, each head says one: fused attention shows no maps."""
+def test_attention_rows_sum_to_one_in_every_implementation(make, batch, strength, trace):
+    """With all values 1 each head gives 1, as fused attention has no maps to check."""
     model = make(**LEXICAL, **{"model.attention.lexical_strength": strength})
     layer = model.layers[0].attention
     q, k = torch.randn(2, 2, 3, 6, 8)
@@ -114,7 +114,7 @@ def test_rows_of_attention_sum_to_one_however_they_are_computed(make, batch, str
 @pytest.mark.parametrize(
     "further", [{}, {"model.attention.lexical_heads": "last"}, {"model.attention.lexical_scaled": True}]
 )
-def test_strength_zero_leaves_the_logits_untouched_exactly(make, batch, further):
+def test_strength_zero_does_not_change_the_logits(make, batch, further):
     plain = make()
     with torch.no_grad():
         untouched = plain(batch).logits
@@ -128,8 +128,8 @@ def test_strength_zero_leaves_the_logits_untouched_exactly(make, batch, further)
 @pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("reach", ["all", "last"])
-def test_sigma_is_added_to_the_scores_of_the_heads_that_it_reaches(make, batch, reach, scaled):
-    """In the first layer, whose content is the same: log of the maps apart by sigma, up to a number for each row."""
+def test_sigma_is_added_to_its_heads(make, batch, reach, scaled):
+    """In the first layer, log maps differ by sigma and a constant per row."""
     settings = {"model.attention.lexical_heads": reach, "model.attention.lexical_scaled": scaled}
     with torch.no_grad():
         plain = make(dtype=torch.float64)(batch, trace=True).trace
@@ -145,7 +145,7 @@ def test_sigma_is_added_to_the_scores_of_the_heads_that_it_reaches(make, batch, 
 
 
 @pytest.mark.parametrize("kind", ["add", "hadamard"])
-def test_what_is_shown_is_what_is_computed(make, batch, kind):
+def test_traces_show_the_computed_values(make, batch, kind):
     model = make(**{**STRONG, "model.attention.lexical": kind})
     changes = Intervention(heads_off=frozenset({(0, 1)}), lexical_off=frozenset({1}))
     with torch.no_grad():
@@ -156,8 +156,8 @@ def test_what_is_shown_is_what_is_computed(make, batch, kind):
 
 
 @ONE
-def test_gradients_go_through_the_injection(make, batch):
-    """Of the strength as by differences, and of the words."""
+def test_gradients_pass_through_sigma(make, batch):
+    """Gradients of the strength (compared with differences) and of the words."""
     settings = {**STRONG, "model.attention.learn_strength": True}
     model = make(dtype=torch.float64, **settings)
     batch = batch._replace(polarity=batch.polarity.double())
@@ -175,7 +175,7 @@ def test_gradients_go_through_the_injection(make, batch):
     assert words[batch.ids[batch.keep & (batch.ids > 1)] - 2].abs().sum(1).min() > 0
 
 
-def test_a_text_says_the_same_alone_and_beside_longer_ones(make, batch):
+def test_pretrained_predictions_do_not_depend_on_the_batch(make, batch):
     model = make(**STRONG)
     with torch.no_grad():
         together = model(batch).logits
@@ -185,7 +185,7 @@ def test_a_text_says_the_same_alone_and_beside_longer_ones(make, batch):
             assert torch.allclose(model(alone).logits[0], together[row], atol=1e-5)
 
 
-def test_words_can_be_given_as_vectors(make, batch):
+def test_word_vectors_can_replace_words(make, batch):
     model = make()
     with torch.no_grad():
         own, said = model.embed_tokens(batch), model(batch).logits
@@ -193,8 +193,8 @@ def test_words_can_be_given_as_vectors(make, batch):
         assert not model(batch, embedded=torch.zeros_like(own)).logits[0].allclose(said[0])
 
 
-def test_changes_inside_do_what_they_say(make, batch):
-    """What the last layer gave of a donor, at every place, makes its answer; a head that is off says nothing."""
+def test_interventions_have_their_documented_effect(make, batch):
+    """Patching the last layer at all tokens gives the donor's prediction; a head that is off gives 0."""
     model = make()
     one, other = (Batch(batch.ids[row : row + 1, :2], batch.keep[row : row + 1, :2]) for row in (0, 1))
     with torch.no_grad():
@@ -216,7 +216,7 @@ def test_changes_inside_do_what_they_say(make, batch):
     ],
     ids=["inceptive", "one logit", "mean"],
 )
-def test_every_head_stands_on_it(make, batch, head):
+def test_every_head_works_with_a_backbone(make, batch, head):
     model = make(classes=2, **{f"model.{name}": value for name, value in head.items()})
     model(batch).logits[:, 1].sum().backward()
     assert model.head.weight.grad.abs().sum() > 0 and model.entering.word_embeddings.weight.grad.abs().sum() > 0
@@ -225,7 +225,7 @@ def test_every_head_stands_on_it(make, batch, head):
 
 
 @ONE
-def test_rates_fall_from_the_head_to_the_words_and_what_is_frozen_has_none(make):
+def test_learning_rates_decrease_towards_the_words_and_frozen_layers_have_none(make):
     model = make(**LEXICAL, **{"model.attention.learn_strength": True})
     config = TrainingConfig(layer_decay=0.5, decay="matrices")
     rates = {name: group["rate"] for group in group_parameters(model, config) for name in group["names"]}
@@ -239,7 +239,7 @@ def test_rates_fall_from_the_head_to_the_words_and_what_is_frozen_has_none(make)
 
 
 @ONE
-def test_the_size_of_a_bert_is_that_of_the_formula_but_for_places_and_types(known, make):
+def test_bert_size_follows_the_formula_except_positions_and_types(known, make):
     found, tokenizer = known
     config = compose("pretrained", {"model.backbone": "x", **found.settings}).model
     fewer = (USUAL_PLACES - PLACES) * config.width

@@ -1,4 +1,4 @@
-"""A pair in a backbone: the ids, types and vectors that its own library gives the same two texts."""
+"""Text pairs in a backbone: ids, types and vectors equal those of its library."""
 
 import pytest
 import tokenizers as hf
@@ -46,18 +46,18 @@ def known(request, tmp_path_factory):
     return found, fit_tokenizer(TEXTS, config, read_tokenizer(found)), pipeline
 
 
-def built(found, tokenizer):
+def make_model(found, tokenizer):
     config = compose("pretrained", {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings}).model
     body = split_backbone(found.architecture, config.dropout, tokenizer, found.folder)
     torch.manual_seed(1)
     return build_model(config, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
 
 
-def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
+def test_pairs_are_encoded_like_the_library(known):
     import transformers
 
     found, tokenizer, pipeline = known
-    model = built(found, tokenizer)
+    model = make_model(found, tokenizer)
     own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
     batch = Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all())
     completed, keep = model.complete_batch(batch)
@@ -75,14 +75,14 @@ def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
         torch.testing.assert_close(vectors[row, keep[row]], expected, rtol=0, atol=1e-5)
 
 
-def test_its_sign_cannot_be_typed(known):
+def test_the_pair_mark_cannot_be_typed(known):
     _, tokenizer, _ = known
     mark = tokenizer.between
     for name in ("[SEP]", "</s>"):
         assert tokenizer.encode(join_pair(f"good {name} film", f"{name} bad")).ids.count(mark[0]) == len(mark)
 
 
-def test_a_cut_pair_keeps_both_texts_and_its_places(known):
+def test_truncated_pairs_keep_both_texts_and_their_offsets(known):
     found, tokenizer, _ = known
     long = fit_tokenizer([join_pair("good " * 50, "bad " * 50)] * 3, tokenizer.config, read_tokenizer(found))
     ids = long.encode(join_pair("good " * 50, "bad " * 3)).ids

@@ -1,4 +1,4 @@
-"""Each part of a score against its paper's equation written out in loops, alone and crossed, and what follows."""
+"""Each term of a score compared with its paper's equation in loops, alone and combined."""
 
 import cmath
 import itertools
@@ -76,8 +76,8 @@ def run(attention, *, trace=False, keep=KEEP, polarity=None, intervene=None, cla
     return attention(X, AttentionInputs(keep, polarity, class_token), trace=trace, intervene=changes)
 
 
-def turned(vector: torch.Tensor, place: int) -> torch.Tensor:
-    """Rotary positions with complex numbers."""
+def rotate_complex(vector: torch.Tensor, place: int) -> torch.Tensor:
+    """Compute rotary positions with complex numbers."""
     width = len(vector)
     out = []
     for j in range(width // 2):
@@ -99,7 +99,7 @@ def log_gate(attention, b: int, j: int) -> torch.Tensor:
 
 
 def factor(attention, part: AttentionConfig, h: int, b: int, i: int, j: int, silent: str) -> torch.Tensor:
-    """What the lexicons say of query i and key j of text b in head h; its mean is over the tokens that are read."""
+    """Return sigma of query i and key j of text b in head h; its mean is over the visible tokens."""
     there = KEEP[b].nonzero().flatten().tolist() if silent == "mean" else [j]
     found = torch.zeros((), dtype=torch.float64)
     for k in range(part.lexicons):
@@ -112,13 +112,13 @@ def factor(attention, part: AttentionConfig, h: int, b: int, i: int, j: int, sil
 def score(
     attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int, int], q, k, silent=""
 ) -> torch.Tensor:
-    """Of query i and key j of text b in head h, from their content; the lexicons' factor may be off or at its mean."""
+    """Return the content score of query i and key j of text b in head h; the lexical factor may be off or averaged."""
     h, b, i, j = at
     root = math.sqrt(len(q))
     if part.qk_norm:
         q, k = q / q.norm(), k / k.norm()
     if part.rotary:
-        q, k = turned(q, i), turned(k, j)
+        q, k = rotate_complex(q, i), rotate_complex(k, j)
     content = q @ k * attention.temperature[0] if part.qk_norm else q @ k / root
     if reached and part.lexical != "none" and silent != "off":
         sigma = factor(attention, part, h, b, i, j, silent)
@@ -136,7 +136,7 @@ def support(part: AttentionConfig, b: int) -> torch.Tensor:
 
 
 def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[torch.Tensor, torch.Tensor]:
-    """One text: maps (N, H, L, L) and output (L, d), a number at a time."""
+    """Return maps (N, H, L, L) and output (L, d) of one text, computed in loops."""
     N, H = part.components, part.heads
     q_all, k_all, v_all = attention.query(X[b]), attention.key(X[b]), attention.value(X[b])
     e, dv, seen = q_all.shape[-1] // N // H, 16 // H, support(part, b)
@@ -160,8 +160,8 @@ def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_attention_is_its_equation_written_out(part):
-    """On both paths, whose gradients are the same too."""
+def test_attention_follows_its_equation(part):
+    """Both paths give the same result and gradients."""
     attention = layer(**part)
     fast, (traced, seen) = run(attention)[0], run(attention, trace=True)
     with torch.no_grad():
@@ -177,7 +177,7 @@ def test_attention_is_its_equation_written_out(part):
         torch.testing.assert_close(one, other, msg=lambda text, name=name: f"{name}: {text}")
 
 
-def test_one_component_is_plain_attention_with_half_width_queries():
+def test_one_component_is_plain_attention_with_half_width():
     one = {"heads": 2, "qk_width": "half", "components": 1}
     additive, plain = layer(**one, mixing="additive"), layer(**one)
     weights = {name: value for name, value in additive.state_dict().items() if not name.startswith("mixing.")}
@@ -185,7 +185,7 @@ def test_one_component_is_plain_attention_with_half_width_queries():
     torch.testing.assert_close(run(additive)[0], run(plain)[0], atol=0, rtol=0)
 
 
-def test_rotary_scores_depend_on_the_distance_only():
+def test_rotary_scores_depend_only_on_distance():
     q, k = X[0, :1, :8].expand(12, 8), X[1, :1, :8].expand(12, 8)
     scores = apply_rotary(q) @ apply_rotary(k).T
     for distance in range(-11, 12):
@@ -195,7 +195,7 @@ def test_rotary_scores_depend_on_the_distance_only():
     torch.testing.assert_close(apply_rotary(q).norm(dim=-1), q.norm(dim=-1))
 
 
-def test_a_constant_gate_is_none_and_a_closed_one_is_a_masked_key():
+def test_constant_gates_have_no_effect_and_closed_ones_mask_keys():
     gated = layer(gate=True)
     plain = layer()
     plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
@@ -210,7 +210,7 @@ def test_a_constant_gate_is_none_and_a_closed_one_is_a_masked_key():
     assert (seen.gates[:, 2] == 0).all() and (seen.maps[..., 2] == 0).all()
 
 
-def test_a_gate_can_be_set_and_a_class_token_has_none():
+def test_gates_can_be_set_except_at_class_tokens():
     gated = layer(gate=True)
     seen = run(gated, trace=True, intervene=Intervention(gates=((1, 3, 0.25), (0, 4, 0.5))), class_token=True)[1]
     torch.testing.assert_close(seen.gates[:, 3], torch.full((B,), 0.25, dtype=torch.float64))
@@ -218,7 +218,7 @@ def test_a_gate_can_be_set_and_a_class_token_has_none():
     assert not torch.isclose(seen.gates[:, 4], torch.tensor(0.5, dtype=torch.float64)).any(), "that was another layer"
 
 
-def test_the_lexical_term_can_be_scaled_from_outside_and_off_is_the_plain_model():
+def test_the_lexical_term_can_be_scaled_or_switched_off():
     lexical, plain = layer(lexical="add"), layer()
     plain.load_state_dict(lexical.state_dict())
     off = run(lexical, intervene=Intervention(lexical_scale=0.0))[0]
@@ -234,7 +234,7 @@ MULTIPLIED = [name for name, part in PARTS.items() if part.get("lexical") == "ha
 @pytest.mark.slow
 @pytest.mark.parametrize("silent", SILENT)
 @pytest.mark.parametrize("name", MULTIPLIED)
-def test_a_silenced_factor_is_left_out_of_the_equation_or_its_mean_stands_there(name, silent):
+def test_lexical_factors_can_be_off_or_replaced_by_their_mean(name, silent):
     part, attention = PARTS[name], layer(**PARTS[name])
     with torch.no_grad():
         fast, (traced, seen) = (run(attention, trace=each, intervene=SILENT[silent]) for each in (False, True))
@@ -253,7 +253,7 @@ def test_a_silenced_factor_is_left_out_of_the_equation_or_its_mean_stands_there(
     torch.testing.assert_close(shown.flatten(), torch.tensor(expected, dtype=torch.float64))
 
 
-def test_a_factor_that_is_off_and_at_its_mean_is_off_and_each_text_has_its_own():
+def test_off_overrides_mean_and_texts_can_differ():
     attention = layer(lexical="hadamard")
     both = Intervention(lexical_off=frozenset({1}), lexical_mean=frozenset({1}))
     with torch.no_grad():
@@ -266,7 +266,7 @@ def test_a_factor_that_is_off_and_at_its_mean_is_off_and_each_text_has_its_own()
         torch.testing.assert_close(run(attention, intervene=elsewhere)[0], run(attention)[0])
 
 
-def test_the_mean_of_an_added_term_is_one_number_for_all_keys_which_a_softmax_does_not_see():
+def test_the_mean_of_an_added_term_has_no_effect():
     attention = layer(lexical="add")
     with torch.no_grad():
         off, level = (run(attention, trace=True, intervene=SILENT[name])[1] for name in ("off", "mean"))
@@ -277,14 +277,14 @@ def test_the_mean_of_an_added_term_is_one_number_for_all_keys_which_a_softmax_do
     torch.testing.assert_close(level.maps[0, 0, 0], by_hand)
 
 
-def test_scaled_sigma_is_divided_by_the_root_of_the_head_width_also_under_qk_norm():
+def test_scaled_sigma_is_divided_by_the_root_of_the_head_width():
     for part in ({}, {"qk_norm": True}):
         terms = run(layer(lexical="add", lexical_scaled=True, **part), trace=True)[1].terms
         torch.testing.assert_close(terms["lexical"][:, 0], POLARITY @ POLARITY.transpose(1, 2) / math.sqrt(4))
 
 
 @pytest.mark.parametrize("heads", ["all", "apart"])
-def test_what_several_lexicons_add_is_shown_by_head(heads):
+def test_traces_show_sigma_of_several_lexicons_by_head(heads):
     attention = layer(lexical="add", lexicons=2, lexical_heads=heads, learn_strength=True)
     with torch.no_grad():
         attention.terms.lexical.strength.copy_(torch.tensor([0.5, 3.0]))
@@ -296,7 +296,7 @@ def test_what_several_lexicons_add_is_shown_by_head(heads):
 
 
 @pytest.mark.parametrize("name", ["everything", "banded NDT", "window"])
-def test_the_support_does_not_depend_on_the_kernel(name, monkeypatch):
+def test_global_tokens_do_not_depend_on_the_kernel(name, monkeypatch):
     attention = layer(**PARTS[name])
     dense = run(attention)[0]
     monkeypatch.setattr(attention_module, "DENSE", 1)
@@ -306,7 +306,7 @@ def test_the_support_does_not_depend_on_the_kernel(name, monkeypatch):
     torch.testing.assert_close(banded[KEEP], run(attention, intervene=closing, trace=True)[0][KEEP])
 
 
-def test_a_long_text_is_traced_without_maps_or_any_square_of_its_length(monkeypatch, batch):
+def test_long_texts_are_traced_without_maps_in_linear_memory(monkeypatch, batch):
     attention, model = layer(lexical="add", window=2), make(small(PRESETS["sentiformer"].model))
     assert set(run(attention, trace=True)[1].terms) == {"lexical"}
     monkeypatch.setattr(attention_module, "DENSE_TRACE", 4)
@@ -318,22 +318,22 @@ def test_a_long_text_is_traced_without_maps_or_any_square_of_its_length(monkeypa
         _ = traced.trace.layers[0].combined
 
 
-def test_learned_numbers_are_told_by_name():
-    def told(**choices):
+def test_learned_scalars_have_names():
+    def count_scalars(**choices):
         return {name: len(values) for name, values in make(ModelConfig(width=16, **choices)).get_scalars().items()}
 
     part = AttentionConfig(gate=True, lexicon_gate=True, qk_norm=True, lexical="add", learn_strength=True)
-    found = told(attention=part, position="polarity-aware", pos_tags=False)
+    found = count_scalars(attention=part, position="polarity-aware", pos_tags=False)
     assert found == {"tau": 2, "strength": 2, "lexicon_gate": 2, "alpha": 1, "beta": 1}
     two = AttentionConfig(lexical="add", learn_strength=True, lexicons=2)
-    assert (told(), told(attention=two)) == ({}, {"strength_1": 2, "strength_2": 2})
+    assert (count_scalars(), count_scalars(attention=two)) == ({}, {"strength_1": 2, "strength_2": 2})
 
 
 @pytest.mark.parametrize("kind", ["add", "hadamard"])
 @pytest.mark.parametrize("strength", [0.0, 1.0])
 @pytest.mark.parametrize("learn", [False, True])
-def test_it_is_silent_only_where_nothing_is_added_and_nothing_learns(kind, strength, learn):
-    """Content that is multiplied by zero times sigma is not what it was; a strength of 0 that learns has a gradient."""
+def test_the_lexical_term_is_silent_only_without_effect_and_learning(kind, strength, learn):
+    """A zero factor changes the scores, and a learned strength of 0 has a gradient."""
     reach = torch.ones(1, 1, 2, dtype=torch.bool)
     term = LexicalTerm(kind=kind, reach=reach, strength=strength, learn=learn, scale=1.0)
     nothing = kind == "add" and strength == 0

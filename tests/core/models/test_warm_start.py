@@ -1,4 +1,4 @@
-"""A model that starts from another: what is copied is equal, what is not is named."""
+"""Warm start from another model: copied weights are equal, the others are listed."""
 
 import dataclasses
 
@@ -19,31 +19,31 @@ def model(config=BODY, vocabulary=9, classes=2, seed=0):
     return build_model(config, vocabulary=vocabulary, classes=classes).eval()
 
 
-def copied(target, source, origins=(), same_classes=True):
+def copy_and_compare(target, source, origins=(), same_classes=True):
     before = {name: tensor.clone() for name, tensor in target.state_dict().items()}
     found = copy_weights(target, source, origins=origins, same_classes=same_classes)
     return found, before, target.state_dict(), source.state_dict()
 
 
-def test_a_model_of_the_same_kind_answers_as_the_other():
+def test_copied_models_give_the_same_predictions():
     target, source = model(seed=1), model()
-    found, *_ = copied(target, source)
+    found, *_ = copy_and_compare(target, source)
     ids = torch.tensor([[2, 3, 4, 5]])
     batch = Batch(ids, ids > 0)
     assert torch.equal(target(batch).logits, source(batch).logits)
     assert found.numbers == found.of and found.fresh == () == found.partly
 
 
-def test_another_question_keeps_a_head_of_its_own():
-    found, before, own, theirs = copied(model(classes=3, seed=1), model(), same_classes=False)
+def test_other_classes_keep_a_new_head():
+    found, before, own, theirs = copy_and_compare(model(classes=3, seed=1), model(), same_classes=False)
     assert found.fresh == ("head.weight", "head.bias")
     assert torch.equal(own["head.weight"], before["head.weight"])
     assert all(torch.equal(own[name], theirs[name]) for name in own if not name.startswith("head."))
     assert found.of - found.numbers == 3 * 8 + 3
 
 
-def test_the_one_map_of_plain_attention_becomes_the_base_map_of_an_ndt():
-    found, before, own, theirs = copied(model(dataclasses.replace(BODY, attention=NDT), seed=1), model())
+def test_plain_attention_becomes_the_base_map_of_ndt():
+    found, before, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, attention=NDT), seed=1), model())
     for layer in range(2):
         for part in ("query", "key"):
             for kind in ("weight", "bias"):
@@ -56,14 +56,14 @@ def test_the_one_map_of_plain_attention_becomes_the_base_map_of_an_ndt():
     assert {name.split(".")[-2] for name in found.fresh} <= {"mixing", "head_norm"}
 
 
-def test_the_base_map_of_an_ndt_becomes_the_one_map_of_plain_attention():
-    _, _, own, theirs = copied(model(seed=1), model(dataclasses.replace(BODY, attention=NDT)))
+def test_the_base_map_of_ndt_becomes_plain_attention():
+    _, _, own, theirs = copy_and_compare(model(seed=1), model(dataclasses.replace(BODY, attention=NDT)))
     name = "layers.0.attention.key.weight"
     assert torch.equal(own[name], theirs[name][:8])
 
 
-def test_new_words_begin_as_the_mean_of_their_pieces():
-    found, before, own, theirs = copied(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
+def test_new_words_start_as_the_mean_of_their_pieces():
+    found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
     words, known = own["embedding.weight"], theirs["embedding.weight"]
     assert torch.equal(words[:9], known)
     assert torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
@@ -72,14 +72,14 @@ def test_new_words_begin_as_the_mean_of_their_pieces():
     assert found.partly == ("embedding.weight",) and found.of - found.numbers == 8
 
 
-def test_words_of_a_table_with_another_scale_enter_the_layers_alike():
-    _, _, own, theirs = copied(model(dataclasses.replace(BODY, initial="torch"), seed=1), model())
+def test_embeddings_are_rescaled_between_models():
+    _, _, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, initial="torch"), seed=1), model())
     assert torch.allclose(own["embedding.weight"], theirs["embedding.weight"] * 8**0.5)
 
 
-def test_other_shapes_and_further_layers_and_parts_keep_their_draw():
+def test_other_shapes_layers_and_parts_keep_their_random_start():
     larger = dataclasses.replace(BODY, layers=3, ff_width=16, pooling="cls", head=HeadConfig(dense=4))
-    found, before, own, theirs = copied(model(larger, seed=1), model())
+    found, before, own, theirs = copy_and_compare(model(larger, seed=1), model())
     fresh = set(found.fresh)
     assert {"class_token", "layers.0.feedforward.up.weight", "layers.2.attention.query.weight"} <= fresh
     assert all(torch.equal(own[name], before[name]) for name in fresh)
@@ -87,12 +87,12 @@ def test_other_shapes_and_further_layers_and_parts_keep_their_draw():
     assert all(torch.equal(own[name], theirs[name]) for name in set(own) - fresh)
 
 
-def test_of_another_width_nothing_fits_but_the_answer():
-    found, *_ = copied(model(dataclasses.replace(BODY, width=16), seed=1), model())
+def test_with_another_width_only_matching_biases_are_copied():
+    found, *_ = copy_and_compare(model(dataclasses.replace(BODY, width=16), seed=1), model())
     kept = {name for name in model().state_dict()} - set(found.fresh)
     assert kept == {f"layers.{n}.feedforward.{part}.bias" for n in range(2) for part in ("gate", "up")} | {"head.bias"}
 
 
-def test_words_that_do_not_add_up_are_refused():
+def test_inconsistent_vocabularies_are_refused():
     with pytest.raises(ValueError, match="12 words, but 9 known and 1 new ones"):
         copy_weights(model(vocabulary=12), model(), origins=[[2]], same_classes=True)

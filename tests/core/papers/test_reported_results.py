@@ -1,4 +1,4 @@
-"""The papers' numbers: all there, and found for the run they answer to."""
+"""Reported results: complete, and found for the corresponding run."""
 
 import itertools
 from collections import Counter
@@ -17,7 +17,7 @@ RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"
 
 
 def drift(constraint, *datasets, layer=None):
-    """Reported value less the value that our rule starts at, for each lambda of the tables."""
+    """Return the reported value minus our initial value for each lambda of the tables."""
     return [
         row.value - compute_initial_lambda(constraint, row.layer, row.component)
         for row in select_reported(paper="ndt", metric="lambda")
@@ -31,7 +31,7 @@ def rms(values):
     return sqrt(sum(value**2 for value in values) / len(values))
 
 
-def test_the_cells_of_a_paper_are_found_by_the_key_of_its_presets_and_every_table_is_there_in_full():
+def test_reported_tables_are_complete_and_found_by_paper():
     assert {row.paper for row in select_reported()} == {preset.paper for preset in PRESETS.values()} - {"baseline"}
     counts = Counter(row.paper for row in select_reported())
     others = {"tweet_encoder_7essxin": 195, "lexical_attention": 135, "inceptive": 105, "sentiformer": 51}
@@ -47,7 +47,7 @@ def test_the_cells_of_a_paper_are_found_by_the_key_of_its_presets_and_every_tabl
     assert four == {(layer, component) for layer in (1, 2) for component in (1, 2, 3)}
 
 
-def test_lambdas_start_at_the_reported_values_in_0_1_near_them_in_pm1_and_below_without_an_upper_end():
+def test_initial_lambdas_match_the_reported_values():
     assert rms(drift("01", "IMDB", "TFN")) == pytest.approx(0.0014, abs=5e-5)
     assert max(map(abs, drift("01", "IMDB", "TFN"))) == pytest.approx(0.0027, abs=5e-5)
     assert rms(drift("01")) == pytest.approx(0.0056, abs=5e-5)
@@ -69,7 +69,7 @@ def test_lambdas_start_at_the_reported_values_in_0_1_near_them_in_pm1_and_below_
         ("differential", "imdb", (), 0.842),
     ],
 )
-def test_a_run_of_a_preset_finds_its_cell(preset, data, lambdas, accuracy):
+def test_runs_of_a_preset_find_their_reported_results(preset, data, lambdas, accuracy):
     found = find_counterpart(preset, compose(preset, {"data.name": data}))
     assert (found.lambdas, found.metrics["accuracy"]) == (lambdas, pytest.approx(accuracy))
 
@@ -98,13 +98,13 @@ def test_every_ndt_preset_has_metrics_and_lambdas_on_the_four_data_sets(componen
         ("ndt-01-n3", {"data.name": "imdb", "model.layers": 3}, "settings differ"),
     ],
 )
-def test_a_run_without_a_counterpart_is_told_why(preset, settings, words):
+def test_runs_without_reported_results_get_a_reason(preset, settings, words):
     config = compose(preset, settings)
     assert find_counterpart(preset, config) is None
     assert words in explain_unmatched(preset, config)
 
 
-def test_other_splits_are_noted_and_what_the_paper_leaves_open_does_not_part_a_run_from_it():
+def test_other_splits_are_noted_and_open_settings_ignored():
     dev = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2"}))
     again = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2", "data.split": "0.7/0.15/0.15"}))
     whole = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb"}))
@@ -118,7 +118,7 @@ def test_other_splits_are_noted_and_what_the_paper_leaves_open_does_not_part_a_r
     assert find_counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
 
 
-def test_the_summary_of_a_run_carries_what_is_reported():
+def test_run_summaries_have_the_reported_results():
     config = compose("ndt-01-n3", {"data.name": "imdb"})
     told = summarize_run(RunRecord("a", "ndt-01-n3", "done", config, "2026-01-01"))["reported"]
     assert told["lambda"] == [[0.1506, 0.1436], [0.1841, 0.1604]]

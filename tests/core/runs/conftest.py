@@ -23,7 +23,7 @@ def created(store, config):
 
 
 def reviews(path):
-    """120 labelled texts in a file: `good` and `bad` decide, other words do not."""
+    """Write 120 labelled texts to a file: only `good` and `bad` determine the label."""
     random = np.random.default_rng(0)
     rows = []
     for number in range(120):
@@ -96,13 +96,13 @@ def finished(trained_on_reviews):
 
 @pytest.fixture(scope="session")
 def loaded(finished):
-    """`mine`, which is only asked."""
+    """`mine`, loaded; read only."""
     return load_run(RunStore(finished), "mine")
 
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
-    """A store, its finished run of three epochs, and the progress in the record at each kind of event; read only."""
+    """A store, its run of three epochs, and the recorded progress at each kind of event; read only."""
     folder, told = tmp_path_factory.mktemp("whole"), {}
     store = RunStore(folder / "runs")
     run = store.create(configure(reviews(folder / "reviews.csv")), "ndt-01-n3", "mine").run

@@ -31,7 +31,7 @@ from core.training.history import MOST_LINES
 
 @pytest.fixture
 def finished(store, created):
-    """A run with one file of every kind, and some that stay at home."""
+    """A run with one file of every kind, and some that are not exported."""
     folder = store.get_path("first")
     store.update("first", status="done", classes=("no", "yes"))
     for name in ("history.jsonl", "tokenizer.json", "weights.safetensors", "log.txt", ".lock"):
@@ -49,8 +49,8 @@ def elsewhere(tmp_path):
     return RunStore(tmp_path / "elsewhere")
 
 
-def zipped(entries):
-    """A zip file of (name, content) entries."""
+def make_zip(entries):
+    """Return a zip file of (name, content) entries."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are there twice: that is what a test wants
@@ -69,7 +69,7 @@ KEPT += ["tokenizer.json", "weights.safetensors"]
 
 
 @pytest.mark.slow
-def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, finished, elsewhere, tmp_path):
+def test_an_imported_run_equals_the_exported_one_without_local_data(store, finished, elsewhere, tmp_path):
     export_file(store, "first", tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == export_run(store, "first"), "the same run gives the same bytes"
     assert import_run(elsewhere, tmp_path / "a.zip") == "first"
@@ -102,9 +102,9 @@ def test_a_link_in_a_directory_is_refused(finished, elsewhere, tmp_path, linked)
             import_run(elsewhere, finished)
 
 
-def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
+def test_unknown_files_are_not_imported(finished, elsewhere):
     names = ["run.json", "evil.py", "evaluation/test/x.pkl", "checkpoint/state.json", "__MACOSX/a"]
-    packed = zipped([(name, (finished / RECORD).read_text()) for name in names])
+    packed = make_zip([(name, (finished / RECORD).read_text()) for name in names])
     assert import_zip(elsewhere, packed, "mine & yours.zip") == "mine-yours", "without a folder the name of the zip"
     assert files(elsewhere.get_path("mine-yours")) == [archive.IMPORTED, "run.json"]
 
@@ -112,7 +112,7 @@ def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
 def _link():
     link = zipfile.ZipInfo("first/weights.safetensors")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    return zipped([("first/run.json", "{}"), (link, "/etc/passwd")])
+    return make_zip([("first/run.json", "{}"), (link, "/etc/passwd")])
 
 
 def _unusual():
@@ -123,12 +123,12 @@ def _unusual():
 
 
 def _lying_about_its_size():
-    raw = zipped([("first/run.json", "{}"), ("first/history.jsonl", "0" * 50_000)]).getvalue()
+    raw = make_zip([("first/run.json", "{}"), ("first/history.jsonl", "0" * 50_000)]).getvalue()
     return io.BytesIO(raw.replace((50_000).to_bytes(4, "little"), (5).to_bytes(4, "little")))
 
 
 def _before_its_start():
-    content = bytearray(foreign().getvalue())
+    content = bytearray(make_foreign_zip().getvalue())
     end = content.rindex(b"PK\x05\x06")
     content[end + 16 : end + 20] = (2**32 - 2).to_bytes(4, "little")  # where the directory of the archive begins
     return io.BytesIO(content)
@@ -138,19 +138,19 @@ LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\e
 
 
 def _entry(name):
-    return lambda: zipped([("first/run.json", "{}"), (name, "evil")])
+    return lambda: make_zip([("first/run.json", "{}"), (name, "evil")])
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         *((_entry(name), "leads out of the archive") for name in LEADING_OUT),
-        (lambda: zipped([("notes.txt", "x")]), "no run.json"),
-        (lambda: zipped([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
-        (lambda: zipped([("a/run.json", "{}")]), "schema None"),
-        (lambda: zipped([("a/run.json", "not json")]), "run.json: cannot be read"),
-        (lambda: zipped([("a/run.json", "{}"), ("a/run.json", "{}")]), "there twice"),
-        (lambda: zipped([(f"a/{number}", "") for number in range(501)]), "fewer than 500"),
+        (lambda: make_zip([("notes.txt", "x")]), "no run.json"),
+        (lambda: make_zip([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
+        (lambda: make_zip([("a/run.json", "{}")]), "schema None"),
+        (lambda: make_zip([("a/run.json", "not json")]), "run.json: cannot be read"),
+        (lambda: make_zip([("a/run.json", "{}"), ("a/run.json", "{}")]), "there twice"),
+        (lambda: make_zip([(f"a/{number}", "") for number in range(501)]), "fewer than 500"),
         (lambda: io.BytesIO(b""), r"x\.zip: is not a zip file"),
         (lambda: io.BytesIO(b"PK\x03\x04 cut off"), r"x\.zip: is not a zip file"),
         (_link, "is a link"),
@@ -159,15 +159,13 @@ def _entry(name):
         (_before_its_start, "is not a zip file that can be read"),
     ],
 )
-def test_what_is_no_run_is_refused_in_words_and_nothing_is_written(elsewhere, tmp_path, make, words):
+def test_invalid_imports_are_refused_and_nothing_is_written(elsewhere, tmp_path, make, words):
     with pytest.raises(InputError, match=words):
         import_zip(elsewhere, make(), "x.zip")
     assert not elsewhere.list() and not list(tmp_path.rglob("*evil*"))
 
 
-def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
-    store, created, elsewhere, tmp_path, monkeypatch
-):
+def test_damaged_or_running_runs_are_neither_exported_nor_imported(store, created, elsewhere, tmp_path, monkeypatch):
     store.update("first", status="done")
     with monkeypatch.context() as patch:
         patch.setattr(archive, "read_regular", denied)
@@ -180,7 +178,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
         import_run(elsewhere, tmp_path / "nothing.zip")
     monkeypatch.setattr(archive, "LIMIT", 5_000)
     with pytest.raises(InputError, match="unpacks to more than"):
-        import_zip(elsewhere, zipped([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
+        import_zip(elsewhere, make_zip([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
     assert not elsewhere.list()
     monkeypatch.undo()
     store.update("first", status="running", process=get_own_process())
@@ -191,9 +189,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
 
 
 @pytest.mark.slow
-def test_imported_runs_are_limited_in_size_all_together_and_those_made_here_do_not_count(
-    store, finished, elsewhere, monkeypatch
-):
+def test_imported_runs_have_a_total_size_limit(store, finished, elsewhere, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_IMPORTED_MB", "1")
     (finished / "weights.safetensors").write_bytes(os.urandom(600_000))
     packed = export_run(store, "first")
@@ -207,15 +203,15 @@ def test_imported_runs_are_limited_in_size_all_together_and_those_made_here_do_n
     assert import_zip(elsewhere, io.BytesIO(packed), "a.zip") == "first"
 
 
-def foreign(config=(), **changes):
-    """The zip file of a failed run whose settings somebody has rewritten; `config`: {"data.name": …}."""
+def make_foreign_zip(config=(), **changes):
+    """Return the zip file of a failed run with changed settings; `config`: {"data.name": …}."""
     tree = json.loads(json.dumps(to_dict(compose("tfidf-nb"))))
     for name, value in dict(config).items():
         room, _, setting = name.partition(".")
         tree[room][setting] = value
     record = {"schema": 1, "run": "x", "preset": "tfidf-nb", "status": "failed", "config": tree, "reason": "stopped"}
     record["created"] = "2026-11-21T00:00:00+00:00"
-    return zipped([("steal/run.json", json.dumps({**record, **changes}))])
+    return make_zip([("steal/run.json", json.dumps({**record, **changes}))])
 
 
 PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
@@ -223,8 +219,8 @@ PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv"
 
 @pytest.mark.parametrize("setting", ["data.name", "text.lexicon"])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch, setting, path):
-    run = import_zip(store, foreign({setting: path}), "steal.zip")
+def test_imported_runs_have_no_paths_and_are_not_trained(store, monkeypatch, setting, path):
+    run = import_zip(store, make_foreign_zip({setting: path}), "steal.zip")
     last = re.split(r"[/\\]", path)[-1]
     config = store.read(run).config
     assert {"data.name": config.data.name, "text.lexicon": config.text.lexicon}[setting] == f"elsewhere:{last}"
@@ -235,11 +231,11 @@ def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch
     assert store.read(run).status == "failed"
 
 
-def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch):
+def test_imports_never_read_files_that_an_archive_names(store, tmp_path, monkeypatch):
     secret = tmp_path / "grades.csv"
     secret.write_text("text,label\nsecret,a\n")
     monkeypatch.chdir(tmp_path)
-    run = import_zip(store, foreign({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
+    run = import_zip(store, make_foreign_zip({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
     secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
     config = store.read(run).config
     with pytest.raises(InputError, match="was not included in it"):
@@ -248,20 +244,22 @@ def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch)
         read_lexicon(config.text.lexicon)
 
 
-def test_names_stay_and_paths_lose_where_they_lay_once(store, elsewhere):
-    record = store.read(import_zip(store, foreign({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip"))
+def test_names_are_kept_and_paths_lose_their_folder(store, elsewhere):
+    record = store.read(import_zip(store, make_foreign_zip({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip"))
     assert (record.config.data.name, record.config.text.lexicon, record.foreign_reason) == ("sst2", "vader", "")
-    record = store.read(import_zip(store, foreign({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
+    record = store.read(import_zip(store, make_foreign_zip({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
     assert record.config.text.lexicons == ("vader", "elsewhere:trade.csv") and "'trade.csv'" in record.foreign_reason
     assert "--set text.lexicon=vader,FILE" in record.foreign_reason
-    run = import_zip(store, foreign({"data.name": "/a/b.csv", "text.lexicon": "a/trade.csv,b/trade.csv"}), "two.zip")
+    run = import_zip(
+        store, make_foreign_zip({"data.name": "/a/b.csv", "text.lexicon": "a/trade.csv,b/trade.csv"}), "two.zip"
+    )
     again = elsewhere.read(import_zip(elsewhere, io.BytesIO(export_run(store, run)), "x.zip")).config
     assert again.text.lexicons == ("elsewhere:trade.csv", "elsewhere:trade.csv (2)")
     assert again.data.name == "elsewhere:b.csv", "also when it goes round"
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_damaged_zip_file_ends_in_a_sentence_and_leaves_nothing(store, elsewhere, finished, seed):
+def test_damaged_zip_files_are_refused_and_leave_nothing(store, elsewhere, finished, seed):
     random = Random(seed)
     content = bytearray(export_run(store, "first"))
     for _ in range(random.choice((1, 1, 2, 4))):
@@ -279,7 +277,7 @@ def test_a_damaged_zip_file_ends_in_a_sentence_and_leaves_nothing(store, elsewhe
         (RECORD, None, r"run\.json: cannot be read: reason is 'xxx"),
     ],
 )
-def test_a_run_with_texts_without_end_is_not_taken_in(finished, elsewhere, name, content, said):
+def test_runs_with_endless_texts_are_refused(finished, elsewhere, name, content, said):
     file = finished / name
     file.write_text(content or file.read_text().replace('"reason": ""', f'"reason": "{"x" * 5_000}"'))
     with pytest.raises(InputError, match=said):
@@ -288,14 +286,14 @@ def test_a_run_with_texts_without_end_is_not_taken_in(finished, elsewhere, name,
 
 
 def _long_words(table):
-    """Some kilobytes that a dictionary writes out to 4 MB."""
+    """Return some kilobytes that a dictionary expands to 4 MB."""
     words = pa.array(["x" * 100_000]).dictionary_encode()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 40, pa.int32()), words.dictionary)
     parquet.write_table(pa.table({"text": repeated}), table)
 
 
 def _lying_header(table):
-    """61 rows where there are 5."""
+    """Return a header with 61 rows for a table of 5."""
     pd.DataFrame({"text": ["x"] * 5}).to_parquet(table, index=False)
     content = table.read_bytes()
     footer = content.rindex(b"PAR1") - 4 - int.from_bytes(content[-8:-4], "little")
@@ -310,9 +308,7 @@ def _lying_header(table):
         (lambda table: table.write_bytes(b"PAR1" + b"\xff" * 400 + b"PAR1"), "damaged or incomplete"),
     ],
 )
-def test_predictions_that_are_no_decent_table_are_read_in_another_process_and_refused(
-    store, finished, elsewhere, monkeypatch, spoil, said
-):
+def test_invalid_predictions_are_refused_in_a_separate_process(store, finished, elsewhere, monkeypatch, spoil, said):
     table = finished / "evaluation" / "test" / "predictions.parquet"
     assert import_run(elsewhere, finished) == "first"
     spoil(table)

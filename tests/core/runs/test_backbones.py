@@ -33,7 +33,7 @@ BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True}
 
 
-def test_it_is_found_by_path_in_the_own_folder_and_in_the_cache_of_the_hub(tmp_path, monkeypatch):
+def test_encoders_are_found_by_path_folder_and_hub_cache(tmp_path, monkeypatch):
     own, cache = tmp_path / "own", tmp_path / "hub"
     monkeypatch.setenv(backbones.FOLDER, str(own))
     monkeypatch.setenv("HF_HUB_CACHE", str(cache))
@@ -59,12 +59,12 @@ def test_it_is_found_by_path_in_the_own_folder_and_in_the_cache_of_the_hub(tmp_p
 @pytest.mark.parametrize(
     "name", ["ü" * 190, "a\0b", "x" * 300, "y/" * 5000, "~nobody/bert", "\ud800", "..", "/dev/null", " "], ids=ascii
 )
-def test_an_odd_name_is_answered_like_any_other_that_is_not_there(name):
+def test_odd_names_are_not_found(name):
     with pytest.raises(ConfigError, match=r"^model\.backbone=.*found neither|there is no config"):
         find_backbone(name)
 
 
-def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
+def test_encoder_sizes_become_settings(tmp_path):
     path = str(hollow_backbone(tmp_path / "bert"))
     found = add_backbone_sizes("pretrained", {"model.backbone": path, "training.lr": 1})
     sizes = {"model.width": 24, "model.layers": 2, "model.attention.heads": 3, "model.ff_width": 32}
@@ -76,7 +76,7 @@ def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
     assert add_backbone_sizes("vanilla", {"training.lr": 1}) == {"training.lr": 1}
 
 
-def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path, monkeypatch):
+def test_without_transformers_training_is_refused_and_encoders_are_listed(tmp_path, monkeypatch):
     path = str(hollow_backbone(tmp_path / "own" / "bert"))
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -87,7 +87,7 @@ def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path,
     assert [describe_backbone(each)["ok"] for each in list_backbones()] == [False]
 
 
-def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
+def test_a_sweep_uses_the_encoder_sizes_of_each_cell(tmp_path):
     small, wide = (
         str(hollow_backbone(tmp_path / name, hidden_size=width)) for name, width in (("small", 24), ("wide", 48))
     )
@@ -104,7 +104,7 @@ def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
+def test_unreadable_encoders_are_reported_with_the_folder(tmp_path):
     folder = hollow_backbone(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
     found = Backbone("bert", folder)
     tokenizer = PretrainedTokenizer.fit([], compose("pretrained", BASE).text, read_tokenizer(found))
@@ -116,7 +116,7 @@ def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
         split_backbone(Backbone("bert", folder).architecture, 0.1, tokenizer, folder)
 
 
-def test_a_backbone_is_held_to_what_a_training_began_with_once_there_is_a_checkpoint(tmp_path):
+def test_a_resumed_training_needs_the_same_encoder(tmp_path):
     folder, run = hollow_backbone(tmp_path / "bert"), tmp_path / "run"
     run.mkdir()
     first, _ = resolve_backbone(str(folder), run)
@@ -130,7 +130,7 @@ def test_a_backbone_is_held_to_what_a_training_began_with_once_there_is_a_checkp
         resolve_backbone(str(folder), run)
 
 
-def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, monkeypatch):
+def test_an_encoder_record_with_other_sizes_is_refused(tmp_path, monkeypatch):
     known = BackboneRecord.from_backbone(Backbone("bert", hollow_backbone(tmp_path / "bert")))
     assert known.find_backbone("run").folder == tmp_path / "bert"
     with pytest.raises(RunDamaged, match="vocab_size is not that of"):
@@ -158,12 +158,12 @@ def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, mon
         ("elsewhere:/etc/..", "elsewhere:a folder"),
     ],
 )
-def test_where_a_backbone_lay_does_not_travel(typed, kept):
+def test_encoder_paths_are_not_exported(typed, kept):
     traveling = BackboneRecord(typed, "/home/me/bert", {"model.safetensors": "0"}, {"model_type": "bert"}).strip_path()
     assert (traveling.name, traveling.folder) == (kept, "")
 
 
-def indexed(weight_map):
+def write_index(weight_map):
     def spoil(folder):
         (folder / backbones.WEIGHTS).unlink()
         (folder / backbones.INDEX).write_text(json.dumps({"weight_map": weight_map}))
@@ -185,10 +185,10 @@ SPOILT = {
     r"model\.safetensors: cannot be read, it may be cut off.*get it again": (
         lambda folder: (folder / backbones.WEIGHTS).write_bytes(WHOLE[:-1])
     ),
-    r"model-1\.safetensors: not there": indexed({"a": "model-1.safetensors"}),
-    r"index\.json: weight_map: None is no name of a file beside it": indexed(None),
-    r"weight_map: \['a'\] is no name of a file": indexed(["a"]),
-    r"'\.\./b\.safetensors' is no name of a file": indexed({"a": "../b.safetensors"}),
+    r"model-1\.safetensors: not there": write_index({"a": "model-1.safetensors"}),
+    r"index\.json: weight_map: None is no name of a file beside it": write_index(None),
+    r"weight_map: \['a'\] is no name of a file": write_index(["a"]),
+    r"'\.\./b\.safetensors' is no name of a file": write_index({"a": "../b.safetensors"}),
     "holds an adapter.*merge the two": lambda folder: (folder / backbones.ADAPTER).write_text("{}"),
     r"config\.json: cannot be read: it is no JSON$": lambda folder: (folder / "config.json").write_text("root:x:0:0"),
     r"of the kind \[\]; supported are bert": {"model_type": []},
@@ -202,7 +202,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("said", SPOILT)
-def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, said):
+def test_unusable_encoders_are_refused_with_file_and_remedy(tmp_path, said):
     folder, spoil = hollow_backbone(tmp_path / "bert"), SPOILT[said]
     Backbone("bert", folder).check()
     changed(folder, **spoil) if isinstance(spoil, dict) else spoil(folder)
@@ -212,7 +212,7 @@ def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, s
     assert not found["ok"] and found["problem"] and "root:x" not in found["problem"]
 
 
-def test_a_training_that_does_not_fit_is_refused_before_it_begins():
+def test_a_training_that_does_not_fit_is_refused_at_the_start():
     def large(**more):
         return compose("pretrained", {**BASE, "training.batch_size": 64, **more})
 
@@ -245,7 +245,7 @@ VERSION_1 = {"limit_in_bytes": "5000", "usage_in_bytes": "4000", "stat": "total_
     ],
     ids=["version 2", "of the group above", "version 1"],
 )
-def test_what_a_container_may_take_counts_as_what_is_free(tmp_path, monkeypatch, line, files):
+def test_the_memory_limit_of_a_container_counts(tmp_path, monkeypatch, line, files):
     root, own = tmp_path / "cgroup", tmp_path / "own"
     own.write_text(f"3:cpuset:/elsewhere\n{line}\n")
     for name, text in files.items():
@@ -257,7 +257,7 @@ def test_what_a_container_may_take_counts_as_what_is_free(tmp_path, monkeypatch,
     assert cost_estimate.get_free_memory() == 3
 
 
-def test_what_cannot_fit_creates_no_run(tmp_path, store, monkeypatch):
+def test_a_training_that_does_not_fit_creates_no_run(tmp_path, store, monkeypatch):
     sizes = add_backbone_sizes("pretrained", {"model.backbone": str(hollow_backbone(tmp_path / "bert"))})
     config = compose("pretrained", sizes)
     monkeypatch.setattr(cost_estimate, "get_free_memory", lambda device: 10**6)
@@ -287,8 +287,8 @@ def begin(store, tiny, tiny_backbone):
 
 
 @pytest.mark.slow
-def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone, tmp_path):
-    """Each module would leave a file; the library itself leaves it where it may, so the trap does spring."""
+def test_no_code_of_an_encoder_is_run(store, begin, tiny_backbone, tmp_path):
+    """Each module would write a file; that the library can run it shows that the trap works."""
     import transformers
 
     mark = tmp_path / "was-run"
@@ -318,7 +318,7 @@ def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, family):
+def test_a_tokenizer_from_vocabulary_files_equals_the_single_file(tmp_path, family):
     folder = backbone(tmp_path / family, family)
     texts = ["good films", "Not AWFUL, the plot was great!", "goood"]
     config = compose("pretrained", BASE).text
@@ -338,7 +338,7 @@ def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, fam
 
 
 @pytest.mark.slow
-def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_backbone, tmp_path, monkeypatch):
+def test_unchanged_weights_are_listed_and_not_copied(store, begin, tiny_backbone, tmp_path, monkeypatch):
     record = execute(store, begin("probe", **{"training.frozen": 3}))
     assert record.status == "done", record.reason
     run, known = store.get_path("probe"), BackboneRecord.read(store.get_path("probe"))
@@ -365,7 +365,7 @@ def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_
 
 
 @pytest.mark.slow
-def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, begin, tiny_backbone, tmp_path):
+def test_a_fully_trained_run_needs_no_encoder(store, begin, tiny_backbone, tmp_path):
     record = execute(store, begin("whole", **LEXICAL, **{"training.portions": 2}))
     assert record.status == "done", record.reason
     assert record.results["backbone"]["unchanged"] == 0 and len(record.results["scalars"]["strength"]) == 2
@@ -396,7 +396,7 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
         ("roberta", {**LEXICAL, "training.portions": 3, "training.class_weights": "balanced"}),
     ],
 )
-def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
+def test_resumed_trainings_have_identical_weights(store, begin, tmp_path, family, settings):
     own = add_backbone_sizes("pretrained", {"model.backbone": str(backbone(tmp_path / family, family))})
     whole, cut = (begin(name, **{**own, **settings}) for name in ("whole", "cut"))
     execute(store, whole)

@@ -45,7 +45,7 @@ def here(store, tmp_path):
 
 @pytest.fixture
 def child(here):
-    """A process that is said to compute it."""
+    """A process that is recorded as the job's process."""
     here.folder.mkdir()
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
         began = psutil.Process(child.pid).create_time()
@@ -60,7 +60,7 @@ def tell(here, who, began):
     here.get_path("progress.json").write_text(json.dumps(told))
 
 
-def test_it_is_found_once_and_a_damaged_file_is_found_anew(here):
+def test_results_are_computed_once_and_damaged_files_again(here):
     assert here.read() is None and background_jobs.read_job(here).status == "none"
     heard = []
     assert here.read_or_compute(lambda *told: heard.append(told)) == ({"counted": 3}, False)
@@ -73,7 +73,7 @@ def test_it_is_found_once_and_a_damaged_file_is_found_anew(here):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_is_interrupted_leaves_nothing_and_what_fails_says_why_until_it_is_forgotten(here, error):
+def test_interrupted_jobs_leave_nothing_and_failed_ones_their_reason(here, error):
     def stop(what, share):
         raise error
 
@@ -88,7 +88,7 @@ def test_what_is_interrupted_leaves_nothing_and_what_fails_says_why_until_it_is_
     assert background_jobs.read_job(never).status == "none"
 
 
-def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, monkeypatch):
+def test_results_of_starters_are_cached_unless_shipped(tmp_path, monkeypatch):
     monkeypatch.setattr(cached_analysis, "get_cache_folder", lambda: tmp_path / "cache")
     run = tmp_path / "starter"
     (run / "maps").mkdir(parents=True)
@@ -100,7 +100,7 @@ def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, m
     assert locate_folder(run, "maps", "old") == run / "maps"
 
 
-def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(here, child):
+def test_running_jobs_are_visible_to_all_and_dead_ones_reported(here, child):
     process, who, began = child
     found = background_jobs.read_job(here)
     assert (found.status, found.what, found.share) == ("running", "counting", 0.5)
@@ -112,7 +112,7 @@ def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(here, chi
     assert found.status == "failed" and "ended while counting" in found.what
 
 
-def test_cancel_ends_the_process_and_leaves_nothing_but_one_that_only_has_its_number(here, child):
+def test_cancel_ends_only_the_jobs_own_process(here, child):
     process, who, began = child
     tell(here, {**who, "started": 1.0}, began)
     background_jobs.cancel(here)
@@ -123,7 +123,7 @@ def test_cancel_ends_the_process_and_leaves_nothing_but_one_that_only_has_its_nu
     assert not list(here.folder.iterdir())
 
 
-def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(store, here, monkeypatch):
+def test_a_waiting_job_is_a_small_process_and_can_be_cancelled(store, here, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     monkeypatch.setattr(
         background_jobs, "build_command", lambda *words: [sys.executable, "-c", f"print({' '.join(words)!r})"]
@@ -132,7 +132,7 @@ def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(sto
         here.start()
         found = background_jobs.read_job(here)
         assert (found.status, found.what) == ("running", "waiting for its turn")
-        here.start()  # nothing happens if somebody is at it
+        here.start()  # does nothing while a job runs
         until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-count-*"))) == 1)
         assert here.get_path("log").read_text() == ""
         background_jobs.cancel(here)
@@ -141,7 +141,7 @@ def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(sto
     until(lambda: here.get_path("log").read_text() == "count 3\n")
 
 
-def test_more_than_may_wait_are_refused(store, here, monkeypatch):
+def test_jobs_beyond_the_queue_limit_are_refused(store, here, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_SHORT", "1")
     told = r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"
     with hold_ticket(store.folder, "short-ticket-1-map"), pytest.raises(InputError, match=told):

@@ -33,12 +33,12 @@ def three(store):
     return [run(store, name, right, preset=preset) for name, right, preset in names]
 
 
-def compared(store, *runs, metrics=(), by=(), **given):
+def compare_runs(store, *runs, metrics=(), by=(), **given):
     return compare_models(read_comparison_data(store, runs, **given), metrics=metrics, by=by)
 
 
-def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
-    found = compared(store, *three)
+def test_pairs_are_tested_by_mcnemar_and_holm(store, three):
+    found = compare_runs(store, *three)
     assert list(found) == ["runs", "data", "split", "n", "pairs", "by", "notes"]
     assert (found["split"], found["n"], found["by"]) == ("test", ROWS, [])
     assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == list(itertools.combinations(three, 2))
@@ -57,9 +57,9 @@ def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
 
 
 @pytest.mark.slow
-def test_other_metrics_are_bootstrapped_and_each_models_interval_is_that_of_its_record(store, three):
+def test_other_metrics_are_bootstrapped_as_in_the_record(store, three):
     names = ["f1_macro", "accuracy", "ece"]
-    found = compared(store, *three[:2], metrics=names)
+    found = compare_runs(store, *three[:2], metrics=names)
     answers = [read_answers(store, store.read(name), "test") for name in three[:2]]
     expected = [f1_score(LABELS, each.probabilities.argmax(1), average="macro") for each in answers]
     assert [each["metrics"]["f1_macro"]["mean"] for each in found["runs"]] == pytest.approx(expected)
@@ -71,15 +71,15 @@ def test_other_metrics_are_bootstrapped_and_each_models_interval_is_that_of_its_
 
 
 @pytest.mark.slow
-def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(store):
-    """64 of a kind without a differing row, 30 with 3: once 0 to 0, once beyond what a difference of two F1 can be."""
+def test_few_differing_rows_have_no_interval_and_are_no_tie(store):
+    """64 rows without a difference, 30 with 3: intervals of width 0, and beyond the range of an F1 difference."""
     labels = np.arange(400) % 2
     kind = np.repeat(["none differ", "three differ", "many differ"], [64, 30, 306])
     good, other = np.ones(400, bool), np.ones(400, bool)
     good[:20], other[:20], other[64:67], other[94:154] = False, False, False, False
     for name, right, preset in (("a", good, "vanilla"), ("b", other, "differential")):
         run(store, name, right, labels=labels, rows=texts(labels, kind=kind), preset=preset)
-    found = compared(store, "a", "b", metrics=["f1_macro", "accuracy"], by=["kind"])["by"]
+    found = compare_runs(store, "a", "b", metrics=["f1_macro", "accuracy"], by=["kind"])["by"]
     told = {(row["metric"], row["value"]): row for row in found}
     for value in ("none differ", "three differ"):
         row = told["f1_macro", value]
@@ -92,37 +92,37 @@ def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(s
 
 
 @pytest.mark.slow
-def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
+def test_class_averages_are_refused_on_rows_of_one_label(store, three):
     with pytest.raises(InputError, match=r"--metric f1_macro --by label: on rows of one label, .* use accuracy"):
-        compared(store, *three, metrics=["f1_macro"], by=["label"])
+        compare_runs(store, *three, metrics=["f1_macro"], by=["label"])
     kind = np.where(LABELS == 1, "all good", np.where(np.arange(ROWS) < 50, "all bad", "mixed"))
     kind[100:110] = "mixed"
     for name, right, preset in (("x", GOOD, "vanilla"), ("y", POOR, "differential")):
         run(store, name, right, rows=texts(LABELS, kind=kind), preset=preset)
-    found = compared(store, "x", "y", metrics=["f1_macro"], by=["kind"])
+    found = compare_runs(store, "x", "y", metrics=["f1_macro"], by=["kind"])
     assert [row["value"] for row in found["by"]] == ["mixed"]
     assert found["notes"][-1].startswith("F1, macro by kind is left out for all bad and all good: on rows of one label")
     for name, preset in (("m", "vanilla"), ("n", "differential")):
         run(store, name, RANDOM.random(40) < 0.8, labels=np.zeros(40, int), preset=preset)
     with pytest.raises(InputError, match="--metric f1_macro: all rows have one label"):
-        compared(store, "m", "n", metrics=["f1_macro"])
+        compare_runs(store, "m", "n", metrics=["f1_macro"])
 
 
 @pytest.mark.slow
-def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three, monkeypatch):
-    found = compared(store, "good", "poor", by=["kind"])
+def test_values_have_the_tfidf_metric_or_a_note(store, three, monkeypatch):
+    found = compare_runs(store, "good", "poor", by=["kind"])
     assert {row["baseline_value"] for row in found["by"]} == {None}
     assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
     fair = right_where(FAIR, LABELS)
     monkeypatch.setattr("core.evaluation.baseline.predict_new_texts", lambda *given: fair)
-    found = compared(store, "good", "poor", by=["kind"])["by"]
+    found = compare_runs(store, "good", "poor", by=["kind"])["by"]
     short = np.arange(ROWS) % 4 == 0
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])
 
 
 @pytest.mark.slow
-def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
-    found = compared(store, *three[:2], by=["kind", "label"])["by"]
+def test_values_of_a_column_are_corrected_together(store, three):
+    found = compare_runs(store, *three[:2], by=["kind", "label"])["by"]
     families = [("kind", "long", 150), ("kind", "short", 50), ("label", "bad", 100), ("label", "good", 100)]
     assert [(row["column"], row["value"], row["n"]) for row in found] == families
     short = np.arange(ROWS) % 4 == 0
@@ -132,11 +132,11 @@ def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
 
 
 @pytest.mark.slow
-def test_seeds_are_folded_and_paired_by_example_and_seed(store):
+def test_seeds_are_grouped_and_paired(store):
     drawn = {(name, seed): RANDOM.random(ROWS) < share for name, share in (("a", 0.9), ("b", 0.8)) for seed in range(3)}
     for (name, seed), right in drawn.items():
         run(store, f"{name}{seed}", right, preset={"a": "vanilla", "b": "differential"}[name], training__seed=seed)
-    found = compared(store, *[f"{name}{seed}" for name, seed in drawn])
+    found = compare_runs(store, *[f"{name}{seed}" for name, seed in drawn])
     assert [each["name"] for each in found["runs"]] == ["vanilla", "differential"]
     assert [each["seeds"] for each in found["runs"]] == [[0, 1, 2]] * 2
     (pair,) = found["pairs"]
@@ -148,22 +148,22 @@ def test_seeds_are_folded_and_paired_by_example_and_seed(store):
     overview = pool_intervals(values, {run: compute_wilson(share * ROWS, ROWS) for run, share in values.items()})
     assert found["runs"][0]["metrics"]["accuracy"]["interval"] == list(overview)
     run(store, "words", POOR, preset="tfidf-logreg")
-    (pair,) = compared(store, "a0", "a1", "a2", "words")["pairs"]
+    (pair,) = compare_runs(store, "a0", "a1", "a2", "words")["pairs"]
     fixed = sum((drawn["a", seed] & ~POOR).sum() for seed in range(3))
     assert pair["only_first_right"] == fixed, "trained without chance it stands beside every seed"
     for name, preset in (("c", "cnn"), ("d", "bilstm")):
         for seed in range(3):
             run(store, f"{name}{seed}", np.where(LABELS == 0, GOOD, False), preset=preset, training__seed=seed)
-    found = compared(store, *(f"{name}{seed}" for name in "cd" for seed in range(3)), by=["label"])["by"]
+    found = compare_runs(store, *(f"{name}{seed}" for name in "cd" for seed in range(3)), by=["label"])["by"]
     told = [(row["difference"], row["interval"], describe_pair(row)) for row in found]
     assert told == [(0, None, "cannot be told apart")] * 2, "never right is not the same"
 
 
 def test_models_without_a_common_seed_are_paired_in_order(store):
     run(store, "a", GOOD, training__seed=3), run(store, "b", POOR, preset="differential", training__seed=7)
-    assert compared(store, "a", "b")["pairs"][0]["test"] == "McNemar, exact"
+    assert compare_runs(store, "a", "b")["pairs"][0]["test"] == "McNemar, exact"
     run(store, "c", POOR)
-    names = [each["name"] for each in compared(store, "a", "c")["runs"]]
+    names = [each["name"] for each in compare_runs(store, "a", "c")["runs"]]
     assert names == ["a", "c"], "seeds of one model are compared one by one where there is no other"
 
 
@@ -178,12 +178,12 @@ def test_six_folds_are_tested_by_wilcoxon(store):
             run(store, f"{name}-{fold}", right, labels=LABELS[:40], rows=rows, preset=name, **cut)
         differences.append(rights[0].mean() - rights[1].mean())
     names = [f"{name}-{fold}" for name in ("vanilla", "differential") for fold in range(6)]
-    found = compared(store, *names)
+    found = compare_runs(store, *names)
     assert found["n"] == 240 and found["pairs"][0]["test"] == "Wilcoxon over folds"
     if len({abs(each) for each in differences}) == 6:
         assert found["pairs"][0]["p"] == pytest.approx(wilcoxon(differences, method="exact").pvalue)
     with pytest.raises(InputError, match=r"do not have the same folds \(0, 1, 2, 3, 4, 5 and 0\)"):
-        compared(store, *names[:7])
+        compare_runs(store, *names[:7])
 
 
 def test_rows_in_another_order_and_classes_in_another_are_aligned(store):
@@ -192,7 +192,7 @@ def test_rows_in_another_order_and_classes_in_another_are_aligned(store):
     rows = texts(1 - LABELS).iloc[order].reset_index(drop=True)
     chances = right_where(FAIR, LABELS)[:, ::-1][order]
     answering(store, "b", chances, rows, preset="differential", classes=("good", "bad"))
-    pair = compared(store, "a", "b")["pairs"][0]
+    pair = compare_runs(store, "a", "b")["pairs"][0]
     assert (pair["only_first_right"], pair["only_second_right"]) == ((GOOD & ~FAIR).sum(), (FAIR & ~GOOD).sum())
 
 
@@ -202,7 +202,7 @@ def test_several_labels_are_compared_by_macro_f1_at_their_own_thresholds(store):
     limits = {"tuned": {"thresholds": {"x": 0.2, "y": 0.3, "z": 0.4}}}
     for name, preset in (("a", "vanilla"), ("b", "differential")):
         answering(store, name, chances, texts(labels), preset=preset, classes=("x", "y", "z"), results=limits)
-    found = compared(store, "a", "b")
+    found = compare_runs(store, "a", "b")
     truth = np.array([[number in own for number in range(3)] for own in labels])
     expected = f1_score(truth, chances > [0.2, 0.3, 0.4], average="macro")
     assert found["runs"][0]["metrics"]["tuned.f1_macro"]["mean"] == pytest.approx(expected)
@@ -225,7 +225,7 @@ REFUSED = [
 
 
 @pytest.mark.slow
-def test_what_is_refused(store, three):
+def test_invalid_comparisons_are_refused(store, three):
     run(store, "waits", GOOD, preset="cnn", status="queued")
     answering(store, "stars", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", classes=("1", "5"))
     answering(store, "several", right_where(GOOD, LABELS), texts([(each,) for each in LABELS]), preset="cnn")
@@ -235,18 +235,18 @@ def test_what_is_refused(store, three):
     for given, reason in REFUSED:
         given = {"runs": three, **given}
         with pytest.raises(InputError, match=reason):
-            compared(store, *given.pop("runs"), **given)
+            compare_runs(store, *given.pop("runs"), **given)
 
 
 @pytest.mark.slow
-def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
+def test_runs_on_other_rows_are_refused_with_the_shared_number(store, three):
     run(store, "short", POOR[:150], labels=LABELS[:150], preset="cnn")
     with pytest.raises(InputError, match="'short' were not tested on the same rows: 200 and 150, 150 in common"):
-        compared(store, "good", "short")
+        compare_runs(store, "good", "short")
     elsewhere = texts(LABELS).assign(text="elsewhere")
     run(store, "other", POOR, rows=elsewhere, preset="cnn")
     with pytest.raises(InputError, match=r"none in common\. Compare them on one file: `sentiscope compare good other"):
-        compared(store, "good", "other")
+        compare_runs(store, "good", "other")
 
 
 @pytest.mark.parametrize(
@@ -261,12 +261,12 @@ def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
         (0, [], []),
     ],
 )
-def test_groups_are_the_largest_stretches_without_a_pair_that_is_apart(count, apart, groups):
+def test_tied_ranges_are_maximal(count, apart, groups):
     assert find_tied_ranges(count, map(frozenset, apart)) == groups
 
 
-def wrote(store, name, wrong, rows=400, **settings):
-    """A finished run that gets some of its test rows wrong."""
+def write_run(store, name, wrong, rows=400, **settings):
+    """Write a finished run with some wrong test rows."""
     return run(store, name, ~np.isin(np.arange(rows), wrong), labels=np.arange(rows) % 2, **settings)
 
 
@@ -274,14 +274,15 @@ def wrote(store, name, wrong, rows=400, **settings):
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
 def test_a_clear_difference_separates_and_a_small_one_joins(store, metric):
     lost = {"best": range(40), "near": range(4, 46), "far": range(200, 300)}
-    models = [[wrote(store, name, [*wrong], data__seed=min(wrong))] for name, wrong in lost.items()]
+    models = [[write_run(store, name, [*wrong], data__seed=min(wrong))] for name, wrong in lost.items()]
     assert find_ties(store, models, metric) == [[0, 1]]
     shifted = {f"s{seed}": range(10 * seed, 40 + 10 * seed) for seed in range(3)}
     seeds = [
-        wrote(store, name, [*wrong], training__seed=int(name[1]), training__lr=0.1) for name, wrong in shifted.items()
+        write_run(store, name, [*wrong], training__seed=int(name[1]), training__lr=0.1)
+        for name, wrong in shifted.items()
     ]
-    other = wrote(store, "other", [*range(300, 345)], training__lr=1e-3)
+    other = write_run(store, "other", [*range(300, 345)], training__lr=1e-3)
     assert find_ties(store, [seeds, [other]], metric) == [[0, 1]], "seeds of a model are one"
-    short = wrote(store, "short", [*range(10)], rows=100, training__lr=2e-3)
+    short = write_run(store, "short", [*range(10)], rows=100, training__lr=2e-3)
     with pytest.raises(InputError, match="were not tested on the same rows: 400 and 100"):
         find_ties(store, [[other], [short]], metric)

@@ -10,15 +10,15 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore, get_starters_dir
 
 
-def of(preset: str, data: str = "built-in", recipe: str = "", **settings: object) -> RunRecord:
-    """A record as a training with these settings writes it; settings with `__` for the dot."""
+def make_record(preset: str, data: str = "built-in", recipe: str = "", **settings: object) -> RunRecord:
+    """Return the record of a training with these settings; `__` stands for the dot."""
     given = {name.replace("__", "."): value for name, value in settings.items()}
     config, applied = configure_with_recipe(data, preset, given, recipe)
     return RunRecord("one", preset, "done", config, "", recipe=applied.name)
 
 
-def typed(command: str) -> dict[str, object]:
-    """The settings that the command line makes of a command."""
+def parse_typed(command: str) -> dict[str, object]:
+    """Return the settings that the command line parses from a command."""
     program, verb, *words = shlex.split(command)
     assert (program, verb) == ("sentiscope", "train")
     pairs = [word.removeprefix("--set=") for word in words if word.startswith("--set=")]
@@ -32,23 +32,23 @@ def typed(command: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     "record",
     [
-        of("vanilla"),
-        of("ndt-01-n3", "twitter_financial", training__epochs=2, data__limit=3000, training__lr=3e-4),
-        of("vanilla", recipe="strong"),
-        of("vanilla", recipe="strong", training__teacher="", model__dropout=0.25),
-        of("tfidf-logreg", "sst2+imdb", data__rename="a b=x,'c'=", data__texts=False),
-        of("lexical-last", "tweeteval_emoji", text__max_length=17, training__threads=1),
-        of("ndt-01-n3", model__attention__gate=True, model__attention__rotary=True),
+        make_record("vanilla"),
+        make_record("ndt-01-n3", "twitter_financial", training__epochs=2, data__limit=3000, training__lr=3e-4),
+        make_record("vanilla", recipe="strong"),
+        make_record("vanilla", recipe="strong", training__teacher="", model__dropout=0.25),
+        make_record("tfidf-logreg", "sst2+imdb", data__rename="a b=x,'c'=", data__texts=False),
+        make_record("lexical-last", "tweeteval_emoji", text__max_length=17, training__threads=1),
+        make_record("ndt-01-n3", model__attention__gate=True, model__attention__rotary=True),
     ],
     ids=lambda record: record.preset,
 )
-def test_the_command_comes_to_the_settings_of_the_run(record, tmp_path):
+def test_the_command_reproduces_the_settings_of_the_run(record, tmp_path):
     command, note = write_train_command(record, RunStore(tmp_path))
     assert note == ""
-    assert typed(command) == flatten_config(record.config)
+    assert parse_typed(command) == flatten_config(record.config)
 
 
-def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and_that_is_said(tmp_path):
+def test_without_the_start_run_every_setting_is_written(tmp_path):
     config = compose("vanilla", {"training.start": "gone", "model.width": 32})
     command, note = write_train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "--set=training.start=gone" in command and "--set=model.width=32" in command
@@ -56,17 +56,17 @@ def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and
     config = compose("vanilla", {"data.name": "elsewhere:reviews.csv"})
     _, note = write_train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "With a copy of your own" in note
-    command, _ = write_train_command(of("vanilla", training__epochs=3), RunStore(tmp_path))
+    command, _ = write_train_command(make_record("vanilla", training__epochs=3), RunStore(tmp_path))
     assert command == "sentiscope train --data=built-in --model=vanilla --set=training.epochs=3", "no other setting"
 
 
-def test_of_every_starter_the_command_has_the_settings(tmp_path):
+def test_the_commands_of_starters_reproduce_their_settings(tmp_path):
     store = RunStore(get_starters_dir())
     for record in store.list():
         command, note = write_train_command(record, store)
         wanted, usual = flatten_config(record.config), flatten_config(compose(record.preset))
         if not note:
-            assert typed(command) == wanted
-        else:  # six of them began with a run that does not come along
+            assert parse_typed(command) == wanted
+        else:  # six start from a run that is not included
             pairs = parse_settings(w.removeprefix("--set=") for w in shlex.split(command) if w.startswith("--set="))
             assert pairs.keys() == {name for name in wanted if wanted[name] != usual[name]} - {"data.name"}

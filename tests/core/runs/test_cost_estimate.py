@@ -27,16 +27,16 @@ from core.runs.store import get_machine_id
 from core.training import mlm
 
 
-def short(preset="ndt-01-n3", **settings):
+def plan_short(preset="ndt-01-n3", **settings):
     """The plan of a short training; settings with `__` for the dot."""
     return compose(preset, {**LENGTHS["short"], **{name.replace("__", "."): each for name, each in settings.items()}})
 
 
 COUNTS = Counts(2_400, 3, vocabulary=3_100, longest=32)
-PLAN = short()
+PLAN = plan_short()
 
 
-def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
+def make_run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
     """A finished run of this machine."""
     progress = {"rows": {"train": rows, "validation": 10}, "machine": get_machine_id()}
     known = {"threads": queue.count_threads(), "max_length": 24, "progress": progress, "results": {"steps": steps}}
@@ -44,14 +44,14 @@ def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
     return dataclasses.replace(record, **changes)
 
 
-def test_the_aims_are_settings_that_a_run_can_have():
+def test_training_lengths_are_valid_settings():
     for settings in LENGTHS.values():
         compose("vanilla", settings)
     assert list(LENGTHS) == ["short", "medium", "full"], "no name promises a time"
     assert mlm.SHARE == MASKED_SHARE and attention.DENSE == DENSE
 
 
-def test_without_earlier_runs_it_is_a_cautious_guess(monkeypatch):
+def test_the_estimate_without_earlier_runs_is_a_guess(monkeypatch):
     monkeypatch.setattr(queue, "count_threads", lambda: 2)
     found = estimate_time(PLAN, [])
     assert (found.steps, found.runs) == (1000, 0)
@@ -60,12 +60,12 @@ def test_without_earlier_runs_it_is_a_cautious_guess(monkeypatch):
     assert estimate_time(PLAN, []).seconds - START_SECONDS == pytest.approx(2 * (found.seconds - START_SECONDS))
 
 
-def test_the_median_of_the_nearest_runs_counts():
+def test_the_estimate_is_the_median_of_similar_runs():
     assert (
-        estimate_time(PLAN, [run()]).seconds == pytest.approx(START_SECONDS + 20)
-        and estimate_time(PLAN, [run()]).runs == 1
+        estimate_time(PLAN, [make_run()]).seconds == pytest.approx(START_SECONDS + 20)
+        and estimate_time(PLAN, [make_run()]).runs == 1
     )
-    records = [run(seconds=second) for second in (20.0, 30.0, 300.0)]
+    records = [make_run(seconds=second) for second in (20.0, 30.0, 300.0)]
     assert estimate_time(PLAN, records).seconds == pytest.approx(START_SECONDS + 30)
 
 
@@ -79,15 +79,15 @@ def test_the_median_of_the_nearest_runs_counts():
         {"max_length": 2_000},
     ],
 )
-def test_runs_that_cannot_be_compared_do_not_count(changes):
-    assert estimate_time(PLAN, [run(**changes)]).runs == 0
+def test_dissimilar_runs_are_ignored(changes):
+    assert estimate_time(PLAN, [make_run(**changes)]).runs == 0
 
 
 def test_twice_the_layers_cost_more_and_fewer_texts_cost_less():
     whole = estimate_time(PLAN, []).seconds
-    assert estimate_time(short(model__layers=4), []).seconds > 1.5 * whole
-    assert estimate_time(short(data__limit=1_600), []).steps == 100
-    assert estimate_time(short(training__nonsense=0.02), []).steps == 1_020
+    assert estimate_time(plan_short(model__layers=4), []).seconds > 1.5 * whole
+    assert estimate_time(plan_short(data__limit=1_600), []).steps == 100
+    assert estimate_time(plan_short(training__nonsense=0.02), []).steps == 1_020
     three = compose("vanilla", {"data.classes": 3, "training.epochs": 1})
     assert estimate_time(three, []).steps == -(-20_000 // 64), "the built-in corpus has more texts of three classes"
     for preset in ("tfidf-logreg", "lexicon"):
@@ -97,12 +97,12 @@ def test_twice_the_layers_cost_more_and_fewer_texts_cost_less():
 def test_the_texts_of_other_data_are_known_from_earlier_runs_only(tmp_path):
     config = compose("vanilla", {"data.name": "somewhere.csv"})
     assert estimate_time(config, []) is None
-    assert estimate_time(config, [run(config, rows=6_400)]).steps == 100 * config.training.epochs
+    assert estimate_time(config, [make_run(config, rows=6_400)]).steps == 100 * config.training.epochs
     cut = compose("vanilla", {"data.name": "somewhere.csv", "data.limit": 640})
     assert estimate_time(cut, []).steps == 10 * cut.training.epochs
-    assert estimate_time(config, [run(cut, rows=640)]) is None
+    assert estimate_time(config, [make_run(cut, rows=640)]) is None
     assert count_uncut_rows(PLAN, []) == 16_000 and count_uncut_rows(cut, []) is None
-    assert count_uncut_rows(cut, [run(config, rows=700)]) == 700
+    assert count_uncut_rows(cut, [make_run(config, rows=700)]) == 700
 
 
 @pytest.mark.parametrize(
@@ -114,25 +114,25 @@ def test_every_part_that_computes_counts(cheaper, dearer):
     assert 1.2 * (first.seconds - START_SECONDS) < second.seconds - START_SECONDS
 
 
-def seconds_of(preset, longest, **settings):
+def estimate_seconds(preset, longest, **settings):
     given = {"training.epochs": 1, "text.max_length": longest, **settings}
     return estimate_time(compose(preset, given), []).seconds - START_SECONDS
 
 
-def test_a_window_bounds_what_a_long_text_costs_and_a_generous_cut_costs_nothing_where_texts_are_short():
+def test_attention_windows_limit_the_cost_of_long_texts():
     filled = {"training.batching": "fixed"}
     windowed, full = (
-        [seconds_of(preset, longest, **filled) for longest in (DENSE, 4_096, 8_192)]
+        [estimate_seconds(preset, longest, **filled) for longest in (DENSE, 4_096, 8_192)]
         for preset in ("sentiformer", "sentiformer-full")
     )
     assert windowed[2] == pytest.approx(2 * windowed[1], rel=0.01) and full[2] > 3 * full[1]
     assert windowed[0] == full[0], "where a dense call is taken a window saves nothing"
-    assert seconds_of("vanilla", 512) == seconds_of("vanilla", 0)
-    assert seconds_of("vanilla", 512, **filled) > 5 * seconds_of("vanilla", 0)
+    assert estimate_seconds("vanilla", 512) == estimate_seconds("vanilla", 0)
+    assert estimate_seconds("vanilla", 512, **filled) > 5 * estimate_seconds("vanilla", 0)
 
 
-def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_counted():
-    record = run(vocabulary=1_234, classes=("a", "b", "c"))
+def test_the_size_uses_the_vocabulary_of_an_earlier_run():
+    record = make_run(vocabulary=1_234, classes=("a", "b", "c"))
     found = estimate_size(compose("sentiformer", {"data.limit": 16_000}), [record])
     built = PRESETS["sentiformer"].model
     assert found.vocabulary == 67_000 and found.counted == "bound", "another max_vocab is another vocabulary"
@@ -142,8 +142,8 @@ def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_cou
     assert estimate_size(compose("sentiformer"), []).parameters == count_parameters(built, vocabulary=67_000, classes=2)
 
 
-def test_a_file_that_was_read_is_estimated_from_its_own_counts():
-    own = short(data__name="own.csv")
+def test_estimates_use_the_counts_of_a_file():
+    own = plan_short(data__name="own.csv")
     unread, read = (estimate_time(own, [], counts) for counts in (None, COUNTS))
     assert (unread.steps, unread.counted) == (1_000, False)
     assert (read.steps, read.counted) == (4 * 38, True), "2,400 rows in batches of 64, four times"
@@ -152,23 +152,25 @@ def test_a_file_that_was_read_is_estimated_from_its_own_counts():
     cut = compose("ndt-01-n3", {"data.name": "own.csv", "data.limit": 100})
     assert estimate_size(cut, [], COUNTS).counted == "bound", "fewer rows may have fewer words"
     assert estimate_size(own, [], dataclasses.replace(COUNTS, vocabulary=0)).vocabulary == 30_000
-    assert estimate_size(own, [run(own, rows=2_400, vocabulary=9, classes=("a", "b", "c"))], COUNTS).counted == "run"
+    assert (
+        estimate_size(own, [make_run(own, rows=2_400, vocabulary=9, classes=("a", "b", "c"))], COUNTS).counted == "run"
+    )
 
 
-def test_n_grams_that_nobody_has_counted_have_no_size():
-    assert estimate_size(compose("tfidf-logreg"), [run(vocabulary=1_234, classes=("a", "b"))]) is None
+def test_uncounted_n_gram_models_have_no_size():
+    assert estimate_size(compose("tfidf-logreg"), [make_run(vocabulary=1_234, classes=("a", "b"))]) is None
     assert estimate_size(compose("lexicon"), []).parameters == 6
-    counted = run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
+    counted = make_run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
     assert estimate_size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
 
 
-def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs_nothing():
-    assert list(describe_shortcuts("vanilla", short("vanilla"))) == [
+def test_shortened_trainings_have_a_warning():
+    assert list(describe_shortcuts("vanilla", plan_short("vanilla"))) == [
         "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
         "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
         "At most 16\u202f000 training rows are used; nobody has counted these yet.",
     ]
-    faster = short("vanilla", training__lr=1e-3)
+    faster = plan_short("vanilla", training__lr=1e-3)
     assert next(describe_shortcuts("vanilla", faster)).startswith(
         "4 epochs in place of the 10 of vanilla, at a higher learning"
     )
@@ -176,7 +178,7 @@ def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs
     assert not list(
         describe_shortcuts("vanilla", compose("vanilla", {"training.epochs": 30, "data.limit": 500}), rows=500)
     )
-    own = short("vanilla", data__name="own.csv")
+    own = plan_short("vanilla", data__name="own.csv")
     assert not [
         each
         for each in describe_shortcuts("vanilla", own, count_uncut_rows(own, [], COUNTS))
@@ -185,11 +187,11 @@ def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs
     assert not list(describe_shortcuts("tfidf-logreg", compose("tfidf-logreg", {"training.epochs": 1})))
 
 
-def test_masked_words_come_on_top_and_are_not_taken_for_steps_of_the_labels():
-    plan = short(training__masked_epochs=4, text__max_vocab=5_000)
-    both = estimate_time(plan, [run()])
+def test_pretraining_with_masked_words_adds_time():
+    plan = plan_short(training__masked_epochs=4, text__max_vocab=5_000)
+    both = estimate_time(plan, [make_run()])
     assert both.steps == 1000, "of the labels"
     assert both.seconds > START_SECONDS + 40, "as many steps again, each of which costs more"
-    known = run(plan, seconds=100.0)
+    known = make_run(plan, seconds=100.0)
     known.results["masked"] = {"seconds": 80.0}
     assert estimate_time(PLAN, [known]).seconds == pytest.approx(START_SECONDS + 20)

@@ -20,8 +20,8 @@ def loaded():
     return load_run(STORE, RUN)
 
 
-def sampled(loaded, texts, chances):
-    """What is told of a file of these rows."""
+def sample_file(loaded, texts, chances):
+    """Return the comparison of a file with these rows."""
     sample = data_shift.FileSample(loaded, "mine.csv")
     for start in range(0, len(texts), 100):
         sample.add(texts[start : start + 100], chances[start : start + 100])
@@ -29,16 +29,16 @@ def sampled(loaded, texts, chances):
 
 
 @pytest.mark.slow
-def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded, monkeypatch):
+def test_only_different_texts_raise_a_shift_warning(loaded, monkeypatch):
     frame = read_predictions(loaded.folder / "evaluation" / "test" / "predictions.parquet")
     frame = frame.sample(300, random_state=0)
     texts, chances = frame["text"].tolist(), frame[["probability:negative", "probability:positive"]].to_numpy()
-    same = sampled(loaded, texts, chances)
+    same = sample_file(loaded, texts, chances)
     assert same["warnings"] == [] and same["known"] == "the test split of the run"
     assert [each["name"] for each in same["measures"]] == ["labels", "length", "words", "repeats"]
     monkeypatch.setattr(data_shift, "SAMPLED", 200)
     odd = [f"gear{row} torque{row} valve " * 9 for row in range(300)]
-    strange = sampled(loaded, odd, np.tile([1.0, 0.0], (300, 1)))
+    strange = sample_file(loaded, odd, np.tile([1.0, 0.0], (300, 1)))
     assert strange["n"]["other"] == 200, "of a long file a sample is compared"
     kinds = ("has other predicted labels: negative 100.0 %", "has longer texts: typically 27", "more unknown words")
     assert all(kind in " ".join(strange["warnings"]) for kind in kinds)
@@ -47,7 +47,7 @@ def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded, m
 
 
 @pytest.mark.slow
-def test_a_split_is_compared_once_and_kept(monkeypatch, tmp_path):
+def test_split_comparisons_are_cached(monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
     record = STORE.read(RUN)
     first = data_shift.compare_run_split(record, "test")
@@ -58,7 +58,7 @@ def test_a_split_is_compared_once_and_kept(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_predict_says_how_a_file_differs(tmp_path):
+def test_predictions_for_a_file_report_its_shift(tmp_path):
     file = tmp_path / "strange.txt"
     file.write_text("\n".join(f"gear{row} torque{row} valve " * 9 for row in range(60)))
     listed = api.predict(RUN, file=file, store=STORE)
@@ -68,7 +68,7 @@ def test_predict_says_how_a_file_differs(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_training_keeps_the_comparison_of_its_splits(tmp_path, monkeypatch):
+def test_a_training_caches_the_comparison_of_its_splits(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     path, store = tmp_path / "own.csv", RunStore(tmp_path / "runs")
     rows = [f"{word} film number {n},{label}" for word, label in (("good", "yes"), ("dull", "no")) for n in range(150)]

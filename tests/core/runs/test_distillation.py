@@ -24,15 +24,15 @@ from core.text.config import TextConfig
 LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")
 
 
-def word(number):
-    """Of letters only, which no normaliser removes."""
+def make_word(number):
+    """Return a word of letters only, which no normaliser removes."""
     return "".join(chr(ord("a") + int(digit)) for digit in str(number))
 
 
-def texts(count=200):
-    """Every fourth says what another says, in capitals or with other marks."""
+def make_texts(count=200):
+    """Return texts of which every fourth repeats another in capitals or with other punctuation."""
     random = np.random.default_rng(0)
-    found = [" ".join(map(word, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count)]
+    found = [" ".join(map(make_word, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count)]
     for row in range(0, count - 8, 4):
         found[row] = found[row + 7].upper() if row % 8 else found[row + 7] + " ."
     return found
@@ -44,8 +44,8 @@ def dataset(said, labels, task="single"):
     return Dataset("mine", splits, ("no", "yes"), "f", task=task)
 
 
-def test_repeats_are_in_one_fold_and_folds_hold_the_classes_alike():
-    said, labels = texts(), np.arange(200) % 3
+def test_repeats_share_a_fold_and_folds_are_stratified():
+    said, labels = make_texts(), np.arange(200) % 3
     found = distillation.assign_folds(said, labels, (LOWER, CLEAN), 0)
     for row in range(0, 192, 4):
         assert found[row] == found[row + 7]
@@ -57,7 +57,7 @@ def test_repeats_are_in_one_fold_and_folds_hold_the_classes_alike():
     assert not np.array_equal(found, distillation.assign_folds(said, labels, (LOWER, CLEAN), 1))
 
 
-def test_without_repeats_each_fold_has_a_fifth_of_every_class_and_of_every_set_of_labels():
+def test_folds_without_repeats_are_stratified():
     said = [f"w{row}" for row in range(100)]
     single = np.repeat([0, 1], [80, 20])
     several = np.eye(2)[single]
@@ -67,8 +67,8 @@ def test_without_repeats_each_fold_has_a_fifth_of_every_class_and_of_every_set_o
 
 
 @pytest.mark.slow
-def test_no_row_is_taught_by_a_fit_that_has_seen_it_or_a_repeat(monkeypatch):
-    said = texts()
+def test_soft_labels_come_from_fits_without_the_row_or_its_repeats(monkeypatch):
+    said = make_texts()
     seen, told = [], []
 
     def watch(name, place, rows):
@@ -92,7 +92,7 @@ def test_no_row_is_taught_by_a_fit_that_has_seen_it_or_a_repeat(monkeypatch):
 
 
 @pytest.mark.slow
-def test_of_several_labels_each_is_taught_by_itself():
+def test_multi_label_teachers_give_each_label():
     labels = [((0,), (1,), (0, 1), ())[row % 4] for row in range(80)]
     pairs = [("blue" if 0 in each else "grey", "sky" if 1 in each else "sea") for each in labels]
     said = [f"{first} {second} w{row}" for row, (first, second) in enumerate(pairs)]
@@ -101,7 +101,7 @@ def test_of_several_labels_each_is_taught_by_itself():
 
 
 @pytest.mark.slow
-def test_a_finished_run_teaches_by_its_probabilities_and_is_asked_once_for_the_same_texts(store, tiny, monkeypatch):
+def test_teacher_runs_predict_the_same_texts_once(store, tiny, monkeypatch):
     run = store.create(tiny("tfidf-logreg"), "tfidf-logreg", "mistress").run
     execute(store, run)
     config = tiny("vanilla", **{"training.teacher": "mistress"})
@@ -132,11 +132,11 @@ def test_a_finished_run_teaches_by_its_probabilities_and_is_asked_once_for_the_s
     for kept in get_cache_folder().glob("taught-*"):
         kept.write_bytes(kept.read_bytes()[:100])  # a damaged one is made again
     assert np.array_equal(said("third", data), first) and len(asked) == 5
-    (store.get_path(run) / WEIGHTS).unlink()  # it may go while the other trains: what it said is kept
+    (store.get_path(run) / WEIGHTS).unlink()  # the teacher is not needed any more: its predictions are stored
     assert np.array_equal(said("first", data), first)
 
 
-def test_a_teacher_that_knows_less_than_the_most_frequent_class_is_told():
+def test_weak_teachers_have_a_warning():
     labels = np.array([0, 0, 0, 1, 1])
     right = np.eye(2)[labels]
     assert distillation.describe_doubt(right, labels) == distillation.describe_doubt(np.eye(2)[[0] * 5], labels) == ()
@@ -147,7 +147,7 @@ def test_a_teacher_that_knows_less_than_the_most_frequent_class_is_told():
     )
 
 
-def test_teachers_that_make_no_sense_are_refused_by_name(store, tiny, tmp_path):
+def test_invalid_teachers_are_refused(store, tiny, tmp_path):
     waiting = store.create(tiny("vanilla"), "vanilla", "waiting")
     for name, why in (("waiting", "this run is queued"), ("nobody", "the name of a finished run; no run 'nobody'")):
         config = tiny("vanilla", **{"training.teacher": name})
@@ -178,7 +178,7 @@ def test_teachers_that_make_no_sense_are_refused_by_name(store, tiny, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_taught_training_resumes_to_the_bit_and_leaves_no_lessons_behind(store, tiny, monkeypatch):
+def test_distilled_trainings_resume_identically(store, tiny, monkeypatch):
     config = tiny("vanilla", **{"training.teacher": "tfidf", "training.vectors": "ppmi", "training.word_dropout": 0.1})
     whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
     told = []

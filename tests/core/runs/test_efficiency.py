@@ -17,7 +17,7 @@ from core.runs.store import RunStore, get_machine_id
 
 @pytest.fixture
 def store(finished, tmp_path, monkeypatch):
-    """`mine`, and `old`, which has measured a batch alone as older versions did."""
+    """`mine`, and `old`, with only a batch measured as in older versions."""
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     shutil.copytree(finished, tmp_path / "runs")
     shutil.copytree(finished / "mine", tmp_path / "runs" / "old")
@@ -29,12 +29,12 @@ def store(finished, tmp_path, monkeypatch):
     return store
 
 
-def found(store, run) -> Efficiency:
+def find_files(store, run) -> Efficiency:
     return efficiency.read_efficiency(store, store.read(run))
 
 
-def test_a_run_measures_itself_when_it_is_finished(store):
-    record, own = store.read("mine"), found(store, "mine")
+def test_a_finished_training_measures_its_speed(store):
+    record, own = store.read("mine"), find_files(store, "mine")
     kept = record.results["inference"]
     assert kept["machine"] == get_machine_id()
     assert own.one == kept["one"]["milliseconds"] > 0
@@ -46,32 +46,32 @@ def test_a_run_measures_itself_when_it_is_finished(store):
 
 
 @pytest.mark.slow
-def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch, tmp_path):
-    assert found(store, "old").one is None
+def test_measurements_of_older_versions_are_repeated_once(store, monkeypatch, tmp_path):
+    assert find_files(store, "old").one is None
     before = (store.get_path("old") / RECORD).read_bytes()
     made = measure_costs(store, "old")
-    assert made.one > 0 and made.memory == found(store, "mine").memory
+    assert made.one > 0 and made.memory == find_files(store, "mine").memory
     with monkeypatch.context() as patch:
         patch.setattr(efficiency, "_measure_inference", lambda *_: pytest.fail("measured twice"))
-        assert measure_costs(store, "old") == found(store, "old") == made
+        assert measure_costs(store, "old") == find_files(store, "old") == made
     assert (store.get_path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
     (kept,) = (tmp_path / "cache" / "efficiency").iterdir()
     kept.write_text('{"milliseconds": "fast"}')
-    assert found(store, "old").one is None, "a damaged measurement is made again"
+    assert find_files(store, "old").one is None, "a damaged measurement is made again"
     assert measure_costs(store, "old").one > 0
     path = store.get_path("old") / WEIGHTS
     path.write_bytes(path.read_bytes())
-    assert found(store, "old").one is None, "other weights are measured anew"
+    assert find_files(store, "old").one is None, "other weights are measured anew"
     shutil.rmtree(store.get_path("old") / "evaluation")
     with pytest.raises(InputError, match="no predictions"):
         measure_costs(store, "old")
     monkeypatch.setattr(efficiency, "get_machine_id", lambda: "another")
-    assert found(store, "mine").one is None, "what another machine measured does not count"
+    assert find_files(store, "mine").one is None, "what another machine measured does not count"
 
 
 def test_show_and_measure_give_the_same_on_the_command_line(store):
     whole = api.runs_show("mine", store)
     shown = whole["efficiency"]
     assert (whole["command"], whole["note"]) == write_train_command(store.read("mine"), store)
-    assert shown == dataclasses.asdict(found(store, "mine"))
+    assert shown == dataclasses.asdict(find_files(store, "mine"))
     assert api.runs_measure(["mine"], store) == {"efficiency": {"mine": shown}}

@@ -17,7 +17,7 @@ def record(loaded):
 
 @pytest.fixture
 def given(tmp_path, record):
-    """given(labels, **wanted) → what the run is measured on, of a file with these labels; texts are `text 0` …"""
+    """given(labels, **wanted) → evaluation data from a file with these labels; texts are `text 0` …"""
 
     def take(labels, **wanted) -> EvaluationData:
         frame = pd.DataFrame({"text": [f"text {n}" for n in range(len(labels))], "label": labels})
@@ -28,7 +28,7 @@ def given(tmp_path, record):
 
 
 @pytest.mark.slow
-def test_its_own_test_split_is_what_the_run_was_measured_on(record, loaded, finished):
+def test_the_default_rows_are_the_runs_test_split(record, loaded, finished):
     own = read_evaluation_data(record, DataRequest())
     kept = pd.read_parquet(finished / "mine/evaluation/test/predictions.parquet")
     assert own.split == "test" and own.data == record.config.data.name
@@ -39,7 +39,7 @@ def test_its_own_test_split_is_what_the_run_was_measured_on(record, loaded, fini
 
 
 @pytest.mark.slow
-def test_counter_examples_are_no_training_rows_that_count(record, tmp_path):
+def test_counterexamples_are_not_evaluated(record, tmp_path):
     (tmp_path / "abc123.json").write_text(json.dumps([{"text": "kept by hand", "label": record.classes[0]}]))
     data = dataclasses.replace(record.config.data, examples=str(tmp_path / "abc123.json"))
     taught = dataclasses.replace(record, config=dataclasses.replace(record.config, data=data))
@@ -49,14 +49,14 @@ def test_counter_examples_are_no_training_rows_that_count(record, tmp_path):
     assert found == plain and "kept by hand" not in found
 
 
-def test_a_file_is_all_of_its_rows_with_every_column(given):
+def test_a_single_file_gives_all_rows_and_columns(given):
     found = given(["positive", "Negative", "positive"])
     assert found.split == "all" and found.rows["label"].tolist() == [1, 0, 1]
     assert found.rows["label"].dtype == np.int64 and found.rows["source"].tolist() == ["s0", "s1", "s2"]
     assert found.renamed == {"Negative": "negative"}
 
 
-def test_rows_of_a_label_are_left_out_and_told(given):
+def test_left_out_labels_are_reported(given):
     found = given(["positive", "neutral", "neutral", "bad"], rename={"neutral": "", "bad": "negative"})
     assert found.rows["text"].tolist() == ["text 0", "text 3"] and list(found.rows.index) == [0, 1]
     assert found.dropped == {"neutral": 2} and found.notes[-1] == "left out: label 'neutral' (2 rows)"
@@ -68,7 +68,7 @@ def test_rows_of_a_label_are_left_out_and_told(given):
         assert len(given(labels).rows) == len(labels), "one class or one row is enough"
 
 
-def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
+def test_unknown_labels_are_refused_with_a_command(given, tmp_path):
     with pytest.raises(UnmatchedLabels) as raised:
         given(["pos", "-1", "meh"], limit=2)
     file = tmp_path / "other.csv"
@@ -80,14 +80,14 @@ def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
     assert format_command("first", wanted) == pasted, "it can be pasted into a shell"
 
 
-def test_a_limit_is_a_stratified_sample_and_told(given):
+def test_a_limit_gives_a_stratified_sample_with_a_note(given):
     found = given(["positive"] * 30 + ["negative"] * 10, limit=8)
     assert np.bincount(found.rows["label"]).tolist() == [2, 6]
     assert found.notes[-1] == "8 of 40 rows, stratified, seed 0"
     assert found.rows["text"].tolist() == given(["positive"] * 30 + ["negative"] * 10, limit=8).rows["text"].tolist()
 
 
-def test_several_labels_a_row_are_refused_by_a_run_that_gives_one(given):
+def test_single_label_runs_refuse_rows_with_several_labels(given):
     with pytest.raises(InputError, match=r"2 rows have several labels or none \(row 1: 2\); run 'mine' gives each"):
         given(["positive;negative", "positive", "negative;positive"])
 
@@ -106,7 +106,7 @@ def test_a_folder_needs_no_train_file(tmp_path, record, name):
     assert (found.split, found.rows["text"].tolist()) == (name, [f"{name} 0"])
 
 
-def test_a_split_is_as_its_file_has_it_and_a_missing_one_is_cut_as_for_training(tmp_path, record):
+def test_splits_come_from_files_or_are_split_as_for_training(tmp_path, record):
     both = folder(tmp_path / "both", train=["positive"], test=["negative"])
     assert read_evaluation_data(record, both).rows["text"].tolist() == ["test 0"]
     assert read_evaluation_data(record, dataclasses.replace(both, split="train")).rows["text"].tolist() == ["train 0"]
@@ -138,6 +138,6 @@ def test_columns_can_be_named(tmp_path, record):
         (DataRequest("built-in", settings={"training.lr": "1"}), "--set training.lr: the run is trained"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(record, wanted, reason):
+def test_invalid_requests_are_refused(record, wanted, reason):
     with pytest.raises(InputError, match=reason):
         read_evaluation_data(record, wanted)

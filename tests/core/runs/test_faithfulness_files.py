@@ -15,7 +15,7 @@ from core.runs.store import RunStore
 
 @pytest.fixture(scope="module")
 def measured(finished, tmp_path_factory):
-    """A store with `mine`, and what was measured of deletion and of all methods on its validation split."""
+    """A store with `mine`, and measurements of deletion and of all methods on its validation split."""
     folder = tmp_path_factory.mktemp("measured") / "runs"
     shutil.copytree(finished, folder)
     store = RunStore(folder)
@@ -23,7 +23,7 @@ def measured(finished, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_what_is_measured_is_kept_and_read_again(measured):
+def test_measurements_are_stored_and_read(measured):
     store, found = measured
     again = api.believe("mine", method="deletion", limit=8, store=store)
     assert (found["computed"], again["computed"]) == (True, False)
@@ -37,7 +37,7 @@ def test_what_is_measured_is_kept_and_read_again(measured):
     assert found["thresholds"]["insertion"]["evidence"] == THRESHOLDS["insertion"].evidence
 
 
-def test_every_setting_and_the_weights_have_a_file_of_their_own(measured, monkeypatch):
+def test_settings_and_weights_determine_the_file_name(measured, monkeypatch):
     store, _ = measured
     stems = {BeliefFiles.from_run(store, "mine", *given).stem for given in ((), ("deletion",), ("deletion", 8))}
     monkeypatch.setattr(faithfulness_files, "_hash_file", lambda path, version: "other weights")
@@ -52,7 +52,7 @@ def test_every_setting_and_the_weights_have_a_file_of_their_own(measured, monkey
     )
 
 
-def test_single_methods_stand_together_until_all_are_measured(measured):
+def test_single_methods_are_combined_until_all_are_measured(measured):
     store, _ = measured
     assert faithfulness_files.read_stored(store, "mine", ("deletion",)) is None
     found = faithfulness_files.read_stored(store, "mine", ("shapley", "deletion"), 8)
@@ -60,7 +60,7 @@ def test_single_methods_stand_together_until_all_are_measured(measured):
 
 
 @pytest.mark.slow
-def test_a_damaged_file_is_named_and_measured_again(measured):
+def test_damaged_measurements_are_reported_and_repeated(measured):
     store, _ = measured
     here = BeliefFiles.from_run(store, "mine", "deletion", 8)
     kept = here.get_path("json").read_text()
@@ -73,7 +73,7 @@ def test_a_damaged_file_is_named_and_measured_again(measured):
     assert after["belief"] == before["belief"]
 
 
-def test_what_cannot_be_measured_is_refused_and_leaves_no_trace(measured, monkeypatch):
+def test_impossible_measurements_are_refused_without_files(measured, monkeypatch):
     store, _ = measured
     before = sorted((store.get_path("mine") / "belief").iterdir())
     with pytest.raises(InputError, match="method 'lime': one of deletion"):
@@ -88,7 +88,7 @@ def test_what_cannot_be_measured_is_refused_and_leaves_no_trace(measured, monkey
 
 
 @pytest.mark.slow
-def test_a_text_has_numbers_and_no_verdict(measured):
+def test_single_texts_have_numbers_and_no_verdict(measured):
     store, _ = measured
     found = api.believe("mine", "word1 good word2 bad", store=store)
     assert [each["method"] for each in found["methods"]] == [

@@ -28,7 +28,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def brought(tmp_path, monkeypatch):
-    """A folder with `starter-small`, done and with embeddings, and a run that only lies beside it."""
+    """A folder with `starter-small`, finished and with embeddings, and an ordinary run."""
     folder = tmp_path / "brought"
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
@@ -52,7 +52,7 @@ def store(brought):
     return RunStore()
 
 
-def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypatch):
+def test_starters_are_in_the_installation_or_the_checkout(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
     assert get_starters_dir() == Path(core.__file__).parents[1] / "trained"
     assert len(list_starters()) >= 8
@@ -62,7 +62,7 @@ def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypat
     assert list_starters() == [package / "starters" / "starter-one"]
 
 
-def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought, tmp_path, monkeypatch):
+def test_runs_and_starters_are_found_by_name(store, brought, tmp_path, monkeypatch):
     store.create(compose("vanilla"), "vanilla", "mine")
     assert [record.run for record in store.list()] == ["mine", "starter-small"]
     assert store.get_path("starter-small") == brought / "starter-small"
@@ -94,7 +94,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_starter_is_never_changed_also_where_its_folder_is_named(brought, change):
+def test_starters_are_never_changed(brought, change):
     before = content(brought)
     for store in (RunStore(brought), RunStore()):
         with pytest.raises(InputError, match=r"comes with Sentiscope|nothing to cancel"):
@@ -102,7 +102,7 @@ def test_a_starter_is_never_changed_also_where_its_folder_is_named(brought, chan
     assert content(brought) == before
 
 
-def test_no_own_run_and_none_of_a_sweep_gets_the_name_of_a_starter(store):
+def test_starter_names_are_reserved(store):
     for name in ("starter-small", "/starter-mine"):
         with pytest.raises(InputError, match="begin with 'starter-'"):
             store.create(compose("vanilla"), "vanilla", name)
@@ -112,7 +112,7 @@ def test_no_own_run_and_none_of_a_sweep_gets_the_name_of_a_starter(store):
     assert store.create(compose("vanilla"), "vanilla", "starter-").run == "starter"
 
 
-def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, brought):
+def test_an_imported_starter_is_an_ordinary_run(store, brought):
     packed = export_run(store, "starter-small")
     assert zipfile.ZipFile(io.BytesIO(packed)).namelist()[0].startswith("starter-small/")
     run = import_zip(store, io.BytesIO(packed), "starter-small.zip")
@@ -122,7 +122,7 @@ def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, broug
 
 
 @pytest.mark.slow
-def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
+def test_maps_of_starters_are_cached(store, brought):
     before = content(brought)
     first = api.project("starter-small", method="pca", store=store)
     assert first["computed"] and Path(first["file"]).is_relative_to(get_cache_folder())

@@ -21,7 +21,7 @@ def store(finished, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_every_stage_is_measured_and_its_vectors_are_kept(store):
+def test_every_layer_is_measured_and_its_vectors_stored(store):
     told = []
     found = api.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
     here = LayerFiles.from_run(store, "mine", "test")
@@ -41,7 +41,7 @@ def test_every_stage_is_measured_and_its_vectors_are_kept(store):
 
 
 @pytest.mark.slow
-def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
+def test_maps_of_layers_have_separate_files(store):
     first, second = (api.project("mine", method="pca", space=space, store=store) for space in ("", "layer 2"))
     assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
     assert api.project("mine", method="pca", space="head", store=store)["file"] == first["file"]
@@ -51,7 +51,7 @@ def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", ["", "layer 1"])
-def test_neighbors_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(store, space):
+def test_neighbors_equal_scikit_learn_without_the_sentence_itself(store, space):
     table = api.errors("mine", where="all", store=store)["rows"]
     key = table[5]["key"]
     found = api.neighbours("mine", key=key, space=space, most=4, store=store)
@@ -67,7 +67,7 @@ def test_neighbors_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(s
 
 
 @pytest.mark.slow
-def test_what_cannot_be_asked_is_said(store):
+def test_invalid_layer_requests_are_refused(store):
     with pytest.raises(InputError, match="--most 0"):
         api.neighbours("mine", "good", most=0, store=store)
     with pytest.raises(InputError, match="split 'dev'"):

@@ -16,17 +16,17 @@ from core.runs.store import RunStore
 from core.runs.train_overlap import load_trained_data
 
 
-def sentences(first, last):
+def make_sentences(first, last):
     return [f"text {'x' * (n % 7)} of {'abcdefghij'[n // 10 % 10]}{'klmnopqrst'[n % 10]}" for n in range(first, last)]
 
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file of the sentences of two numbers."""
+    """Write a file of numbered sentences."""
 
     def write(first, last):
         path = tmp_path / f"from-{first}-to-{last}.csv"
-        texts = sentences(first, last)
+        texts = make_sentences(first, last)
         pd.DataFrame({"text": texts, "label": ["no", "yes"] * (len(texts) // 2)}).to_csv(path, index=False)
         return str(path)
 
@@ -34,31 +34,31 @@ def write(tmp_path):
 
 
 def begin(store, name, data, model="vanilla", **settings):
-    """A run as far as its data."""
+    """Return a run that has loaded its data."""
     store.create(compose(model, {"data.name": data, **settings}), model, name)
     Experiment(store, name, lambda: False, lambda event: None)._load_data()
     return store.update(name, status="done")
 
 
-def learned(store, record):
+def list_learned(store, record):
     return {digest for path in find_files(store.get_path(record.run), record) for digest in read_lineage(path).tolist()}
 
 
-def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
+def test_training_texts_of_the_start_run_are_removed_from_evaluation(store, write):
     first = begin(store, "first", write(0, 60))
     second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
     before = set(load_trained_data(first).splits["train"]["text"])
     splits = load_trained_data(second).splits  # read again with the same fingerprint
     judged = {text for name in ("validation", "test") for text in splits[name]["text"]}
-    assert not before & judged and before & set(sentences(40, 60))
+    assert not before & judged and before & set(make_sentences(40, 60))
     notes = [note for note in second.data_notes if note.startswith("lineage: ")]
     counts = [int(note.split()[1]) for note in notes]
     assert len(notes) == 2 and [18 - n for n in counts] == [len(splits["validation"]), len(splits["test"])]
-    known = learned(store, first)
-    assert learned(store, second) > known
+    known = list_learned(store, first)
+    assert list_learned(store, second) > known
     store.update("first", lineage=())
     third = begin(store, "third", write(60, 120), **{"training.start": "first"})
-    assert learned(store, third) > known and third.lineage_unknown == (), "of an older run it is computed"
+    assert list_learned(store, third) > known and third.lineage_unknown == (), "of an older run it is computed"
     store.remove("first")
     Experiment(store, "second", lambda: False, lambda event: None)._load_data()
     assert store.read("second") == second, "a training that goes on keeps its rows without its start"
@@ -66,7 +66,7 @@ def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", ["training.start", "training.teacher"])
-def test_what_will_be_left_out_is_known_before_the_training(store, write, setting):
+def test_removed_rows_are_known_before_the_training(store, write, setting):
     begin(store, "first", write(0, 60))
     settings = {setting: "first", "data.split": "0.4/0.3/0.3"}
     config = compose("vanilla", {"data.name": write(40, 100), **settings})
@@ -84,7 +84,7 @@ def test_what_will_be_left_out_is_known_before_the_training(store, write, settin
 
 
 @pytest.mark.slow
-def test_a_teacher_and_what_it_started_from_count_too(store, write):
+def test_teachers_and_their_start_runs_count(store, write):
     begin(store, "first", write(0, 60))
     begin(store, "second", write(90, 150), **{"training.start": "first"})
     third = begin(store, "third", write(50, 110), **{"training.teacher": "second", "data.split": "0.4/0.3/0.3"})
@@ -94,7 +94,7 @@ def test_a_teacher_and_what_it_started_from_count_too(store, write):
     assert len(third.lineage) == 3 and third.lineage_unknown == ()
 
 
-def test_the_same_data_cut_the_same_way_lose_no_row_and_share_their_file(store, write):
+def test_equal_splits_lose_no_row_and_share_a_file(store, write):
     first = begin(store, "first", write(0, 60))
     again = begin(store, "again", write(0, 60), **{"training.start": "first"})
     assert again.data_fingerprint == first.data_fingerprint and again.lineage == first.lineage
@@ -107,7 +107,7 @@ def test_the_same_data_cut_the_same_way_lose_no_row_and_share_their_file(store, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gone", ["data", "run", "lineage", "run whose name another one has now"])
-def test_what_is_not_known_is_said_and_handed_on(store, write, tmp_path, gone):
+def test_unknown_lineage_is_reported_and_inherited(store, write, tmp_path, gone):
     begin(store, "old", write(0, 60))
     first = begin(store, "first", write(60, 80), **{"training.start": "old"})
     if gone == "lineage":
@@ -129,13 +129,13 @@ def test_what_is_not_known_is_said_and_handed_on(store, write, tmp_path, gone):
     assert f"lineage: not known what '{unknown[0]}' learned from" in " ".join(third.data_notes)
 
 
-def test_a_run_travels_with_its_lineage(store, write, tmp_path):
+def test_exports_contain_the_lineage(store, write, tmp_path):
     begin(store, "first", write(0, 60))
     second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
     archive.export_file(store, "second", tmp_path / "second.zip")
     elsewhere = RunStore(tmp_path / "elsewhere")
     there = elsewhere.read(archive.import_run(elsewhere, tmp_path / "second.zip"))
-    assert there.lineage == second.lineage and learned(elsewhere, there) == learned(store, second)
+    assert there.lineage == second.lineage and list_learned(elsewhere, there) == list_learned(store, second)
     assert there.config.data.parse_lineage() == (str(elsewhere.get_path("second") / "lineage" / second.lineage[1]),)
     assert (elsewhere.get_path("second") / IMPORTED).is_file()
     file = find_files(store.get_path("second"), second)[1]
@@ -146,7 +146,7 @@ def test_a_run_travels_with_its_lineage(store, write, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a.texts", "0" * 32])
-def test_a_record_names_no_other_files(store, write, name):
+def test_records_with_other_lineage_files_are_refused(store, write, name):
     begin(store, "first", write(0, 20))
     path = store.get_path("first") / "run.json"
     path.write_text(path.read_text().replace(store.read("first").lineage[0], name))
@@ -154,7 +154,7 @@ def test_a_record_names_no_other_files(store, write, name):
         store.read("first")
 
 
-def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
+def test_comparisons_explain_different_rows_of_the_same_data(store, write):
     first = begin(store, "first", write(0, 60))
     old = begin(store, "old", write(0, 60), **{"data.split_rule": 1})
     path = store.get_path("old") / "run.json"

@@ -29,7 +29,7 @@ def run(store, finished):
     ],
     ids=["missing", "empty", "cut off", "junk", "a folder"],
 )
-def test_a_damaged_file_is_named_and_the_run_can_still_be_listed(store, run, name, damage):
+def test_damaged_files_are_reported_and_the_run_is_listed(store, run, name, damage):
     damage(store.get_path(run) / name)
     with pytest.raises(RunDamaged, match=name):
         load_run(store, run)
@@ -37,7 +37,7 @@ def test_a_damaged_file_is_named_and_the_run_can_still_be_listed(store, run, nam
     assert store.read(run).results["metrics"]["test"]
 
 
-def claim(store, run, **sizes):
+def claim_sizes(store, run, **sizes):
     file = store.get_path(run) / RECORD
     tree = json.loads(file.read_text())
     tree["config"]["model"].update(sizes)
@@ -45,7 +45,7 @@ def claim(store, run, **sizes):
 
 
 def _scales(file):
-    """One row of bytes, and scales for a million: multiplied they have a million rows."""
+    """Return one int8 row with scales for a million rows."""
     tensors = load_file(file)
     name = next(each for each in tensors if each.endswith("head.out.weight") or tensors[each].ndim == 2)
     save_file({**tensors, f"{name}:scale": torch.ones(1_000_000)}, file)
@@ -62,8 +62,8 @@ def _scales(file):
         (lambda file: file.write_bytes((2**40).to_bytes(8, "little") + b"{}"), "its list of tensors has more than"),
     ],
 )
-def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes(store, run, monkeypatch, spoil, said):
-    claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.get_path(run) / WEIGHTS)
+def test_models_larger_than_their_file_are_refused(store, run, monkeypatch, spoil, said):
+    claim_sizes(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.get_path(run) / WEIGHTS)
     build = load.build_model
 
     def bounded(*given, **more):
@@ -85,7 +85,7 @@ def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes
         ("failed", "has failed: resume or remove it"),
     ],
 )
-def test_a_run_says_why_there_are_no_weights(store, run, status, why):
+def test_missing_weights_are_explained(store, run, status, why):
     store.update(run, status=status)
     (store.get_path(run) / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):

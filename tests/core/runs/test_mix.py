@@ -35,7 +35,7 @@ MIXED |= {"data.split": "0.3/0.5/0.2"}
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """240 labelled texts: half of the words are said of one label twice as often as of the other."""
+    """240 labelled texts: half of the words are twice as frequent with one label as with the other."""
     random, rows = np.random.default_rng(0), ["text,label"]
     likes = np.where(np.arange(30) < 15, 2 / 3, 1 / 3) / 15
     for number in range(240):
@@ -62,7 +62,7 @@ def said(store, split, run="mixed"):
     return table["text"].tolist(), table.filter(like="probability:").to_numpy()
 
 
-def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_other(trained, loaded):
+def test_weight_and_temperature_are_fitted_on_validation(trained, loaded):
     texts, _ = said(trained, VALIDATION)
     labels = load_dataset(loaded.record.config.data).get_targets(VALIDATION)
     assert len(labels) >= LEAST
@@ -78,7 +78,7 @@ def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_oth
     assert loaded.record.scaling == (pytest.approx(expected, rel=1e-4), prior)
 
 
-def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
+def test_a_mixture_consists_of_network_and_tfidf(trained, loaded):
     texts, _ = said(trained, "test")
     parts = loaded.predict(texts).parts
     assert np.array_equal(parts.network, predict_texts(loaded.model, loaded.tokenizer, texts).logits)
@@ -91,7 +91,7 @@ def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
         assert found[name]["test"] == pytest.approx(alone, abs=1e-6)
 
 
-def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
+def test_stored_mixtures_reproduce_their_predictions(trained, loaded):
     for split in (VALIDATION, "test"):
         texts, kept = said(trained, split)
         found = loaded.predict(texts).probabilities
@@ -101,7 +101,7 @@ def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
         assert loaded.record.results["metrics"][split] == pytest.approx(metrics, abs=1e-6)
 
 
-def test_randomized_neither_part_knows_anything_and_the_run_keeps_both(trained, loaded):
+def test_randomizing_affects_both_parts_of_a_copy(trained, loaded):
     texts, _ = said(trained, "test")
     before, other = loaded.predict(texts), loaded.randomize_weights()
     found, again = other.predict(texts), loaded.predict(texts)
@@ -116,7 +116,7 @@ def check_mixture(mix, classes):
     assert mix.mixture == pytest.approx(together, abs=1e-12)
 
 
-def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded):
+def test_removing_the_mixture_keeps_the_temperature(trained, loaded):
     view, found = loaded.inspect(TEXT), loaded.predict([TEXT])
     assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
     mix = view.mix
@@ -137,7 +137,7 @@ def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded
         api.inspect("mixed", TEXT, edit="mixture", store=trained)
 
 
-def test_wherever_it_is_named_it_says_so(trained, loaded):
+def test_mixtures_are_named_everywhere(trained, loaded):
     words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
     assert loaded.record.described == f"ndt-01-n2 {words}"
     folder, both = trained.get_path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
@@ -152,7 +152,7 @@ def test_wherever_it_is_named_it_says_so(trained, loaded):
     assert measured["network"] == pytest.approx(known["network"]["test"], abs=1e-6)
 
 
-def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
+def test_mixtures_are_exported_and_missing_files_reported(trained, tmp_path):
     elsewhere = RunStore(tmp_path / "elsewhere")
     archive.export_file(trained, "mixed", tmp_path / "mixed.zip")
     run = archive.import_run(elsewhere, tmp_path / "mixed.zip")
@@ -164,7 +164,7 @@ def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
         load_run(elsewhere, run).predict(texts)
 
 
-def test_without_texts_it_keeps_words_and_no_text(store, data):
+def test_runs_without_texts_store_the_vocabulary_and_no_text(store, data):
     config = compose("vanilla", {**MIXED, "data.name": str(data), "data.texts": False, "training.weights": "int8"})
     run = store.create(config, "vanilla").run
     record = execute(store, run)
@@ -177,7 +177,7 @@ def test_without_texts_it_keeps_words_and_no_text(store, data):
     np.testing.assert_allclose(load_run(store, run).predict(own).probabilities, kept, atol=1e-6)
 
 
-def test_of_several_labels_each_is_mixed_by_itself_also_after_an_interruption(store, tmp_path, monkeypatch):
+def test_multi_label_mixtures_survive_an_interruption(store, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     file = indicator_file(tmp_path / "remarks.csv", rows=160)
     config = compose("vanilla", {**MIXED, "data.name": str(file)})
@@ -196,7 +196,7 @@ def test_of_several_labels_each_is_mixed_by_itself_also_after_an_interruption(st
     check_mixture(view.mix, first.classes)
 
 
-def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(loaded):
+def test_deletion_explains_the_mixture_and_gradients_the_network(loaded):
     deleted, integrated = (loaded.explain(TEXT, method, "good") for method in ("deletion", "integrated"))
     p = loaded.predict([TEXT, TEXT.replace("word2 ", "")]).probabilities[:, 1].astype(float)
     whole, rest = np.log(p / (1 - p))

@@ -52,7 +52,7 @@ def table(trained):
     return pd.read_parquet(trained.get_path("several") / "evaluation/test/predictions.parquet")
 
 
-def test_the_record_knows_the_task_and_what_was_tuned(trained):
+def test_the_record_has_the_task_and_tuned_thresholds(trained):
     record = trained.read("several")
     assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)
     results = record.results
@@ -109,7 +109,7 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_
         api.evaluate("several", data=str(other), store=trained)
 
 
-def test_predict_and_inspect_name_every_label_that_is_said(trained, tmp_path):
+def test_predict_and_inspect_list_every_predicted_label(trained, tmp_path):
     found = api.predict("several", ["word1 warm late word2", "word1 word2"], store=trained)["predictions"]
     assert [row["labels"] for row in found] == [["late", "warm"], []]
     assert "label" not in found[0] and "labels_tuned" in found[0]
@@ -130,7 +130,7 @@ def test_predict_and_inspect_name_every_label_that_is_said(trained, tmp_path):
         ({"model.head.one_logit": True}, "model.head.one_logit: .* choose one_logit=false"),
     ],
 )
-def test_what_means_nothing_for_several_labels_is_refused_before_training(settings, message, file, store):
+def test_invalid_multi_label_settings_are_refused_before_training(settings, message, file, store):
     run = store.create(compose("ndt-01-n2", {"data.name": str(file), **SETTINGS, **settings}), "ndt-01-n2").run
     with pytest.raises(ConfigError, match=message):
         execute(store, run)
@@ -166,7 +166,7 @@ def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability
     assert "in 3 columns of 0 and 1" in "\n".join(say("data check", str(file)))
 
 
-def test_a_terminal_shows_how_one_label_goes_or_comes_and_follows_it(say):
+def test_the_terminal_shows_counterfactuals_of_one_label(say):
     shown = say("flip", "several", "word1 late warm", target="late")
     assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
     assert shown[2].startswith("warm 0.")

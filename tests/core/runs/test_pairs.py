@@ -25,7 +25,7 @@ def trained(store, folder, preset, name, **settings):
 
 
 @pytest.mark.slow
-def test_what_two_texts_share_is_learned(store, tmp_path):
+def test_similarity_of_text_pairs_is_learned(store, tmp_path):
     folder = pair_folder(tmp_path / "alike", 600, 60)
     record = trained(store, folder, "vanilla", "both", **LEARNS)
     assert record.results["metrics"]["test"]["accuracy"] > 0.95
@@ -36,7 +36,7 @@ def test_what_two_texts_share_is_learned(store, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "tfidf-logreg"])
-def test_a_run_that_was_given_away_answers_as_it_did(store, tmp_path, preset):
+def test_an_imported_pair_run_gives_the_same_predictions(store, tmp_path, preset):
     settings = TINY if preset == "vanilla" else {}
     record = trained(store, pair_folder(tmp_path / "alike", 120, 40), preset, "both", **settings)
     assert record.status == "done", record.reason

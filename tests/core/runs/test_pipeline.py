@@ -31,7 +31,7 @@ def weights(store, run):
 
 
 @pytest.mark.slow
-def test_a_run_from_a_file_to_its_results(whole):
+def test_a_run_goes_from_a_file_to_its_results(whole):
     store, run, told = whole
     record, loaded = store.read(run), load_run(store, run)
     assert record.status == "done"
@@ -76,7 +76,7 @@ def test_a_run_from_a_file_to_its_results(whole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", ["none", "balanced"])
-def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch, weights):
+def test_the_temperature_applies_to_all_predictions(store, tiny, monkeypatch, weights):
     """Files, metrics, a loaded run: all at the temperature that is best for its own validation logits.
 
     It moves them towards the class prior where that is what was taught of made-up texts.
@@ -117,10 +117,8 @@ def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", YARDSTICKS)
-def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
-    preset, store, tiny, table, tmp_path, monkeypatch
-):
-    """To the bit, its temperature too; also on data whose networks read another text: us_airline is read as tweets."""
+def test_a_baseline_run_equals_the_baseline_of_every_run(preset, store, tiny, table, tmp_path, monkeypatch):
+    """Weights and temperature are identical, also with other text settings: us_airline is read as tweets."""
     monkeypatch.setattr(temperature, "LEAST", 12)
     folder = tmp_path / "data" / "us_airline"
     folder.mkdir(parents=True)
@@ -152,7 +150,7 @@ def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
         ("lexicon", {"feature", "neutral_share"}),
     ],
 )
-def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chosen):
+def test_baselines_are_ordinary_runs(store, tiny, tmp_path, preset, chosen):
     (tmp_path / "words.csv").write_text("word,polarity\ngood,1\nbad,-1\n")
     needs = {
         "lexicon": {"text.lexicon": str(tmp_path / "words.csv")},
@@ -180,7 +178,7 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
 
 
 @pytest.mark.slow
-def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny, whole, monkeypatch):
+def test_a_cancelled_run_resumes_identically(store, tiny, whole, monkeypatch):
     monkeypatch.setattr(training_stage, "CHECKPOINT_SECONDS", 0.0)
     cut, seen = store.create(tiny(), "ndt-01-n3", "cut").run, []
 
@@ -205,9 +203,7 @@ def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny, who
 
 
 @pytest.mark.slow
-def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_that_it_began_with(
-    store, tiny, tmp_path, table, monkeypatch
-):
+def test_runs_restart_without_checkpoint_and_resume_without_data_files(store, tiny, tmp_path, table, monkeypatch):
     words = tmp_path / "words.csv"
     words.write_text("word,polarity\ngood,1\nbad,-1\n")
     run = store.create(tiny("vanilla", **{"text.lexicon": str(words), "model.attention.lexical": "add"}), "vanilla").run
@@ -239,7 +235,7 @@ def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_th
 
 
 @pytest.mark.slow
-def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_bits(store, tiny):
+def test_a_killed_training_is_failed_and_resumes_identically(store, tiny):
     long = tiny(**{"training.epochs": 20})
     cut = training_jobs.submit(store, long, "ndt-01-n3", "cut").run
     history = store.get_path(cut) / HISTORY
@@ -258,7 +254,7 @@ def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_
 
 
 @pytest.mark.slow
-def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(store, tiny):
+def test_pretraining_with_masked_words_resumes(store, tiny):
     config = tiny("vanilla", **{"training.masked_epochs": 2, "training.epochs": 1})
     whole, cut = (store.create(config, "vanilla").run for _ in "ab")
     told = []

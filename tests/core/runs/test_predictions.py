@@ -20,7 +20,7 @@ PAIR = "kept", "without"
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A store with a training twice, `kept` and `without` its texts, and their file, which has titles as well."""
+    """A store with two trainings, `kept` with and `without` without texts, and their file with titles."""
     folder = tmp_path_factory.mktemp("texts")
     store, file = RunStore(folder / "runs"), folder / "reviews.csv"
     rows = [
@@ -66,14 +66,14 @@ def test_no_file_of_the_run_holds_a_text(store, file):
     assert held("without") == []
 
 
-def test_where_the_data_are_the_texts_are_read_again(store):
+def test_texts_are_read_from_the_data_set(store):
     for split in list_evaluated_splits(store.get_path("kept")):
         kept, without = (read_predictions(path(store, run, split)) for run in PAIR)
         pandas.testing.assert_frame_equal(without, kept, check_dtype=False)
     assert explain_lacking_texts(store.get_path("without"), store.read("without")) == ""
 
 
-def test_where_the_data_are_not_every_text_says_so(store, file):
+def test_missing_texts_have_placeholders(store, file):
     rows = pd.read_csv(file)
     rows.loc[0, "text"] = "quite another text"
     rows.to_csv(file, index=False)
@@ -93,7 +93,7 @@ def test_where_the_data_are_not_every_text_says_so(store, file):
         efficiency._measure_inference(store, "without")
 
 
-def test_a_run_keeps_how_its_file_was_read_and_no_line_of_it_without_texts(store):
+def test_reading_decisions_are_stored_without_texts(store):
     with_texts, without = (store.read(run).data_decisions for run in PAIR)
     assert [each.what for each in without] == [each.what for each in with_texts] != []
     assert all(each.proof for each in with_texts) and not any(each.proof for each in without)

@@ -30,12 +30,12 @@ def evaluated(store, created):
     return created.run
 
 
-def files(store, run, **settings):
+def list_files(store, run, **settings):
     return MapFiles.from_run(store, run, "test", ProjectionConfig(**{"method": "pca", **settings}))
 
 
-def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluated):
-    here = files(store, evaluated)
+def test_stored_maps_are_read_unchanged_with_their_arguments(store, evaluated):
+    here = list_files(store, evaluated)
     assert here.read() is None
     made = here.compute()
     again = here.read()
@@ -48,17 +48,17 @@ def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluat
     assert not here.get_path("progress.json").exists()
 
 
-def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluated):
+def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
     changes = {}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"}
-    stems = {files(store, evaluated, **settings).stem for settings in changes}
+    stems = {list_files(store, evaluated, **settings).stem for settings in changes}
     assert len(stems) == 5
     assert all(len(stem) == 64 for stem in stems)
     path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     np.save(path, np.load(path) + 1)
-    assert files(store, evaluated).stem not in stems
+    assert list_files(store, evaluated).stem not in stems
 
 
-def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated):
+def test_missing_splits_are_refused_with_the_existing_ones(store, evaluated):
     with pytest.raises(InputError, match="split 'dev'; it has test"):
         MapFiles.from_run(store, evaluated, "dev", PCA)
     with pytest.raises(InputError):
@@ -73,9 +73,9 @@ def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated
 
 
 @pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:-1] + b"x", lambda raw: b""])
-def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
+def test_damaged_maps_are_reported_and_recomputed(store, evaluated, harm):
     first = api.project(evaluated, method="pca", store=store)
-    here = files(store, evaluated)
+    here = list_files(store, evaluated)
     raw = here.get_path("npy").read_bytes()
     here.get_path("npy").write_bytes(harm(raw))
     with pytest.raises(RunDamaged, match="npy: cannot be read"):
@@ -86,8 +86,8 @@ def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
 
 
 @pytest.mark.slow
-def test_start_computes_in_a_process_of_its_own(store, evaluated):
-    here = files(store, evaluated)
+def test_start_computes_in_a_background_process(store, evaluated):
+    here = list_files(store, evaluated)
     here.start()
     assert background_jobs.read_job(here).status in ("running", "done")
     told = here.get_path("progress.json")

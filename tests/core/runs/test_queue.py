@@ -32,8 +32,8 @@ def _quick(monkeypatch):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
 
 
-def test_on_windows_the_first_byte_is_locked_and_a_lock_of_another_is_no_error(tmp_path, monkeypatch):
-    """A stand-in for msvcrt, with its contract: `locking(handle, mode, bytes)` raises OSError where another has it."""
+def test_windows_locks_the_first_byte(tmp_path, monkeypatch):
+    """A replacement of msvcrt: `locking(handle, mode, bytes)` raises OSError if another process has the lock."""
     held, asked = [], []
 
     def locking(handle, mode, count):
@@ -50,7 +50,7 @@ def test_on_windows_the_first_byte_is_locked_and_a_lock_of_another_is_no_error(t
     assert asked == [(2, 1), (2, 1)]
 
 
-def test_the_limit_is_half_of_the_cores_or_as_told(monkeypatch):
+def test_the_limit_is_half_of_the_cores_or_as_set(monkeypatch):
     monkeypatch.delenv("SENTISCOPE_JOBS")
     for cores, jobs, each in ((1, 1, 1), (2, 1, 2), (8, 4, 2), (9, 4, 2)):
         monkeypatch.setattr(queue, "count_cores", lambda cores=cores: cores)
@@ -65,8 +65,8 @@ def test_the_limit_is_half_of_the_cores_or_as_told(monkeypatch):
             get_limit()
 
 
-def work(folder, jobs, numbers):
-    """Train `numbers` in threads that wait for `jobs` busy slots: the order they came in, the most at once."""
+def train_jobs(folder, jobs, numbers):
+    """Train `numbers` in threads that wait for `jobs` slots; return their order and the most at once."""
     running, most, order, guard = set(), 0, [], threading.Lock()
 
     def train(number):
@@ -96,14 +96,14 @@ def work(folder, jobs, numbers):
     return order, most
 
 
-def test_the_oldest_run_comes_first_and_no_more_than_the_limit_train_at_once(tmp_path, monkeypatch):
-    assert work(tmp_path, 1, (5, 3, 4, 1, 2)) == ([1, 2, 3, 4, 5], 1)
+def test_the_oldest_run_trains_first_within_the_limit(tmp_path, monkeypatch):
+    assert train_jobs(tmp_path, 1, (5, 3, 4, 1, 2)) == ([1, 2, 3, 4, 5], 1)
     monkeypatch.setenv("SENTISCOPE_JOBS", "2")
-    order, most = work(tmp_path, 2, (5, 3, 4, 1, 2))
+    order, most = train_jobs(tmp_path, 2, (5, 3, 4, 1, 2))
     assert sorted(order) == [1, 2, 3, 4, 5] and most == 2
 
 
-def test_waiting_ends_when_asked_to_stop_and_work_of_seconds_has_slots_of_its_own(tmp_path):
+def test_waiting_stops_on_request_and_short_jobs_have_separate_slots(tmp_path):
     asked = iter([False, False, True])
     with wait_for_slot(tmp_path, "training", "2020"), wait_for_slot(tmp_path, "a", "2025", kind=queue.SHORT):
         with pytest.raises(Cancelled), wait_for_slot(tmp_path, "b", "2026", lambda: next(asked), queue.SHORT):
@@ -118,11 +118,11 @@ def test_waiting_ends_when_asked_to_stop_and_work_of_seconds_has_slots_of_its_ow
         pass
 
 
-def test_a_killed_process_frees_its_run_its_slot_and_its_place(tmp_path):
+def test_a_killed_process_frees_its_run_and_slot(tmp_path):
     (tmp_path / "held").mkdir()
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "held\n"
-    # A process that died while waiting leaves a ticket that nobody holds.
+    # A process that died while waiting leaves an unlocked ticket.
     (tmp_path / queue.FOLDER / "ticket-1999-dead").touch()
     until = time.monotonic() + 0.1
     with pytest.raises(Cancelled), wait_for_slot(tmp_path, "mine", "2026-02", lambda: time.monotonic() > until):
@@ -136,16 +136,16 @@ def test_a_killed_process_frees_its_run_its_slot_and_its_place(tmp_path):
         assert list((tmp_path / queue.FOLDER).glob("ticket-*")) == []
 
 
-def test_a_handed_over_slot_is_used_out_of_turn_and_once(tmp_path, monkeypatch):
+def test_an_inherited_slot_is_used_once(tmp_path, monkeypatch):
     with lock_run(tmp_path) as own, wait_for_slot(tmp_path, "a", "2025") as mine:
         monkeypatch.setenv(queue.HELD, f"{os.dup(own)} {os.dup(mine)}")
-        # A run that is older than ours waits; whoever has a slot already does not queue behind it.
+        # An older run waits; a process that has a slot does not wait behind it.
         with hold_ticket(tmp_path, "ticket-1999-old"), lock_run(tmp_path), wait_for_slot(tmp_path, "a", "2025"):
             assert os.environ[queue.HELD] == ""
 
 
 @pytest.mark.parametrize("left", ["", "x", "-1", "99999", "٣", "0 1 2"])
-def test_handles_that_are_not_those_of_the_lock_are_left_alone(tmp_path, monkeypatch, left):
+def test_other_file_handles_are_not_touched(tmp_path, monkeypatch, left):
     monkeypatch.setenv(queue.HELD, left)
     with wait_for_slot(tmp_path, "a", "2025"):
         assert os.environ[queue.HELD] == left
@@ -156,7 +156,7 @@ SAY = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 
 @pytest.fixture
 def waiting(tmp_path):
-    """Small processes that wait and then say their number: waiting(name, created, **more)."""
+    """Small processes that wait and then print their number: waiting(name, created, **more)."""
     started = []
 
     def wait(name, created="2026", kind=queue.TRAINING, run=None, request=""):
@@ -179,7 +179,7 @@ def has_ticket(folder, name):
 
 @pytest.mark.slow
 @posix
-def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_locks(tmp_path, waiting):
+def test_a_waiting_process_becomes_its_command_and_keeps_its_locks(tmp_path, waiting):
     run = tmp_path / "run"
     run.mkdir()
     with wait_for_slot(tmp_path, "busy", "2020"):
@@ -203,7 +203,7 @@ def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_loc
 
 @pytest.mark.slow
 @posix
-def test_processes_begin_in_the_order_of_their_runs(tmp_path, waiting):
+def test_processes_start_in_the_order_of_their_runs(tmp_path, waiting):
     with wait_for_slot(tmp_path, "busy", "2020"):
         later, first = waiting("later", "2022"), waiting("first", "2021")
         until(lambda: has_ticket(tmp_path, "later") and has_ticket(tmp_path, "first"))
@@ -216,7 +216,7 @@ def test_processes_begin_in_the_order_of_their_runs(tmp_path, waiting):
 @pytest.mark.slow
 @posix
 @pytest.mark.parametrize("how", ["request", "SIGTERM"])
-def test_one_that_is_cancelled_while_waiting_begins_without_a_slot(tmp_path, waiting, how):
+def test_a_cancelled_waiting_process_starts_without_a_slot(tmp_path, waiting, how):
     run = tmp_path / "run"
     run.mkdir()
     with wait_for_slot(tmp_path, "busy", "2020"):
@@ -231,7 +231,7 @@ def test_one_that_is_cancelled_while_waiting_begins_without_a_slot(tmp_path, wai
         assert not has_ticket(tmp_path, "run")
 
 
-def test_no_more_wait_than_allowed_and_dead_ones_do_not_count(tmp_path, monkeypatch):
+def test_the_queue_is_limited_and_ignores_dead_processes(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "2")
     folder = tmp_path / queue.FOLDER
     queue.check_room(tmp_path)

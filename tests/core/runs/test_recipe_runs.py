@@ -18,7 +18,7 @@ SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 
 
 
 @pytest.mark.slow
-def test_a_run_knows_its_recipe_and_reads_the_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
+def test_a_recipe_run_reads_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     settings = {**SMALL, "training.teacher": ""}
@@ -41,7 +41,7 @@ def test_a_sweep_has_a_recipe_for_every_preset():
     assert Plan("study").recipe == ""
 
 
-def test_what_a_preset_does_not_take_is_told_and_recorded(store, table, monkeypatch):
+def test_settings_left_out_of_a_recipe_are_recorded(store, table, monkeypatch):
     monkeypatch.setattr(training, "resume", lambda run, **how: how["on_event"])
     told = []
     training.train(str(table), "tweet-v1-p1", recipe="strong", name="mine", store=store, on_event=told.append)

@@ -33,7 +33,7 @@ from core.training.config import TrainingConfig
 
 @pytest.fixture(scope="module")
 def own(loaded):
-    """Of its whole file: what it was trained on is among the rows."""
+    """The report on its whole file, which includes the training rows."""
     return build_report(
         loaded, read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name)), by="label"
     )
@@ -44,22 +44,22 @@ def write(path, texts, labels, **columns):
     return DataRequest(str(path))
 
 
-def at(loaded, temperature, prior=None, **training):
-    """The run at a temperature, which may move towards a prior; settings of its training."""
+def scale_run(loaded, temperature, prior=None, **training):
+    """Return the run with a temperature, maybe a prior, and training settings."""
     told = {"value": temperature, "rows": 500, **({"prior": prior} if prior else {})}
     own = loaded.record.config
     config = dataclasses.replace(own, training=dataclasses.replace(own.training, **training))
-    return recorded(loaded, results={**loaded.record.results, "temperature": told}, config=config)
+    return change_record(loaded, results={**loaded.record.results, "temperature": told}, config=config)
 
 
-def recorded(loaded, **changes):
+def change_record(loaded, **changes):
     return dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, **changes))
 
 
 @pytest.mark.slow
-def test_both_calibration_errors_are_told(loaded, own):
-    """Of a run with a temperature; the probabilities that it says are at that."""
-    cold = at(loaded, 0.25)
+def test_both_calibration_errors_are_reported(loaded, own):
+    """The reported probabilities of a run have its temperature."""
+    cold = scale_run(loaded, 0.25)
     wanted = DataRequest(loaded.record.config.data.name)
     before, found = own, build_report(cold, read_evaluation_data(cold.record, wanted))
     told = found["calibration"]
@@ -77,7 +77,7 @@ def test_both_calibration_errors_are_told(loaded, own):
         read_evaluation_data(loaded.record, wanted).rows["text"].tolist(),
         {"negative": 0.05, "positive": 0.95},
     )
-    cold = at(loaded, 8.0, prior)
+    cold = scale_run(loaded, 8.0, prior)
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
     np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
@@ -89,7 +89,7 @@ def test_both_calibration_errors_are_told(loaded, own):
 
 
 @pytest.mark.slow
-def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, tmp_path):
+def test_training_rows_are_counted_and_other_rows_measured(own, loaded, tmp_path):
     assert own["n"] == 120 and set(own["metrics"]) == set(own["intervals"])
     assert all(low <= own["metrics"][name] <= high for name, (low, high) in own["intervals"].items())
     assert sum(map(sum, own["confusion"])) == 120
@@ -116,8 +116,8 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
 
 
 @pytest.mark.slow
-def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
-    """Texts that are read in part, and those with half of their words unknown, are told with their share."""
+def test_long_texts_are_predicted_by_passages_without_truncation(loaded, tmp_path):
+    """Truncated and mostly unknown texts are reported with their share."""
     most = loaded.tokenizer.max_length
     long = "good " * most + "bad " * most
     wanted = write(tmp_path / "a.csv", [long, "zzz bad"], ["positive", "negative"])
@@ -145,7 +145,7 @@ def _split(loaded, name):
 
 
 @pytest.mark.slow
-def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_path):
+def test_undefined_metrics_of_one_class_are_explained(loaded, tmp_path):
     found = build_report(
         loaded,
         read_evaluation_data(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)),
@@ -155,9 +155,9 @@ def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_pa
     assert "Only 2 rows" in found["warnings"][0]
 
 
-def test_without_its_data_it_is_not_known_what_was_seen(loaded):
+def test_without_data_the_training_overlap_is_unknown(loaded):
     found = build_report(
-        recorded(loaded, data_fingerprint="0" * 64, lineage=()), read_evaluation_data(loaded.record, DataRequest())
+        change_record(loaded, data_fingerprint="0" * 64, lineage=()), read_evaluation_data(loaded.record, DataRequest())
     )
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
     said = "It is not known which rows the run was trained on, and there is no TF-IDF"
@@ -166,11 +166,11 @@ def test_without_its_data_it_is_not_known_what_was_seen(loaded):
 
 
 @pytest.mark.slow
-def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
-    started = at(loaded, 1.0, start="elder")
+def test_the_lineage_gives_the_overlap_without_data(loaded):
+    started = scale_run(loaded, 1.0, start="elder")
     train = _split(loaded, "train")["text"].tolist()
     given = read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name))
-    found = build_report(recorded(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
+    found = build_report(change_record(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
     rows = int(given.rows["text"].isin(train).sum())
     known = {"rows": rows, "share": rows / 120, "ancestors": ["elder"], "unknown": ["elder"]}
     assert found["seen_in_training"] == known
@@ -180,7 +180,7 @@ def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
 
 
 @pytest.mark.slow
-def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded, monkeypatch):
+def test_a_second_evaluation_loads_no_training_data(loaded, monkeypatch):
     given, told = read_evaluation_data(loaded.record, DataRequest()), []
 
     def stop(what, share):
@@ -215,7 +215,7 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
         build_report(loaded, read_evaluation_data(loaded.record, wanted), by="sauce")
 
 
-def test_nothing_to_warn_of_is_no_warning():
+def test_good_reports_have_no_warnings():
     quiet = {"n": 500, "unseen": None, "truncated": {"rows": 0}, "unknown_words": {"rows": 0}, "yardsticks": {}}
     quiet |= {"seen_in_training": {"rows": 0, "share": 0.0, "ancestors": [], "unknown": []}}
     quiet |= {"task": "single", "metrics": {"f1_macro": 0.8}, "intervals": {"f1_macro": [0.7, 0.9]}}
@@ -234,16 +234,16 @@ def store(finished):
     return RunStore(finished)
 
 
-def saved(store, split):
+def read_saved(store, split):
     frame = pd.read_parquet(store.get_path("mine") / "evaluation" / split / "predictions.parquet")
     return (frame["label"] == "positive").to_numpy(), frame["probability:positive"].to_numpy()
 
 
-def test_the_cheapest_threshold_on_validation_is_priced_on_the_rows_that_are_evaluated(store):
+def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
     record = store.read("mine")
     chosen = choose_thresholds(store, record, {"positive": 4, "negative": 1})
-    assert chosen["positive"].threshold == find_cheapest(*saved(store, "validation"), 4)
-    assert chosen["positive"].validation["n"] == len(saved(store, "validation")[0])
+    assert chosen["positive"].threshold == find_cheapest(*read_saved(store, "validation"), 4)
+    assert chosen["positive"].validation["n"] == len(read_saved(store, "validation")[0])
     labels = np.array([0, 1, 1])
     probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
     if record.classes != ("negative", "positive"):
@@ -254,7 +254,7 @@ def test_the_cheapest_threshold_on_validation_is_priced_on_the_rows_that_are_eva
     assert found["positive"]["validation"] == chosen["positive"].validation
 
 
-def test_what_cannot_be_priced_is_refused_in_words(store, tmp_path):
+def test_invalid_costs_are_refused(store, tmp_path):
     record = store.read("mine")
     with pytest.raises(InputError, match="--cost joy: no class of run 'mine'"):
         choose_thresholds(store, record, {"joy": 2})
@@ -271,9 +271,9 @@ WHY = "its data are gone"
 
 
 @pytest.mark.slow
-def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loaded):
+def test_doubt_is_the_share_of_made_up_texts_near_the_prior(loaded):
     prior = {"negative": 0.6, "positive": 0.4}
-    own = at(loaded, 1.0, prior)
+    own = scale_run(loaded, 1.0, prior)
     texts = [
         text
         for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED)
@@ -287,17 +287,17 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
 
 
 @pytest.mark.slow
-def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
-    """Without a prior in the record it is that of the data, or of classes that weigh the same."""
-    found = measure_doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
+def test_a_model_at_the_prior_always_shows_doubt(loaded):
+    """Without a recorded prior, it is that of the data, or uniform for balanced classes."""
+    found = measure_doubt(scale_run(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
     assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
-    assert measure_doubt(at(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = measure_doubt(at(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
+    assert measure_doubt(scale_run(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = measure_doubt(scale_run(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
     assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
 
 
-def test_no_training_makes_up_the_same_texts():
+def test_no_training_generates_the_same_made_up_texts():
     TrainingConfig(seed=LARGEST_SEED)
     with pytest.raises(Exception, match="seed"):
         TrainingConfig(seed=DOUBT_SEED)

@@ -21,7 +21,7 @@ def judged():
     return EvaluatedSplit("test", FRAME, Predictions(np.log(PROBABILITIES), PROBABILITIES, pooled), CLASSES)
 
 
-def test_the_table_names_classes_and_keeps_the_columns_of_the_data():
+def test_the_prediction_table_has_class_names_and_data_columns():
     extra = pd.Series([1, "two", None, "\ud800"], dtype=object)
     table = build_prediction_table(FRAME.assign(extra=extra), PROBABILITIES, CLASSES)
     ours = ["row", "text", "label", "predicted", "probability:no", "probability:yes"]
@@ -55,7 +55,7 @@ def test_three_files_hold_a_split(judged, tmp_path):
     assert "left_out" in found["silhouette"]
 
 
-def test_half_the_space_for_embeddings_of_a_run_that_keeps_its_weights_small(judged, tmp_path):
+def test_small_weights_halve_the_embeddings_file(judged, tmp_path):
     write_split(tmp_path, judged, half=True)
     folder = tmp_path / "evaluation" / "test"
     assert np.load(folder / "embeddings.npy").dtype == np.float16

@@ -14,11 +14,11 @@ def run(name, preset="vanilla", *, status="done", data="rows", created="2026-01-
     return RunRecord(name, preset, status, compose(preset, settings), created, data_fingerprint=data, parent=parent)
 
 
-def names(*records):
+def name_models(*records):
     return [[record.run for record in model.records] for model in group_runs(records)]
 
 
-def test_runs_that_differ_in_the_seed_are_one_model_called_by_its_preset():
+def test_runs_that_differ_in_the_seed_are_one_model():
     (model,) = group_runs([run("b", training__seed=1), run("a", training__seed=0), run("c", training__seed=2)])
     assert (model.name, model.seeds, model.folds) == ("vanilla", [0, 1, 2], [])
     assert [record.run for record in model.records] == ["a", "b", "c"]
@@ -37,13 +37,13 @@ def test_runs_that_differ_in_the_seed_are_one_model_called_by_its_preset():
         {"preset": "differential"},
     ],
 )
-def test_whatever_differs_in_more_than_the_seed_is_another_model(other):
-    assert names(run("a"), run("b", training__seed=1, **other)) == [["a"], ["b"]]
+def test_any_other_difference_makes_another_model(other):
+    assert name_models(run("a"), run("b", training__seed=1, **other)) == [["a"], ["b"]]
 
 
-def test_what_is_not_finished_stands_alone():
+def test_unfinished_runs_are_not_grouped():
     waiting = [run(name, status=status) for name, status in (("a", "queued"), ("b", "failed"), ("c", "damaged"))]
-    assert names(*waiting, run("d"), run("e", training__seed=1)) == [["a"], ["b"], ["c"], ["d", "e"]]
+    assert name_models(*waiting, run("d"), run("e", training__seed=1)) == [["a"], ["b"], ["c"], ["d", "e"]]
 
 
 def test_folds_of_one_sweep_are_one_model_and_those_of_another_are_not():
@@ -54,13 +54,13 @@ def test_folds_of_one_sweep_are_one_model_and_those_of_another_are_not():
     assert [record.run for record in second.records] == ["g"]
 
 
-def test_a_training_that_was_repeated_counts_once_and_it_is_the_newest():
+def test_repeated_trainings_count_once_with_the_newest():
     (model,) = group_runs([run("old"), run("new", created="2026-02-01T00:00:00+00:00")])
     assert [record.run for record in model.records] == ["new", "old"]
     assert {pair: record.run for pair, record in model.runs.items()} == {(0, WHOLE): "new"}
 
 
-def test_models_of_one_preset_are_told_apart_by_the_settings_that_differ():
+def test_models_of_one_preset_are_named_by_differing_settings():
     seeds = [run(f"{width}-{seed}", model__width=width, training__seed=seed) for width in (64, 128) for seed in (0, 1)]
     assert [model.name for model in group_runs(seeds)] == ["vanilla, width=64", "vanilla, width=128"]
     rows = [run(f"{data}-{seed}", data=data, training__seed=seed) for data in ("before", "after") for seed in (0, 1)]
@@ -70,4 +70,4 @@ def test_models_of_one_preset_are_told_apart_by_the_settings_that_differ():
 
 def test_a_setting_of_a_newer_version_keeps_runs_apart():
     newer = dataclasses.replace(run("b", training__seed=1), newer={"config": {"training": {"unheard": 2}}})
-    assert names(run("a"), newer) == [["a"], ["b"]]
+    assert name_models(run("a"), newer) == [["a"], ["b"]]

@@ -21,7 +21,7 @@ from core.runs.record import LONGEST, RECORD, Process
 from core.runs.store import RunStore, _Memory, get_own_process, is_alive
 
 
-def test_a_record_comes_back_with_every_field(store, created):
+def test_records_round_trip_with_every_field(store, created):
     results = {"metrics": {"test": {"accuracy": 0.1 + 0.2}}, "lambda": [[0.15]]}
     told = {"status": "done", "reason": "ä 🙂", "results": results, "progress": {"step": 3}, "parent": "sweep"}
     read = {"classes": ("negative", "positive"), "data_fingerprint": "f" * 64, "data_notes": ("2 rows left out",)}
@@ -44,7 +44,7 @@ def test_any_name_becomes_a_directory_name_inside_the_store(store, config, name,
     assert [path.name for path in store.folder.iterdir()] == [made.run]
 
 
-def test_a_taken_name_gets_a_number_unless_somebody_chose_it(store, config):
+def test_taken_names_are_numbered_unless_exact(store, config):
     assert [store.create(config, "p", "mine").run for _ in range(3)] == ["mine", "mine-2", "mine-3"]
     with pytest.raises(
         InputError, match=r"'mine' already; choose another name or remove it .*runs rm mine.*--resume mine"
@@ -59,7 +59,7 @@ def test_a_taken_name_gets_a_number_unless_somebody_chose_it(store, config):
     assert store.create(own, "vanilla").run.startswith("my-reviews-vanilla-s7-20")
 
 
-def test_a_relative_path_of_data_is_kept_as_an_absolute_one(store, tmp_path, monkeypatch):
+def test_relative_data_paths_are_stored_as_absolute(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").touch()
     (tmp_path / "built-in").mkdir()
@@ -68,14 +68,14 @@ def test_a_relative_path_of_data_is_kept_as_an_absolute_one(store, tmp_path, mon
 
 
 @pytest.mark.parametrize("run", ["none", "../first", "/etc", "", ".", "..", "a/b", ".queue", "first\n", "x" * 200])
-def test_only_names_of_runs_lead_anywhere(store, created, run):
+def test_only_valid_run_names_are_looked_up(store, created, run):
     (store.folder / ".queue").mkdir()
     for use in (store.get_path, store.read, store.remove):
         with pytest.raises(RunNotFound, match="runs list"):
             use(run)
 
 
-def rewritten(change):
+def rewrite_record(change):
     def damage(file):
         tree = json.loads(file.read_text())
         change(tree)
@@ -84,7 +84,7 @@ def rewritten(change):
     return damage
 
 
-def toward(**prior):
+def move_to_prior(**prior):
     return {"temperature": {"value": 1.5, "prior": prior}}
 
 
@@ -96,27 +96,31 @@ DAMAGES = {
     "not an object": lambda file: file.write_text("[]"),
     "deep": lambda file: file.write_text("[" * 100_000),
     "a folder": lambda file: (file.unlink(), file.mkdir()),
-    "later schema": rewritten(lambda tree: tree.update(schema=99)),
-    "no status": rewritten(lambda tree: tree.pop("status")),
-    "strange setting": rewritten(lambda tree: tree["config"]["model"].update(width="wide")),
-    "impossible setting": rewritten(lambda tree: tree["config"]["model"].update(width=-3)),
-    "config is text": rewritten(lambda tree: tree.update(config="none")),
-    "a class named twice": rewritten(lambda tree: tree.update(classes=["a", "a"])),
-    "half a process": rewritten(lambda tree: tree.update(process={"pid": 3})),
-    "an infinite result": rewritten(lambda tree: tree.update(results={"best_epoch": float("inf")})),
+    "later schema": rewrite_record(lambda tree: tree.update(schema=99)),
+    "no status": rewrite_record(lambda tree: tree.pop("status")),
+    "strange setting": rewrite_record(lambda tree: tree["config"]["model"].update(width="wide")),
+    "impossible setting": rewrite_record(lambda tree: tree["config"]["model"].update(width=-3)),
+    "config is text": rewrite_record(lambda tree: tree.update(config="none")),
+    "a class named twice": rewrite_record(lambda tree: tree.update(classes=["a", "a"])),
+    "half a process": rewrite_record(lambda tree: tree.update(process={"pid": 3})),
+    "an infinite result": rewrite_record(lambda tree: tree.update(results={"best_epoch": float("inf")})),
     "too large a number": lambda file: file.write_text(file.read_text().replace('"seconds": 0.0', '"seconds": 1e400')),
-    "a prior of all": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=1.0, b=0.5))),
-    "a prior without a class": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=0.5))),
-    "a reason without end": rewritten(lambda tree: tree.update(reason="x" * (LONGEST + 1))),
-    "a setting without end": rewritten(lambda tree: tree["config"]["text"].update(lexicon="x" * 9_000)),
-    "a name without end": rewritten(lambda tree: tree.update(versions={"x" * 9_000: "1"})),
-    "a text of a newer version without end": rewritten(lambda tree: tree.update(later=["x" * 9_000])),
-    "more than a record has": rewritten(lambda tree: tree.update(versions={str(n): "x" * 4_000 for n in range(1_100)})),
+    "a prior of all": rewrite_record(lambda tree: tree.update(classes=["a", "b"], results=move_to_prior(a=1.0, b=0.5))),
+    "a prior without a class": rewrite_record(
+        lambda tree: tree.update(classes=["a", "b"], results=move_to_prior(a=0.5))
+    ),
+    "a reason without end": rewrite_record(lambda tree: tree.update(reason="x" * (LONGEST + 1))),
+    "a setting without end": rewrite_record(lambda tree: tree["config"]["text"].update(lexicon="x" * 9_000)),
+    "a name without end": rewrite_record(lambda tree: tree.update(versions={"x" * 9_000: "1"})),
+    "a text of a newer version without end": rewrite_record(lambda tree: tree.update(later=["x" * 9_000])),
+    "more than a record has": rewrite_record(
+        lambda tree: tree.update(versions={str(n): "x" * 4_000 for n in range(1_100)})
+    ),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, config, created, damage):
+def test_a_damaged_run_is_listed_with_its_reason(store, config, created, damage):
     good = store.create(config, "ndt-01-n2", "second")
     damage(store.get_path("first") / RECORD)
     with pytest.raises(RunDamaged, match=r"first.run\.json: "):
@@ -131,10 +135,10 @@ def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, confi
 
 
 @pytest.mark.slow
-def test_a_long_reason_is_listed_as_one_short_sentence_that_names_it(store, created):
-    rewritten(lambda tree: tree.update(reason="x" * 5_300_000))(store.get_path("first") / RECORD)
+def test_long_reasons_are_shortened_in_lists(store, created):
+    rewrite_record(lambda tree: tree.update(reason="x" * 5_300_000))(store.get_path("first") / RECORD)
     assert store.list()[0].reason.endswith("run.json: cannot be read: it has 5 MB, and at most 4 MB are read")
-    rewritten(lambda tree: tree.update(reason="x" * 5_000))(store.get_path("first") / RECORD)
+    rewrite_record(lambda tree: tree.update(reason="x" * 5_000))(store.get_path("first") / RECORD)
     told = f"reason is '{'x' * 56}…: a text of at most 4\u202f000 characters, this has 5\u202f000"
     assert store.list()[0].reason.endswith(told)
 
@@ -147,7 +151,7 @@ def test_a_long_reason_is_listed_as_one_short_sentence_that_names_it(store, crea
         (errno.EACCES, "may not be written; .*SENTISCOPE_RUNS"),
     ],
 )
-def test_what_cannot_be_written_leaves_the_old_record(store, created, tmp_path, monkeypatch, number, told):
+def test_failed_writes_keep_the_old_record(store, created, tmp_path, monkeypatch, number, told):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", refusing(number))
         with pytest.raises(StorageError, match=rf"first.run\.json.*{told}"):
@@ -162,7 +166,7 @@ def test_what_cannot_be_written_leaves_the_old_record(store, created, tmp_path, 
     assert store.read("first") == created
 
 
-def test_what_is_written_is_cut_or_refused_where_nobody_could_read_it_back(store, created):
+def test_unreadable_records_are_shortened_or_refused_when_written(store, created):
     failed = store.update("first", status="failed", reason="y" * 9_000, data_notes=("z" * 9_000,))
     assert len(failed.reason) == 9_000
     assert store.read("first").reason == "y" * (LONGEST - 1) + "…"
@@ -172,7 +176,7 @@ def test_what_is_written_is_cut_or_refused_where_nobody_could_read_it_back(store
     assert store.read("first").status == "failed"
 
 
-def test_remembered_records_are_bounded_by_the_bytes_of_their_files(store, config, monkeypatch, looks):
+def test_cached_records_are_limited_in_bytes(store, config, monkeypatch, looks):
     memory = _Memory()
     monkeypatch.setattr("core.runs.store._MEMORY", memory)
     monkeypatch.setattr("core.runs.store._KEPT_BYTES", 300_000)
@@ -184,10 +188,10 @@ def test_remembered_records_are_bounded_by_the_bytes_of_their_files(store, confi
     assert 200_000 < memory._bytes == sum(each.size for each in memory._records.values()) <= 300_000
     del looks[:]
     store.list()
-    assert looks  # those that were forgotten are read again
+    assert looks  # records dropped from the cache are read again
 
 
-def test_what_a_newer_version_wrote_is_told_and_kept_when_the_record_is_rewritten(store, created):
+def test_fields_of_newer_versions_are_reported_and_kept(store, created):
     file = store.get_path("first") / RECORD
 
     def newer(tree):
@@ -195,7 +199,7 @@ def test_what_a_newer_version_wrote_is_told_and_kept_when_the_record_is_rewritte
         tree["config"]["model"]["attention"]["sinks"] = 4
         tree["results"]["energy"] = {"joules": 5.5}
 
-    rewritten(newer)(file)
+    rewrite_record(newer)(file)
     record = store.read("first")
     assert record.config == created.config
     assert sorted(record.unknown_fields) == [
@@ -218,13 +222,13 @@ def test_runs_are_listed_the_newest_first_by_the_names_of_their_folders(store, c
     (store.folder / "README.md").touch()
     (store.folder / ".queue").mkdir()
     assert [record.run for record in store.list()] == ["c", "b", "a"]
-    rewritten(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.get_path("c") / RECORD)
+    rewrite_record(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.get_path("c") / RECORD)
     assert store.read("c") == made, "fields that older versions do not know"
     store.get_path("c").rename(store.folder / "renamed")
     assert store.read("renamed").run == "renamed"
 
 
-def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store, created, monkeypatch):
+def test_a_running_run_with_a_dead_process_is_failed(store, created, monkeypatch):
     store.update("first", status="running", process=get_own_process())
     assert store.read("first").status == "running"
     gone = dead()
@@ -248,7 +252,7 @@ def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store,
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process starts at a time that no clock moves")
-def test_a_process_lives_whatever_the_clock_is_set_to(monkeypatch):
+def test_processes_are_identified_despite_clock_changes(monkeypatch):
     me = get_own_process()
     for hours in (-1, 1):
         booted = psutil.boot_time() + 3600 * hours
@@ -299,9 +303,9 @@ POISONED = {
 
 
 @pytest.mark.parametrize("field", POISONED)
-def test_poison_is_damage_told_by_field_and_reason_and_can_be_removed(store, created, field):
+def test_crafted_records_are_damaged_and_can_be_removed(store, created, field):
     change, reason = POISONED[field]
-    rewritten(lambda tree: tree.update(change))(store.get_path("first") / RECORD)
+    rewrite_record(lambda tree: tree.update(change))(store.get_path("first") / RECORD)
     (record,) = store.list()
     assert record.status == "damaged"
     assert f"run.json: cannot be read: {field} is " in record.reason and reason in record.reason
@@ -311,7 +315,7 @@ def test_poison_is_damage_told_by_field_and_reason_and_can_be_removed(store, cre
 
 @pytest.fixture
 def looks(monkeypatch):
-    """The files of which records are read, in order."""
+    """The files of the records that are read, in order."""
     seen = []
     read = json_store.read_tree
 
@@ -323,7 +327,7 @@ def looks(monkeypatch):
     return seen
 
 
-def test_a_record_is_read_once_and_again_only_when_it_changed(store, config, looks):
+def test_unchanged_records_are_read_once(store, config, looks):
     for name in ("a", "b"):
         store.create(config, "p", name)
     first, file = store.list(), store.get_path("b") / RECORD
@@ -370,7 +374,7 @@ def read_again(store, **results):
     return found
 
 
-def test_old_shares_are_wilsons_and_what_the_bootstrap_got_wrong_is_left_out_also_at_tuned_thresholds(store):
+def test_old_intervals_of_shares_become_wilson_intervals(store):
     known = {"silhouette": {"test": {"rows": 12, "of": 12}}}
     found = read_again(store, metrics={"test": VALUES}, intervals={"test": OLD}, **known)
     assert set(found["intervals"]["test"]) == {"accuracy", "loss"} and found["interval_version"] == INTERVAL_VERSION
@@ -388,7 +392,7 @@ def test_old_shares_are_wilsons_and_what_the_bootstrap_got_wrong_is_left_out_als
     assert found["test"]["f1_macro"] == [0.5, 0.7]
 
 
-def test_intervals_of_starters_are_todays_and_hold_their_values():
+def test_intervals_of_starters_are_current_and_contain_their_values():
     records = RunStore(Path(__file__).parents[3] / "trained").list()
     assert len(records) >= 8
     for results in (record.results for record in records):

@@ -9,83 +9,87 @@ from core.runs import sweep
 from core.runs.sweep import Plan, list_cells, list_members, parse_grid, parse_seeds, split_values
 
 
-def plan(**changes):
+def make_plan(**changes):
     settings = {"models": ("vanilla", "ndt-01-n2"), "grid": {"training.lr": ("1e-3", "0.01")}, "seeds": (0, 3)}
     return Plan(**{"name": "study", **settings, **changes})
 
 
-def labels(**changes):
-    return [cell.label for cell in list_cells(plan(**changes))]
+def list_labels(**changes):
+    return [cell.label for cell in list_cells(make_plan(**changes))]
 
 
-def test_every_combination_is_a_cell_named_by_what_sets_it_apart():
+def test_every_combination_is_a_cell_with_a_distinct_label():
     both = [f"{model}, lr={rate}" for model in ("vanilla", "ndt-01-n2") for rate in ("1e-3", "0.01")]
-    assert labels() == both and labels(models=("vanilla",)) == ["lr=1e-3", "lr=0.01"]
-    assert labels(models=("vanilla",), grid={}) == ["vanilla"]
-    found = labels(models=("vanilla",), grid={}, data=("built-in", "sst2"))
+    assert list_labels() == both and list_labels(models=("vanilla",)) == ["lr=1e-3", "lr=0.01"]
+    assert list_labels(models=("vanilla",), grid={}) == ["vanilla"]
+    found = list_labels(models=("vanilla",), grid={}, data=("built-in", "sst2"))
     assert found == ["vanilla, built-in", "vanilla, sst2"]
 
 
-def test_two_cells_never_have_one_label():
+def test_cell_labels_are_unique():
     values = {"model.width": ("8", "16"), "model.attention.heads": ("2", "4")}
-    several = plan(data=("a/texts.csv", "b/texts.csv", "built-in"), grid=values)
+    several = make_plan(data=("a/texts.csv", "b/texts.csv", "built-in"), grid=values)
     assert len({cell.label for cell in list_cells(several)}) == several.cells == 24
     one = {"data.seed": ("0", "1"), "model.attention.support_seed": ("0", "1")}
-    assert labels(models=("vanilla",), grid=one)[0] == "seed=0, support_seed=0"
+    assert list_labels(models=("vanilla",), grid=one)[0] == "seed=0, support_seed=0"
     same = {"data.limit": ("8",), "x.limit": ("9",)}
-    assert labels(models=("vanilla",), grid=same) == ["data.limit=8, x.limit=9"]
+    assert list_labels(models=("vanilla",), grid=same) == ["data.limit=8, x.limit=9"]
 
 
-def test_members_are_cells_times_seeds_times_folds_each_with_a_name_of_its_own():
-    found = list_members(plan(folds=3))
+def test_members_are_cells_times_seeds_times_folds():
+    found = list_members(make_plan(folds=3))
     assert len(found) == 4 * 2 * 3 == len({member.run for member in found})
     assert found[0].run == "study-0001-s0-f0-vanilla" and found[-1].run == "study-0024-s3-f2-ndt-01-n2"
     assert [(member.seed, member.fold) for member in found[::4]] == [(0, 0), (0, 1), (0, 2), (3, 0), (3, 1), (3, 2)]
     assert {(each.config.data.folds, each.config.data.fold) for each in found} == {(3, 0), (3, 1), (3, 2)}
 
 
-def test_a_member_has_the_settings_of_its_cell_its_seed_and_what_suits_its_data():
-    (first, *_, last) = list_members(plan(data=("sst2",), settings={"training.epochs": "2", "data.limit": "500"}))
+def test_members_combine_settings_of_cell_seed_and_data():
+    (first, *_, last) = list_members(make_plan(data=("sst2",), settings={"training.epochs": "2", "data.limit": "500"}))
     assert (first.config.training.lr, last.config.training.lr) == (0.001, 0.01)
     assert (first.config.training.seed, last.config.training.seed) == (0, 3)
     for config in (first.config, last.config):
         assert (config.training.epochs, config.data.limit, config.data.name) == (2, 500, "sst2")
         assert (config.text.max_length, config.text.min_freq, config.data.folds) == (64, 5, 0)
-    found = list_members(plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,)))
+    found = list_members(
+        make_plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,))
+    )
     assert [member.config.text.max_length for member in found] == [16, 32], "the grid wins over what suits the data"
 
 
-def test_what_a_paper_does_to_its_texts_wins_over_what_suits_the_data_and_the_plan_over_both():
+def test_preset_settings_override_the_data_and_the_plan_overrides_both():
     tweets = {"models": ("tweet-v2-p2", "vanilla"), "data": ("sentiment140",), "grid": {}, "seeds": (0,)}
-    read = [member.config.text.normaliser for member in list_members(plan(**tweets))]
+    read = [member.config.text.normaliser for member in list_members(make_plan(**tweets))]
     assert read == ["tweet-clean", "tweet"]
-    chosen = list_members(plan(**tweets, settings={"text.normaliser": "lower"}))
+    chosen = list_members(make_plan(**tweets, settings={"text.normaliser": "lower"}))
     assert [member.config.text.normaliser for member in chosen] == ["lower", "lower"]
 
 
-def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store, table, monkeypatch):
-    saved = sweep.save(store, plan(folds=2))
-    assert sweep.read(store, "study") == saved == plan(folds=2)
-    assert list_members(sweep.read(store, "study")) == list_members(plan(folds=2))
+def test_equal_plans_have_equal_members(store, table, monkeypatch):
+    saved = sweep.save(store, make_plan(folds=2))
+    assert sweep.read(store, "study") == saved == make_plan(folds=2)
+    assert list_members(sweep.read(store, "study")) == list_members(make_plan(folds=2))
     assert sweep.list_names(store) == ["study"] and sweep.is_planned(store, "study") and store.list() == []
     tree = json.loads((store.folder / ".sweeps" / "study.json").read_text())
     assert tree["models"] == ["vanilla", "ndt-01-n2"] and tree["grid"] == {"training.lr": ["1e-3", "0.01"]}
     assert tree["seeds"] == [0, 3] and tree["created"]
     monkeypatch.chdir(table.parent)
-    assert sweep.save(store, plan(name="other", data=(table.name,))).data == (str(table),), "it holds from everywhere"
+    assert sweep.save(store, make_plan(name="other", data=(table.name,))).data == (str(table),), (
+        "it holds from everywhere"
+    )
     for name in ("", "../study", "none", "a/b", ".hidden"):
         with pytest.raises(InputError, match="no sweep"):
             sweep.read(store, name)
 
 
-def test_another_plan_of_the_name_and_a_run_of_somebody_else_are_refused_and_stay(store, config):
-    sweep.save(store, plan())
+def test_other_plans_and_foreign_runs_of_the_name_are_refused(store, config):
+    sweep.save(store, make_plan())
     with pytest.raises(InputError, match=r"another plan \(models, seeds\)"):
-        sweep.save(store, plan(models=("vanilla",), seeds=(0,)))
-    assert sweep.read(store, "study") == plan()
-    store.create(config, "vanilla", list_members(plan(name="other"))[1].run)
+        sweep.save(store, make_plan(models=("vanilla",), seeds=(0,)))
+    assert sweep.read(store, "study") == make_plan()
+    store.create(config, "vanilla", list_members(make_plan(name="other"))[1].run)
     with pytest.raises(InputError, match="not of this sweep"):
-        sweep.save(store, plan(name="other"))
+        sweep.save(store, make_plan(name="other"))
     assert not sweep.is_planned(store, "other")
 
 
@@ -103,9 +107,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_plan_that_makes_no_sense_is_refused(changes, words):
+def test_invalid_plans_are_refused(changes, words):
     with pytest.raises(InputError, match=words):
-        plan(**changes)
+        make_plan(**changes)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +120,9 @@ def test_a_plan_that_makes_no_sense_is_refused(changes, words):
         ({"models": ("vanila",), "grid": {}}, "vanila: unknown model preset.*did you mean 'vanilla'"),
     ],
 )
-def test_a_cell_that_is_not_valid_is_named(changes, words):
+def test_invalid_cells_are_named(changes, words):
     with pytest.raises(ConfigError, match=words):
-        list_members(plan(**changes))
+        list_members(make_plan(**changes))
 
 
 @pytest.mark.parametrize(
@@ -128,8 +132,8 @@ def test_a_cell_that_is_not_valid_is_named(changes, words):
         *({"folds": "3"}, {"seeds": ["0"]}, {"models": "vanilla"}, {"grid": {"training.lr": "1"}}, {"grid": []}),
     ],
 )
-def test_a_damaged_plan_says_so(store, damage):
-    sweep.save(store, plan())
+def test_damaged_plans_are_reported(store, damage):
+    sweep.save(store, make_plan())
     file = sweep.get_path(store, "study")
     whole = json.loads(file.read_text())
     file.write_text(damage if isinstance(damage, str) else json.dumps({**whole, **damage}))
@@ -138,7 +142,7 @@ def test_a_damaged_plan_says_so(store, damage):
 
 
 def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
-    saved = sweep.save(store, plan())
+    saved = sweep.save(store, make_plan())
     first, second, *_ = list_members(saved)
     for member in (first, second):
         store.create(member.config, member.cell.model, member.run, parent="study")
@@ -148,7 +152,7 @@ def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
     assert [record.run for record in store.list()] == [other] and sweep.list_names(store) == []
 
 
-def test_a_grid_is_typed_as_name_and_values_of_which_those_with_a_comma_stand_in_quotes():
+def test_grid_values_with_a_comma_are_quoted():
     assert split_values("1e-4, 5e-4") == ("1e-4", "5e-4")
     assert split_values('"2,3,5","7"') == ("2,3,5", "7")
     assert parse_grid(["a.b=1,2", 'c="x,y"']) == {"a.b": ("1", "2"), "c": ("x,y",)}
@@ -157,7 +161,7 @@ def test_a_grid_is_typed_as_name_and_values_of_which_those_with_a_comma_stand_in
             parse_grid([pair])
 
 
-def test_seeds_are_a_number_of_them_or_themselves():
+def test_seeds_are_given_as_a_number_or_a_list():
     assert parse_seeds("3") == (0, 1, 2) and parse_seeds("4, 7") == (4, 7) and parse_seeds("4,") == (4,)
     for text in ("", "x", "-1", "0", ",", "1.5", "99999999"):
         with pytest.raises(ConfigError, match="--seeds"):

@@ -30,7 +30,7 @@ PRETEND = """
         while time.monotonic() < end and not stopped():
             time.sleep(0.02)
         status = "cancelled" if stopped() else "failed" if record.config.training.lr == 0.5 else "done"
-        with (store.folder / "order.txt").open("a") as order:  # first: whoever sees the end reads it
+        with (store.folder / "order.txt").open("a") as order:  # written first, as the test reads it when the run ends
             order.write(run + " ")
         results = {"metrics": {"test": {"accuracy": 0.5}}}
         store.update(run, status=status, process=None, seconds=20.0, results=results, reason=status)
@@ -39,7 +39,7 @@ PRETEND = """
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Members that work for `quick.seconds`, one at a time."""
+    """Members that run for `quick.seconds`, one at a time."""
     monkeypatch.setattr(sweep_drive, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(sweep_drive, "LOOK_SECONDS", 0.3)
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
@@ -52,17 +52,17 @@ def quick(monkeypatch):
     return last
 
 
-def plan(store, **changes):
+def make_plan(store, **changes):
     return sweep.save(store, Plan(**{"name": "study", "models": ("vanilla", "ndt-01-n2"), **changes}))
 
 
-def states(store, saved):
+def list_states(store, saved):
     return [sweep.get_state(record) for record in sweep.read_records(store, list_members(saved))]
 
 
 @contextlib.contextmanager
-def driving(store, saved, **options):
-    """`drive` in a thread; joined at the end."""
+def drive_in_thread(store, saved, **options):
+    """Run the sweep in a thread that is joined at the end."""
     thread = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved), kwargs=options)
     thread.start()
     try:
@@ -73,14 +73,14 @@ def driving(store, saved, **options):
 
 
 @pytest.mark.slow
-def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
-    saved, told = plan(store, seeds=(0, 1)), []
+def test_all_members_are_trained_in_order(store):
+    saved, told = make_plan(store, seeds=(0, 1)), []
     found = sweep_drive.run_sweep(store, saved, tell=told.append)
     assert found.counts["done"] == found.total == 4 and found.share == 1.0 and found.seconds_left == 0
     assert {record.parent for record in store.list()} == {"study"}
     trained, wanted = (store.folder / "order.txt").read_text().split(), [member.run for member in list_members(saved)]
     assert sorted(trained) == sorted(wanted)
-    # Of two processes that have begun, the later one may stand in the queue first.
+    # The process that starts later may enter the queue first.
     assert all(abs(trained.index(run) - place) <= 1 for place, run in enumerate(wanted))
     assert told[-1]["done"] == 4 and told[0]["waiting"] >= 2
     assert all(sum(event[state] for state in sweep.STATES) == 4 for event in told)
@@ -91,8 +91,8 @@ def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
 
 @pytest.mark.slow
 def test_a_second_call_starts_only_what_failed_or_was_lost(store):
-    """A member that goes on by itself is not started twice, and a damaged one does not stop the others."""
-    saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
+    """A running member is not started twice, and a damaged one does not stop the others."""
+    saved = make_plan(store, grid={"training.lr": ("0.01", "0.5")})
     damaged, _, alone, _ = list_members(saved)
     store.create(damaged.config, "vanilla", damaged.run, parent="study")
     whole = (store.get_path(damaged.run) / "run.json").read_text()
@@ -106,32 +106,32 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     assert first.failures[0][0] == damaged.run and "cannot be read" in first.failures[0][1]
     (store.get_path(damaged.run) / "run.json").write_text(whole)
     begun = (store.folder / "order.txt").read_text().split()
-    lost = list_members(saved)[states(store, saved).index("done")].run
+    lost = list_members(saved)[list_states(store, saved).index("done")].run
     store.remove(lost)
-    assert sorted(states(store, saved)) == ["failed", "failed", "waiting", "waiting"]
+    assert sorted(list_states(store, saved)) == ["failed", "failed", "waiting", "waiting"]
     sweep_drive.run_sweep(store, saved)
     again = (store.folder / "order.txt").read_text().split()[len(begun) :]
     assert sorted(again) == sorted([lost, *(run for run, _ in first.failures)])
 
 
 @pytest.mark.slow
-def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
+def test_cancelling_stops_training_and_starts_no_runs(store, quick):
     quick(600)  # or until it is cancelled, however busy the machine is
-    saved = plan(store, seeds=(0, 1))
-    with driving(store, saved):
-        until(lambda: "running" in states(store, saved))  # the first or, see above, the second
+    saved = make_plan(store, seeds=(0, 1))
+    with drive_in_thread(store, saved):
+        until(lambda: "running" in list_states(store, saved))  # the first or, see above, the second
         assert sweep_drive.is_driven(store, "study")
         with pytest.raises(InputError, match="cancel it first"):
             sweep.remove(store, "study")
         assert sweep_drive.cancel(store, "study") >= 1
-    after = states(store, saved)
+    after = list_states(store, saved)
     assert "running" not in after and "cancelled" in after[:2] and after[-1] == "waiting"
     wish = threading.Event()
-    with driving(store, saved, stopped=wish.is_set):
-        until(lambda: "running" in states(store, saved))
+    with drive_in_thread(store, saved, stopped=wish.is_set):
+        until(lambda: "running" in list_states(store, saved))
         wish.set()
-    assert "running" not in states(store, saved), "a wish to stop cancels too"
-    assert states(store, saved).count("cancelled") > after.count("cancelled")
+    assert "running" not in list_states(store, saved), "a wish to stop cancels too"
+    assert list_states(store, saved).count("cancelled") > after.count("cancelled")
     quick(0)
     assert sweep_drive.run_sweep(store, saved).counts["done"] == 4, "a later call finishes it"
 
@@ -139,8 +139,8 @@ def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
 @pytest.mark.slow
 def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     quick(1)
-    saved, told = plan(store), []
-    with driving(store, saved):
+    saved, told = make_plan(store), []
+    with drive_in_thread(store, saved):
         until(lambda: sweep_drive.is_driven(store, "study"))
         with pytest.raises(InputError, match="already driven"):
             sweep_drive.run_sweep(store, saved)
@@ -148,8 +148,8 @@ def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     assert told[-1]["done"] == 2 and not sweep_drive.is_driven(store, "study")
 
 
-def test_the_time_left_is_that_of_finished_runs_of_the_same_cell_and_of_steps(store, table, monkeypatch):
-    saved = plan(store, seeds=(0, 1, 2))
+def test_the_time_left_uses_finished_runs_of_the_cell(store, table, monkeypatch):
+    saved = make_plan(store, seeds=(0, 1, 2))
     runs = list_members(saved)
     for member in runs[:2]:  # one of each cell
         store.create(member.config, member.cell.model, member.run, parent="study")
@@ -163,13 +163,13 @@ def test_the_time_left_is_that_of_finished_runs_of_the_same_cell_and_of_steps(st
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     found = sweep_drive.read_progress(store, saved)
     assert found.seconds_left == (1.25 * 30 + 2 * 60) and found.share == (2 + 0.75) / 6
-    other = plan(store, name="other", models=("vanilla", "tfidf-nb"), data=(str(table),))
+    other = make_plan(store, name="other", models=("vanilla", "tfidf-nb"), data=(str(table),))
     assert sweep_drive.read_progress(store, other).unknown == 2, "their time nobody knows"
 
 
 @pytest.mark.slow
-def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
-    plan(store)
+def test_a_detached_sweep_continues_in_its_process(store, monkeypatch):
+    make_plan(store)
     code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
     code += "with sweep_drive.hold_sweep(RunStore(), sys.argv[1]): time.sleep(1)"
     monkeypatch.setattr(sweep_drive, "build_command", lambda name: [sys.executable, "-c", code, name])
@@ -187,22 +187,22 @@ def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(store, monkeypatch):
+def test_a_sweep_waits_while_the_queue_is_full(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
-    saved = plan(store)
+    saved = make_plan(store)
     with hold_ticket(store.folder, "ticket-9-somebody"):
         driver = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved))
         driver.start()
         time.sleep(0.3)
-        assert states(store, saved) == ["waiting", "waiting"]
+        assert list_states(store, saved) == ["waiting", "waiting"]
     driver.join(30)
-    assert states(store, saved) == ["done", "done"]
+    assert list_states(store, saved) == ["done", "done"]
 
 
-def test_no_more_sweeps_go_on_than_allowed(store, monkeypatch):
+def test_the_number_of_running_sweeps_is_limited(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_SWEEPS", "1")
-    plan(store)
-    plan(store, name="other")
+    make_plan(store)
+    make_plan(store, name="other")
     with sweep_drive.hold_sweep(store, "other") as mine:
         assert mine
         with pytest.raises(InputError, match=r"1 sweeps that run at once.*\(SENTISCOPE_MOST_SWEEPS\)"):

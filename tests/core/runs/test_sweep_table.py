@@ -16,22 +16,22 @@ LABELS = np.arange(ROWS) % 2
 YARDSTICK = {"accuracy": 0.5, "f1_macro": 0.4}
 
 
-def probabilities(wrong):
-    """Right but for the first `wrong` rows."""
+def make_probabilities(wrong):
+    """Return probabilities that are right except for the first `wrong` rows."""
     said = np.where(np.arange(ROWS) < wrong, 1 - LABELS, LABELS)
     return np.where(said[:, None] == np.arange(2), 0.9, 0.1)
 
 
 @pytest.fixture
 def made(store, monkeypatch):
-    """made(plan, wrong by cell): a saved plan whose runs are done, each seed one more row wrong than the one before."""
-    monkeypatch.setattr(sweep_table, "predict_split", lambda *arguments: probabilities(20))
+    """made(plan, wrong by cell): a saved plan with finished runs, where each seed has one more wrong row."""
+    monkeypatch.setattr(sweep_table, "predict_split", lambda *arguments: make_probabilities(20))
 
     def make(wrong, seeds=(0, 1), name="study", **changes):
         plan = sweep.save(store, Plan(name, tuple(wrong), seeds=seeds, **changes))
         frame = pd.DataFrame({"text": [f"text {n}" for n in range(ROWS)], "label": LABELS})
         for member in list_members(plan):
-            found = probabilities(wrong[member.cell.model] + member.seed)
+            found = make_probabilities(wrong[member.cell.model] + member.seed)
             results = {"metrics": {"test": evaluate(LABELS, found)}, "yardstick": {"splits": {"test": YARDSTICK}}}
             store.create(member.config, member.cell.model, member.run, parent=name)
             known = {"classes": ("neg", "pos"), "parameters": 100, "seconds": 10.0 + member.seed, "results": results}
@@ -55,10 +55,10 @@ def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
 
 
 @pytest.mark.slow
-def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, made):
+def test_ensembles_average_probabilities_over_seeds(store, made):
     found = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
     (row,) = found["rows"]
-    mean = np.mean([probabilities(4 + seed) for seed in range(3)], 0)
+    mean = np.mean([make_probabilities(4 + seed) for seed in range(3)], 0)
     assert row["together"]["accuracy"] == {"mean": 1 - 5 / ROWS, "deviation": None, "n": 1}, "two of three decide"
     assert row["together"]["loss"]["mean"] == pytest.approx(-np.log(mean[np.arange(ROWS), LABELS]).mean())
     assert flatten_table(found)[0]["together accuracy mean"] == 0.875
@@ -68,7 +68,7 @@ def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, mad
 
 
 @pytest.mark.slow
-def test_seeds_of_each_fold_answer_together(store, made):
+def test_ensembles_combine_the_seeds_of_each_fold(store, made):
     (row,) = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
     plan = made({"vanilla": 4}, name="other")
@@ -80,7 +80,7 @@ def test_seeds_of_each_fold_answer_together(store, made):
 
 
 @pytest.mark.slow
-def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
+def test_differences_use_all_runs_that_both_cells_have(store, made):
     plans = made({"vanilla": 4}, seeds=(0,)), made({"vanilla": 4}, seeds=(0, 1), name="two")
     first, whole = (build_table(store, plan)["rows"][0]["versus_yardstick"] for plan in plans)
     found = whole["accuracy"]
@@ -92,7 +92,7 @@ def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [(0, 1), tuple(range(7))])
-def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
+def test_differences_are_inside_their_intervals(store, made, seeds):
     plan = made({"vanilla": 2, "bilstm": 14}, seeds=seeds)
     rows = build_table(store, plan, baseline="vanilla", metrics=["accuracy", "ece"])["rows"]
     tested = [each for row in rows for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()]
@@ -105,7 +105,7 @@ def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
 
 
 @pytest.mark.slow
-def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
+def test_the_baseline_has_the_same_grid_values(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,), grid={"training.lr": ("0.1", "0.2")})
     rows = build_table(store, plan, baseline="vanilla", tests=False)["rows"]
     assert [bool(row["versus_baseline"]) for row in rows] == [False, False, True, True]
@@ -114,7 +114,7 @@ def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
 
 
 @pytest.mark.slow
-def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
+def test_different_test_rows_are_not_compared(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,))
     run = list_members(plan)[1].run
     path = store.get_path(run) / "evaluation" / "test" / "predictions.parquet"
@@ -127,7 +127,7 @@ def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
 
 
 @pytest.mark.slow
-def test_runs_that_are_not_done_do_not_count(store, made):
+def test_unfinished_runs_do_not_count(store, made):
     plan = made({"vanilla": 4}, seeds=(0, 1, 2))
     store.update(list_members(plan)[1].run, status="failed", reason="no memory")
     store.remove(list_members(plan)[2].run)
@@ -137,7 +137,7 @@ def test_runs_that_are_not_done_do_not_count(store, made):
     assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1} and row["together"] == {}
 
 
-def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_half_second(store, made):
+def test_multi_label_tables_show_f1_at_tuned_thresholds_first(store, made):
     plan = made({"vanilla": 4}, seeds=(0,))
     scores = {"f1_macro": 0.5, "average_precision": 0.6}
     tuned = {"thresholds": {"neg": 0.3, "pos": 0.4}, "metrics": {"test": {"f1_macro": 0.7}}}
@@ -160,7 +160,7 @@ def test_an_unknown_metric_or_baseline_is_refused(store, made):
 
 
 @pytest.mark.slow
-def test_the_flat_table_has_one_line_a_cell_and_the_same_columns_in_each(store, made):
+def test_the_flat_table_has_one_row_per_cell(store, made):
     whole = build_table(store, made({"vanilla": 4, "bilstm": 16}), metrics=["loss", "accuracy"], baseline="bilstm")
     assert [(each["name"], each["better"]) for each in whole["metrics"]] == [("loss", "lower"), ("accuracy", "higher")]
     against = whole["rows"][0]["versus_baseline"]["accuracy"]

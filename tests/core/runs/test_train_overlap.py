@@ -12,14 +12,14 @@ from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
 
 
-def learned_from(loaded, data, fingerprint=None):
-    """The record of the run, as if these were its data."""
+def make_learned_record(loaded, data, fingerprint=None):
+    """Return the record of the run with these data."""
     config = dataclasses.replace(loaded.record.config, data=data)
     found = loaded.record.data_fingerprint if fingerprint is None else fingerprint
     return dataclasses.replace(loaded.record, config=config, data_fingerprint=found)
 
 
-def test_texts_are_alike_where_the_model_sees_the_same_ids():
+def test_texts_with_equal_token_ids_are_equal():
     tokenizer = fit_tokenizer(["a good film", "a bad film indeed"], TextConfig(min_freq=1, max_length=4))
     texts = ["a good film indeed", "A  GOOD film indeed", "a good film indeed bad", "a film indeed"]
     found = train_overlap.encode_texts(tokenizer, [*texts, "a strange film", "a odd film", ""])
@@ -31,7 +31,7 @@ def test_texts_are_alike_where_the_model_sees_the_same_ids():
     assert not train_overlap.encode_texts(tokenizer, ["a b c " * 100]).cut.any()
 
 
-def test_the_rows_it_was_trained_on_are_those_of_its_training_split(loaded):
+def test_the_overlap_finds_the_training_split(loaded):
     trained, texts = train_overlap.load_trained_data(loaded.record), []
     for rows in trained.splits.values():
         texts += rows["text"].tolist()
@@ -45,12 +45,12 @@ def test_the_rows_it_was_trained_on_are_those_of_its_training_split(loaded):
 
 
 @pytest.mark.parametrize("settings", [{"limit": 20}, {"folds": 4, "fold": 1}, {"seed": 5}])
-def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
+def test_other_rows_are_not_in_the_overlap(tmp_path, loaded, settings):
     rows = pd.DataFrame({"text": [f"text {chr(97 + n % 26)}{n}" for n in range(80)], "label": ["no", "yes"] * 40})
     rows.to_csv(tmp_path / "own.csv", index=False)
     config = DataConfig(name=str(tmp_path / "own.csv"), **settings)
     dataset = train_overlap.load_dataset(config)
-    record = learned_from(loaded, config, dataset.fingerprint)
+    record = make_learned_record(loaded, config, dataset.fingerprint)
     tokenizer = fit_tokenizer(rows["text"].tolist(), TextConfig(min_freq=1))
     found = train_overlap.find_overlap(
         train_overlap.encode_texts(tokenizer, rows["text"].tolist()), train_overlap.TrainingTexts(record, tokenizer)
@@ -59,13 +59,15 @@ def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
     assert int(np.sum(found)) == len(dataset.splits["train"]) < 80
 
 
-def test_data_that_are_gone_or_changed_are_told(loaded):
+def test_missing_or_changed_data_are_reported(loaded):
     own = loaded.record.config.data
     with pytest.raises(NotAvailable, match="the data of run 'mine' have changed since it was trained"):
-        train_overlap.load_trained_data(learned_from(loaded, own, "0" * 64))
+        train_overlap.load_trained_data(make_learned_record(loaded, own, "0" * 64))
     with pytest.raises(NotAvailable, match="cannot be read here"):
-        train_overlap.load_trained_data(learned_from(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv")))
-    gone = learned_from(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
+        train_overlap.load_trained_data(
+            make_learned_record(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv"))
+        )
+    gone = make_learned_record(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
     short = r"be read here; set SENTISCOPE_DATA to the folder that holds yelp_polarity_sentences$"
     with pytest.raises(NotAvailable, match=short):
         train_overlap.load_trained_data(gone)

@@ -22,14 +22,14 @@ from core.runs.store import get_own_process, is_alive
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
 
 
-def end(process):
+def end_process(process):
     process.kill()
     process.wait()
 
 
 @pytest.fixture
 def sleeping(monkeypatch):
-    """Jobs are processes that only sleep; those that a test leaves are ended."""
+    """Jobs are processes that only sleep; the fixture ends those that are left."""
     started = []
 
     def remember(*arguments, **options):
@@ -41,11 +41,11 @@ def sleeping(monkeypatch):
     monkeypatch.setattr(background_jobs, "subprocess", types.SimpleNamespace(Popen=remember, **names))
     yield started
     for process in started:
-        end(process)
+        end_process(process)
 
 
 @pytest.mark.slow
-def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, config, sleeping, monkeypatch):
+def test_a_submitted_run_is_queued_in_a_new_session_with_a_log(store, config, sleeping, monkeypatch):
     record = training_jobs.submit(store, config, "ndt-01-n2", "mine")
     assert (record.run, record.status, record.process.pid) == ("mine", "queued", sleeping[0].pid)
     assert store.read("mine") == record
@@ -75,27 +75,27 @@ def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, confi
     assert len(sleeping) == 1
 
 
-def test_a_run_that_lives_or_is_done_is_not_started_again(store, config, sleeping):
+def test_running_or_finished_runs_are_not_started_again(store, config, sleeping):
     training_jobs.submit(store, config, "ndt-01-n2", "mine")
     with pytest.raises(InputError, match="queued: there is nothing to start"):
         training_jobs.start(store, "mine")
     history = store.get_path("mine") / HISTORY
-    for place, kept in enumerate((True, False)):  # only a run that goes on keeps its history
+    for place, kept in enumerate((True, False)):  # only a resumed run keeps its history
         history.write_text('{"kind": "step"}\n')
         if kept:
             (store.get_path("mine") / CHECKPOINT).mkdir()
         else:
             (store.get_path("mine") / CHECKPOINT).rmdir()
-        end(sleeping[place])
+        end_process(sleeping[place])
         assert training_jobs.start(store, "mine").process.pid == sleeping[place + 1].pid
         assert history.exists() is kept
-    end(sleeping[2])
+    end_process(sleeping[2])
     store.update("mine", status="done", process=None)
     with pytest.raises(InputError, match="done"):
         training_jobs.start(store, "mine")
 
 
-def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
+def test_restarting_ignores_an_old_cancel_request(store, created, sleeping):
     (store.get_path("first") / CANCEL).touch()
     store.update("first", status="cancelled", reason="cancelled")
     record = training_jobs.start(store, "first")
@@ -104,7 +104,7 @@ def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["paused", "dropped"])
-def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, config, sleeping, keep):
+def test_an_unresponsive_process_is_killed_on_the_second_request(store, config, sleeping, keep):
     training_jobs.submit(store, config, "ndt-01-n2", "mine")
     store.update("mine", status="running")
     (store.get_path("mine") / CHECKPOINT).mkdir()
@@ -124,7 +124,7 @@ def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, c
 
 
 @pytest.mark.parametrize("status", ["done", "failed", "cancelled"])
-def test_what_neither_waits_nor_runs_cannot_be_cancelled(store, created, status):
+def test_only_waiting_or_running_runs_can_be_cancelled(store, created, status):
     store.update("first", status=status)
     with pytest.raises(InputError, match=f"'first' is {status}: there is nothing to cancel"):
         training_jobs.cancel(store, "first")
@@ -133,7 +133,7 @@ def test_what_neither_waits_nor_runs_cannot_be_cancelled(store, created, status)
 
 
 @pytest.mark.slow
-def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down(store, config, sleeping):
+def test_recovery_restarts_waiting_runs_and_records_dead_ones(store, config, sleeping):
     for name in ("never", "died", "lost", "lives", "done", "failed"):
         store.create(config, "ndt-01-n2", name)
     store.update("died", status="queued", process=dead())
@@ -152,7 +152,7 @@ def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down
     assert training_jobs.recover_runs(store) == []
 
 
-def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleeping, monkeypatch):
+def test_recovery_continues_after_damaged_runs_and_a_full_disk(store, config, sleeping, monkeypatch):
     for name in ("a", "b"):
         store.create(config, "ndt-01-n2", name)
     (store.get_path("a") / "run.json").write_text("junk")
@@ -162,11 +162,11 @@ def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleep
         patch.setattr(os, "replace", full)
         assert training_jobs.recover_runs(store) == []
     for process in sleeping:
-        end(process)
+        end_process(process)
     assert [record.run for record in training_jobs.recover_runs(store)] == ["b", "lost"]
 
 
-def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monkeypatch):
+def test_a_full_queue_creates_no_run(store, config, sleeping, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
     with hold_ticket(store.folder, "ticket-1-waits"), pytest.raises(InputError, match="this server allows 1"):
         training_jobs.submit(store, config, "ndt-01-n2", "mine")
@@ -176,7 +176,7 @@ def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monke
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a training run waits in its own process there")
-def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(store, config, monkeypatch):
+def test_a_waiting_run_is_small_alive_and_can_be_cancelled(store, config, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     with queue.wait_for_slot(store.folder, "busy", "2020"):
         record = training_jobs.submit(store, config, "ndt-01-n2", "mine")
@@ -198,8 +198,8 @@ def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(sto
 HOUR, DAY = 3600.0, 24 * 3600.0
 
 
-def aged(path, seconds):
-    """The path, as if nobody had touched it for so long."""
+def age_path(path, seconds):
+    """Set the modification time of a path to so many seconds ago."""
     then = time.time() - seconds
     os.utime(path, (then, then))
     return path
@@ -207,44 +207,44 @@ def aged(path, seconds):
 
 @pytest.fixture
 def upload(store):
-    """Keep a file and forget it for a time: upload(content, seconds)."""
+    """Store an upload of a given age: upload(content, seconds)."""
 
     def keep(content, seconds):
         kept = keep_file(store.folder / training_jobs.LIBRARY, "a.csv", content)
-        aged(kept.parent, seconds)
+        age_path(kept.parent, seconds)
         return kept
 
     return keep
 
 
 @pytest.mark.parametrize("name", [".import-12-ab/run", ".removed-first-12/evaluation", ".sweeps/.plan.json.1-a.new"])
-def test_what_is_half_done_goes_when_nobody_has_touched_it_for_an_hour(store, created, name):
+def test_incomplete_files_are_deleted_after_an_hour(store, created, name):
     path = store.folder / name
     path.mkdir(parents=True)
     (path / "file").touch()
     top = path if name.endswith(".new") else path.parent
-    aged(top, HOUR - 60)
+    age_path(top, HOUR - 60)
     training_jobs.clear_leftovers(store)
     assert (path / "file").exists()
-    aged(top, HOUR + 60)
+    age_path(top, HOUR + 60)
     training_jobs.clear_leftovers(store)
     assert not top.exists()
     assert store.read("first") == created
 
 
-def test_stale_temporaries_of_a_run_go_and_its_files_stay(store, created):
+def test_stale_temporary_files_are_deleted(store, created):
     folder = store.get_path("first")
     before = sorted(each.name for each in folder.iterdir())
     (folder / "checkpoint").mkdir()
     for stale in (folder / ".run.json.17.new", folder / "checkpoint" / ".state.safetensors.17-00ff.new"):
         stale.touch()
-        aged(stale, HOUR + 60)
+        age_path(stale, HOUR + 60)
     training_jobs.clear_leftovers(store)
     assert sorted(each.name for each in folder.iterdir()) == sorted(["checkpoint", *before])
     assert list((folder / "checkpoint").iterdir()) == []
 
 
-def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, config, upload):
+def test_unused_uploads_are_deleted_after_a_day(store, config, upload):
     library = store.folder / training_jobs.LIBRARY
     chosen, trained, forgotten, fresh = (
         upload(name.encode(), age)
@@ -260,7 +260,7 @@ def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, conf
     assert [path.exists() for path in (chosen, trained, forgotten, fresh, again)] == [True, True, False, True, True]
 
 
-def test_dead_tickets_go_with_the_next_start_and_held_ones_stay(store, created):
+def test_dead_queue_tickets_are_deleted_at_the_next_start(store, created):
     folder = store.folder / queue.FOLDER
     folder.mkdir()
     (folder / "ticket-1-dead").touch()

@@ -26,13 +26,13 @@ def first(store, trained):
     return trained.name
 
 
-def begun(store, tiny, preset, start, **settings):
+def begin_run(store, tiny, preset, start, **settings):
     given = add_start_settings({"training.start": start, **settings}, store)
     return store.create(tiny(preset, **given), preset).run
 
 
 @pytest.mark.slow
-def test_reading_and_body_come_along_and_what_is_set_stays(store, first):
+def test_text_settings_and_sizes_are_copied_unless_set(store, first):
     known = add_start_settings({"training.start": first, "model.layers": 1}, store)
     assert known["model.layers"] == 1 and known["model.norm"] == "rms" and known["model.width"] == 8
     assert known["text.min_freq"] == 1 and "text.max_length" not in known and "model.dropout" not in known
@@ -42,7 +42,7 @@ def test_reading_and_body_come_along_and_what_is_set_stays(store, first):
 
 @pytest.mark.slow
 def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tiny, first):
-    run = begun(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
+    run = begin_run(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
     record = execute(store, run)
     assert record.status == "done", record.reason
     start = record.results["start"]
@@ -57,9 +57,9 @@ def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tin
 
 
 @pytest.mark.slow
-def test_what_is_frozen_stays_and_it_goes_on_without_the_run_that_it_started_from(store, tiny, first):
+def test_frozen_layers_are_unchanged_and_resuming_needs_no_start_run(store, tiny, first):
     source = load_run(store, first).model.state_dict()
-    run = begun(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2})
+    run = begin_run(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2})
     assert execute(store, run, on_event=cancel_at(store, run, 9)).status == "cancelled"
     store.remove(first)
     record = execute(store, run)
@@ -70,7 +70,7 @@ def test_what_is_frozen_stays_and_it_goes_on_without_the_run_that_it_started_fro
 
 
 @pytest.mark.slow
-def test_what_nothing_can_start_from_is_told(store, tiny):
+def test_unsuitable_start_runs_are_refused(store, tiny):
     store.create(tiny("cnn"), "cnn", "cnn"), store.create(tiny("vanilla"), "vanilla", "new")
     for name, said in (
         ("cnn", "a cnn has no layers to start from"),
@@ -102,6 +102,6 @@ def test_what_nothing_can_start_from_is_told(store, tiny):
         ("vanilla", {"training.word_dropout": 1}, r"word_dropout=1\.0: a share of the words, 0 to below 1"),
     ],
 )
-def test_settings_of_a_training_that_do_not_go_with_the_others_are_refused(preset, settings, said):
+def test_incompatible_training_settings_are_refused(preset, settings, said):
     with pytest.raises(ConfigError, match=said):
         compose(preset, settings)

@@ -55,7 +55,7 @@ def test_a_row_of_zeros_stays_zero_and_vectors_have_no_scale(model, tmp_path):
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_weights_that_are_no_numbers_are_refused(model, tmp_path, number):
+def test_weights_that_are_not_finite_are_refused(model, tmp_path, number):
     with torch.no_grad():
         model.head.weight[1, 3] = number
     (tmp_path / "w").write_bytes(pack_weights(model, "float16"))
@@ -64,7 +64,7 @@ def test_weights_that_are_no_numbers_are_refused(model, tmp_path, number):
 
 
 @pytest.mark.slow
-def test_a_run_is_judged_with_the_weights_that_it_keeps(store, tiny):
+def test_runs_are_evaluated_with_their_stored_weights(store, tiny):
     run = store.create(tiny("vanilla", **{"training.weights": "float16"}), "vanilla").run
     assert execute(store, run).status == "done"
     loaded = load_run(store, run)

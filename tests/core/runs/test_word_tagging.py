@@ -34,7 +34,7 @@ def trained(file, train_once):
 
 
 @pytest.mark.slow
-def test_the_record_has_span_metrics_with_intervals_and_travels(trained, tmp_path, monkeypatch):
+def test_the_record_has_span_metrics_with_intervals(trained, tmp_path, monkeypatch):
     record = trained.read("names")
     assert (record.status, record.task) == ("done", "tokens")
     table = read_tags(trained.get_path("names"), "test")
@@ -55,7 +55,7 @@ def test_the_record_has_span_metrics_with_intervals_and_travels(trained, tmp_pat
 
 
 @pytest.mark.slow
-def test_evaluate_gives_what_the_record_has(trained, file):
+def test_evaluate_equals_the_record(trained, file):
     found = api.evaluate("names", store=trained)
     assert found["metrics"] == pytest.approx(trained.read("names").results["metrics"]["test"])
     kept = json.loads((trained.get_path("names") / "evaluation/test/metrics.json").read_text())
@@ -64,7 +64,7 @@ def test_evaluate_gives_what_the_record_has(trained, file):
     assert (whole["n"], whole["split"]) == (80, "all")
 
 
-def test_predict_tags_every_word_and_writes_what_can_be_read_again(trained, tmp_path):
+def test_predicted_tags_can_be_written_and_read(trained, tmp_path):
     (found,) = api.predict("names", ["Almo  walked to\tPell ."], store=trained)["predictions"]
     assert found["words"] == ["Almo", "walked", "to", "Pell", "."]
     assert len(found["tags"]) == len(found["probabilities"]) == 5
@@ -84,7 +84,7 @@ FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}
 
 
 @pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "agreement", "report"])
-def test_what_is_about_labels_of_texts_says_so(trained, verb):
+def test_text_label_commands_refuse_tagging_runs(trained, verb):
     folder = trained.get_path("names").with_name("again")
     if not folder.exists():
         shutil.copytree(trained.get_path("names"), folder)
@@ -106,7 +106,7 @@ def test_what_is_about_labels_of_texts_says_so(trained, verb):
         ("vanilla", {"data.texts": False}),
     ],
 )
-def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model, settings):
+def test_invalid_tagging_settings_are_refused_before_training(file, trained, model, settings):
     with pytest.raises((ConfigError, SentiscopeError), match=r"tag|each word") as told:
         api.train(str(file), model, {**SETTINGS, **settings} if settings else {}, store=trained, name="not")
     assert all(name in str(told.value) for name in settings)
@@ -114,8 +114,8 @@ def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model,
 
 
 @pytest.mark.slow
-def test_a_made_up_task_is_learned(tmp_path):
-    """A blank that does not break is part of a word, and an escape stays as it is."""
+def test_an_artificial_task_is_learned(tmp_path):
+    """A non-breaking space is part of a word, and an escape is unchanged."""
     rows = [
         [(f"about{n}", "O"), ("10\u00a0000", "B-SUM"), (r"euro\u0020x", "I-SUM"), ("were", "O"), ("paid", "O")]
         for n in range(40)
@@ -130,7 +130,7 @@ def test_a_made_up_task_is_learned(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
+def test_encoders_tag_words_by_their_first_pieces(file, tmp_path):
     folder = backbone(tmp_path / "bert")
     settings = {**SETTINGS, "model.backbone": str(folder)}
     settings = {name: value for name, value in settings.items() if "width" not in name and "min_freq" not in name}
@@ -145,7 +145,7 @@ TEXTS = ["Almo Tarn walked to Pell .", "don't walk , Almo !", "서울에 갔다 
 
 @pytest.mark.parametrize("kind", ["word", "bpe"])
 @pytest.mark.parametrize("text", TEXTS[:5])
-def test_every_word_begins_at_a_token_of_its_own(kind, text):
+def test_every_word_has_its_own_first_token(kind, text):
     tokenizer = fit_tokenizer(TEXTS, TextConfig(tokenizer=kind, min_freq=1))
     places, encoded = find_first_tokens(tokenizer, text), tokenizer.encode(text)
     assert len(places) == len(text.split(" ")) and NOWHERE not in places
@@ -154,6 +154,6 @@ def test_every_word_begins_at_a_token_of_its_own(kind, text):
         assert word.startswith(encoded.tokens[place].strip())
 
 
-def test_words_that_were_cut_off_are_nowhere():
+def test_truncated_words_have_no_token():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=1, max_length=4))
     assert find_first_tokens(tokenizer, "Almo Tarn walked to Pell .") == [0, 1, 2, 3, NOWHERE, NOWHERE]

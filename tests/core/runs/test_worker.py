@@ -39,7 +39,7 @@ def work(monkeypatch):
     return replace
 
 
-def raising(error):
+def raise_error(error):
     def perform(_):
         raise error
 
@@ -63,7 +63,7 @@ def test_a_run_is_queued_then_running_then_done(store, created, work):
     assert store.read("first") == record
 
 
-def test_a_run_that_is_done_or_in_other_hands_is_refused(store, created, work):
+def test_finished_or_locked_runs_are_refused(store, created, work):
     work(lambda _: None)
     with lock_run(store.get_path("first")), pytest.raises(InputError, match="another process"):
         execute(store, "first")
@@ -74,9 +74,7 @@ def test_a_run_that_is_done_or_in_other_hands_is_refused(store, created, work):
 
 
 @pytest.mark.parametrize(("chosen", "seen"), [(None, worker.SPINS), ("0", "0")])
-def test_threads_that_wait_let_other_programs_work_unless_a_person_chose(
-    store, created, work, monkeypatch, chosen, seen
-):
+def test_waiting_threads_yield_unless_configured(store, created, work, monkeypatch, chosen, seen):
     monkeypatch.setenv("GOMP_SPINCOUNT", "")  # so that what the worker sets is undone
     if chosen is None:
         monkeypatch.delenv("GOMP_SPINCOUNT")
@@ -93,7 +91,7 @@ def cancel_now(experiment):
         raise Cancelled("cancelled")
 
 
-def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, created, work):
+def test_a_cancel_request_ends_a_running_run_and_is_deleted(store, created, work):
     def perform(experiment):
         assert not experiment.stopped()
         (store.get_path("first") / CANCEL).touch()
@@ -113,15 +111,15 @@ def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, 
     assert (record.status, record.reason) == ("done", ""), "resuming forgets an old wish"
 
 
-def test_a_wish_to_cancel_reaches_a_run_in_the_queue(store, created, work):
-    work(raising(AssertionError("there is no slot")))
+def test_a_cancel_request_reaches_a_queued_run(store, created, work):
+    work(raise_error(AssertionError("there is no slot")))
     (store.get_path("first") / CANCEL).touch()
     with wait_for_slot(store.folder, "other", "2020", lambda: False):
         assert execute(store, "first").status == "cancelled"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_is_a_wish_to_cancel_and_handlers_are_put_back(store, created, work, number):
+def test_signals_request_a_stop_and_handlers_are_restored(store, created, work, number):
     before = signal.getsignal(number)
 
     def perform(experiment):
@@ -133,8 +131,8 @@ def test_a_signal_is_a_wish_to_cancel_and_handlers_are_put_back(store, created, 
     assert signal.getsignal(number) is before
 
 
-def test_an_expected_failure_keeps_its_class_and_words_and_the_log_tells_where(store, created, work):
-    work(raising(ConfigError("training.metric=roc_auc: not defined")))
+def test_expected_failures_keep_their_message_and_are_logged(store, created, work):
+    work(raise_error(ConfigError("training.metric=roc_auc: not defined")))
     with pytest.raises(ConfigError, match="roc_auc"):
         execute(store, "first")
     record = store.read("first")
@@ -152,8 +150,8 @@ def test_an_expected_failure_keeps_its_class_and_words_and_the_log_tells_where(s
         (RuntimeError("CUDA out of memory. Tried to allocate"), "out of memory"),
     ],
 )
-def test_an_unexpected_failure_is_told_in_a_sentence(store, created, work, error, told):
-    work(raising(error))
+def test_unexpected_failures_are_reported_in_a_sentence(store, created, work, error, told):
+    work(raise_error(error))
     with pytest.raises(SentiscopeError, match=told):
         execute(store, "first")
     assert store.read("first").status == "failed"
@@ -161,7 +159,7 @@ def test_an_unexpected_failure_is_told_in_a_sentence(store, created, work, error
     assert execute(store, "first").status == "done", "its slot is free and it can be resumed"
 
 
-def test_on_a_full_disk_the_failure_is_told_and_readers_see_that_the_process_is_gone(store, created, work, monkeypatch):
+def test_failures_on_a_full_disk_are_reported(store, created, work, monkeypatch):
     def perform(experiment):
         monkeypatch.setattr(os, "replace", full)
         experiment.store.update("first", device="cpu")
@@ -172,7 +170,7 @@ def test_on_a_full_disk_the_failure_is_told_and_readers_see_that_the_process_is_
     record = store.read("first")
     assert record.status == "running"  # by this very process, which is alive
     assert store.list() == [record]
-    work(raising(AssertionError("nothing may be done")))
+    work(raise_error(AssertionError("nothing may be done")))
     monkeypatch.setattr(os, "replace", denied)
     with pytest.raises(StorageError, match=r"first.run\.json.*may not be written; change its permissions"):
         execute(store, "first")

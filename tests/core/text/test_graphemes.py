@@ -1,4 +1,4 @@
-"""What a reader takes for one character is never cut: by words, by edits, by texts that are shown shortened."""
+"""Grapheme clusters stay whole in words, edits and clipped texts."""
 
 from itertools import accumulate, pairwise
 
@@ -14,7 +14,7 @@ SAMPLES = (
     "👍🏽 👨‍👩‍👧 🇧🇩🇰🇷 1️⃣ 12️⃣ ❤️‍🔥 🏴\U000e0067\U000e0062\U000e007f e\u0301 "
     "\u0600١ ℹ️ don't #tag @name https://x.y/é , . ! \u200d \u200f \ufe0f \u0301 \r\n"
 ).split(" ")
-"""Of many scripts, also marks that stand alone."""
+"""Texts of many scripts, and single marks."""
 texts = st.lists(
     st.one_of(st.sampled_from(SAMPLES), st.sampled_from([" ", "\n"]), st.text(max_size=3)), max_size=8
 ).map("".join)
@@ -38,13 +38,13 @@ def ends(parts):
         ("a\r\ne\u0301", ["a", "\r\n", "e\u0301"]),
     ],
 )
-def test_a_cluster_is_what_a_reader_takes_for_one_character(text, found):
+def test_clusters_are_characters_as_readers_see_them(text, found):
     assert split_clusters(text) == found
 
 
 @pytest.mark.slow
 @given(texts)
-def test_clusters_joined_are_the_text_and_none_is_finer_than_those_of_unicode(text):
+def test_clusters_join_to_the_text_and_are_not_finer_than_unicodes(text):
     assert "".join(split_clusters(text)) == text
     regex = pytest.importorskip("regex")
     assert ends(split_clusters(text)) <= ends(regex.findall(r"\X", text))
@@ -52,7 +52,7 @@ def test_clusters_joined_are_the_text_and_none_is_finer_than_those_of_unicode(te
 
 @pytest.mark.slow
 @given(texts)
-def test_no_cluster_is_in_two_words_and_only_blanks_and_the_unseen_in_none(text):
+def test_words_split_no_cluster_and_only_blanks_are_outside_words(text):
     words = find_word_spans(text)
     assert all(place in ends(split_clusters(text)) for word in words for place in word)
     assert all(one[1] <= two[0] for one, two in pairwise(words))
@@ -65,14 +65,14 @@ def test_no_cluster_is_in_two_words_and_only_blanks_and_the_unseen_in_none(text)
 
 @pytest.mark.slow
 @given(texts, st.integers(1, 12))
-def test_a_text_is_cut_between_two_clusters(text, most):
+def test_texts_are_clipped_between_clusters(text, most):
     short = clip_text(text, most)
     assert len(short) <= most
     assert short == text or (short[-1] == "…" and len(short) - 1 in ends(split_clusters(text)))
     assert find_boundary(text, most) in ends(split_clusters(text))
 
 
-def test_a_text_that_fits_stays_as_it_is_and_spans_that_share_a_cluster_become_one():
+def test_short_texts_are_unchanged_and_spans_that_share_a_cluster_are_merged():
     assert clip_text("ক্ষমা", 5) == "ক্ষমা"
     assert clip_text("ক্ষমা", 4) == "ক্ষ…"
     assert clip_text("👨‍👩‍👧 and", 4) == "…"
@@ -92,11 +92,11 @@ def test_a_text_that_fits_stays_as_it_is_and_spans_that_share_a_cluster_become_o
         ("he said شكراً and went on", "ltr"),
     ],
 )
-def test_most_letters_decide(text, way):
+def test_most_letters_decide_the_direction(text, way):
     assert detect_direction(text) == way
 
 
-def test_a_quoted_text_keeps_its_marks_on_its_side():
+def test_quoted_text_is_isolated_from_the_sentence():
     assert quote_text("bad!") == "“bad!”"
     assert quote_text("شكراً!") == "“\u2068شكراً!\u2069”"
     assert quote_text("감사" * 40, 5) == "“감사감사…”"

@@ -1,4 +1,4 @@
-"""A tokenizer that another run fitted, for new texts: its ids stay, frequent words become tokens."""
+"""Extension of another run's tokenizer: ids stay, frequent new words become tokens."""
 
 import dataclasses
 
@@ -15,32 +15,32 @@ WORDS = TextConfig(min_freq=2, max_length=8)
 PIECES = TextConfig(tokenizer="bpe", max_vocab=280, min_freq=2, max_length=20)
 
 
-def grown(config, count):
+def extend(config, count):
     return extend_tokenizer(fit_tokenizer(FILMS, config), MARKET, dataclasses.replace(config, grown=count))
 
 
 @pytest.mark.parametrize("config", [WORDS, PIECES])
-def test_as_it_is_it_reads_as_before(config):
+def test_an_unextended_tokenizer_keeps_its_ids(config):
     known = fit_tokenizer(FILMS, config)
     adopted, origins = extend_tokenizer(known, MARKET, config)
     assert origins == [] and adopted.size == known.size
     assert [adopted.encode(text).ids for text in FILMS + MARKET] == [known.encode(text).ids for text in FILMS + MARKET]
 
 
-def test_the_most_frequent_unknown_words_come_behind_the_known_ones():
+def test_new_words_follow_known_ones_by_frequency():
     known = fit_tokenizer(FILMS, WORDS)
-    tokenizer, origins = grown(WORDS, 1)
+    tokenizer, origins = extend(WORDS, 1)
     assert tokenizer.size == known.size + 1 and origins == [[]]
     assert tokenizer.name(known.size) == "bearish"
     assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
-    assert grown(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
+    assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
 
 
-def test_words_in_pieces_become_one_token_each_and_know_their_pieces():
+def test_split_words_become_tokens_with_their_pieces_as_origins():
     known = fit_tokenizer(FILMS, PIECES)
     pieces = known.encode("bearish").ids
     assert len(pieces) > 3
-    tokenizer, origins = grown(PIECES, 1)
+    tokenizer, origins = extend(PIECES, 1)
     (token,) = tokenizer.encode("bearish").ids
     assert origins[token - known.size] == pieces
     assert tokenizer.encode("bearish").tokens == ["bearish"]
@@ -48,18 +48,18 @@ def test_words_in_pieces_become_one_token_each_and_know_their_pieces():
     assert len(origins) == tokenizer.size - known.size
     for text in FILMS:
         assert tokenizer.encode(text).ids == known.encode(text).ids, "what was known is read as before"
-    tokenizer, _ = grown(PIECES, 2)
+    tokenizer, _ = extend(PIECES, 2)
     assert [len(tokenizer.encode(word).ids) for word in ("bearish", "bullish")] == [1, 1]
     assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
 
 
-def test_the_length_is_that_of_the_new_texts():
+def test_the_maximum_length_is_computed_from_the_new_texts():
     known = fit_tokenizer(FILMS, WORDS)
     longer = dataclasses.replace(WORDS, max_length=0)
     assert extend_tokenizer(known, ["film " * 60] * 3, longer).tokenizer.max_length == 64
     assert known.max_length == 8, "the other run's own is left alone"
 
 
-def test_texts_read_in_another_way_are_refused():
+def test_different_text_settings_are_refused():
     with pytest.raises(ConfigError, match=r"text\.normaliser=tweet: the run that this training starts from reads with"):
         extend_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))

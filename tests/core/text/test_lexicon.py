@@ -1,4 +1,4 @@
-"""Polarity of tokens: what a lexicon's files say, what becomes of it, and a third each where it says nothing."""
+"""Polarity of tokens: lexicon files, counts, and a third each for unlisted tokens."""
 
 import json
 import math
@@ -55,12 +55,12 @@ def polarity(positive, neutral, negative):
         ('[{"Term": "fine", "score": 5}]', "fine", (2, 0, 0)),
     ],
 )
-def test_each_shape_of_file_gives_counts(lexicon, content, word, counts):
+def test_each_lexicon_format_gives_counts(lexicon, content, word, counts):
     (entry,) = read_lexicon(lexicon(content))
     assert entry.word == word and entry.counts == pytest.approx(counts)
 
 
-def test_vader_comes_from_its_package():
+def test_vader_is_read_from_its_package():
     entries = {entry.word: entry.counts for entry in read_lexicon("vader")}
     assert len(entries) > 7400
     assert entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
@@ -68,7 +68,7 @@ def test_vader_comes_from_its_package():
 
 
 @pytest.mark.parametrize("valence", [-1, -0.5, -0.05, -0.049, 0, 0.049, 0.05, 0.7, 1])
-def test_counts_are_one_and_the_strength_at_the_sign(valence):
+def test_counts_are_one_plus_the_strength_for_the_sign(valence):
     place = 1 if abs(valence) < 0.05 else (0 if valence > 0 else 2)
     assert convert_valence(valence)[place] == pytest.approx(1 + abs(valence))
     assert sum(convert_valence(valence)) == pytest.approx(1 + abs(valence))
@@ -100,13 +100,13 @@ def test_counts_are_one_and_the_strength_at_the_sign(valence):
         ("word\tpolarity\taspect_polarity\tintensity\ngood\t1\t1\tinf\n", "field 'intensity': a number from 0 up"),
     ],
 )
-def test_what_cannot_be_used_is_named_by_file_row_and_field(lexicon, content, message):
+def test_unusable_entries_are_reported_with_file_row_and_field(lexicon, content, message):
     with pytest.raises(DataError, match=r"lexicon\.tsv") as error:
         read_lexicon(lexicon(content))
     assert message in str(error.value)
 
 
-def test_a_missing_or_unreadable_file_says_what_a_lexicon_may_be(tmp_path):
+def test_missing_or_unreadable_lexicons_are_explained(tmp_path):
     with pytest.raises(DataError, match=r"none\.tsv: the lexicon cannot be read: .*vader"):
         read_lexicon(str(tmp_path / "none.tsv"))
     (tmp_path / "latin.tsv").write_bytes("word\tpolarity\nschön\t1\n".encode("latin-1"))
@@ -122,7 +122,7 @@ def fitted(write, *texts, **settings):
     return fit_tokenizer(texts or ("good bad not chair naïve film : ) !",), config)
 
 
-def test_words_phrases_and_emoticons_take_their_entry_and_all_others_are_exactly_neutral(lexicon):
+def test_listed_words_phrases_and_emoticons_get_counts_and_others_are_neutral(lexicon):
     tokenizer = fitted(lexicon)
     for text, expected in (
         ("GOOD film bad chair", [polarity(2, 0, 0), NOTHING, polarity(0, 0, 2), polarity(0, 1, 0)]),
@@ -137,7 +137,7 @@ def test_words_phrases_and_emoticons_take_their_entry_and_all_others_are_exactly
     assert lacking.encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
 
 
-def test_all_pieces_of_a_word_inherit_its_entry(lexicon):
+def test_all_pieces_of_a_word_get_its_polarity(lexicon):
     tokenizer = fitted(lexicon, "good film", tokenizer="bpe", max_vocab=262)
     found = tokenizer.encode("naïve film")
     pieces = [each for each, (start, _) in zip(found.polarity, found.offsets, strict=True) if start < 5]
@@ -145,7 +145,7 @@ def test_all_pieces_of_a_word_inherit_its_entry(lexicon):
     assert set(found.polarity[len(pieces) :]) == {NOTHING}
 
 
-def test_contains_adds_every_entry_that_has_the_token_once_and_reads_subwords_as_the_paper_does(lexicon):
+def test_contains_adds_every_entry_with_the_token_once(lexicon):
     tokenizer = fitted(lexicon, lexicon_match="contains")
     assert tokenizer.encode("not good bad ! )").polarity == [
         polarity(0, 0, 1.5), polarity(2, 0, 1.5), polarity(0, 0, 2), NOTHING, NOTHING,
@@ -154,11 +154,11 @@ def test_contains_adds_every_entry_that_has_the_token_once_and_reads_subwords_as
     settings = {"tokenizer": "bpe", "max_vocab": 260, "lexicon": entries, "lexicon_match": "contains"}
     tokenizer = fitted(lexicon, "ab ab ab", **settings)  # two merges: a blank with a, and those with b
     assert tokenizer.encode("abx").tokens == ["ab", "x"]
-    assert tokenizer.encode("ab").polarity == [polarity(2, 0, 4)]  # of the entries, all but xab begin with this piece
+    assert tokenizer.encode("ab").polarity == [polarity(2, 0, 4)]  # all entries except xab begin with this piece
     assert tokenizer.encode("film").polarity[0] == NOTHING
 
 
-def test_entries_are_normalized_like_the_texts_and_those_that_become_the_same_are_added_up(lexicon):
+def test_entries_are_normalized_like_texts_and_equal_ones_are_summed(lexicon):
     entries = "word\tpolarity\ncan't stand\t-1\n:D\t1\n"
     tokenizer = fitted(lexicon, "can't stand d", normaliser="tweet-clean", lexicon=lexicon(entries))
     assert set(tokenizer.lexicon.entries) == {"cant stand"}
@@ -172,7 +172,7 @@ def test_entries_are_normalized_like_the_texts_and_those_that_become_the_same_ar
 
 @pytest.mark.parametrize("match", ["word", "contains"])
 @pytest.mark.parametrize("kind", ["word", "bpe"])
-def test_polarity_survives_without_the_lexicons_file(lexicon, tmp_path, kind, match):
+def test_polarity_is_restored_without_the_lexicon_file(lexicon, tmp_path, kind, match):
     tokenizer = fitted(lexicon, tokenizer=kind, max_vocab=300, lexicon_match=match)
     (tmp_path / "lexicon.tsv").unlink()
     again = restore_tokenizer(tokenizer.to_json())
@@ -182,7 +182,7 @@ def test_polarity_survives_without_the_lexicons_file(lexicon, tmp_path, kind, ma
 
 
 @pytest.mark.parametrize("match", ["word", "contains"])
-def test_a_batch_has_the_polarity_of_single_texts_and_neutral_padding(lexicon, match):
+def test_batch_polarity_equals_that_of_single_texts_with_neutral_padding(lexicon, match):
     tokenizer = fitted(lexicon, lexicon_match=match, max_length=4)
     texts = ["not good", "", "bad film bad film bad bad", "?"]
     table = build_token_table(tokenizer, texts)
@@ -197,7 +197,7 @@ def test_a_batch_has_the_polarity_of_single_texts_and_neutral_padding(lexicon, m
 
 
 @pytest.mark.parametrize("match", ["word", "contains"])
-def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
+def test_several_lexicons_give_the_same_polarity_as_each_alone(lexicon, match):
     names = (
         lexicon("word,polarity\ngood,1\nbad film,-1\n", "a.csv"),
         lexicon("word,polarity\nbad,0.5\nfilm,0\n", "b.csv"),
@@ -218,7 +218,7 @@ def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
     assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
 
 
-def test_texts_of_which_no_lexicon_knows_a_word_are_neutral_and_the_share_of_neutral_tokens_is_told(lexicon):
+def test_texts_without_listed_words_are_neutral_and_neutral_share_is_computed(lexicon):
     names = lexicon("word,polarity\ngood,1\n", "a.csv"), lexicon("word,polarity\nbad,-1\n", "b.csv")
     tokenizer = fit_tokenizer(["chair table"], TextConfig(lexicon=",".join(names), min_freq=1))
     for each in (tokenizer, restore_tokenizer(tokenizer.to_json())):
@@ -229,7 +229,7 @@ def test_texts_of_which_no_lexicon_knows_a_word_are_neutral_and_the_share_of_neu
 
 
 @pytest.mark.parametrize("name", ["vader,", ",vader", "vader, vader", "a.csv,,b.csv"])
-def test_several_lexicons_are_different_ones_with_a_comma_between(name):
+def test_several_lexicons_must_be_different_and_separated_by_commas(name):
     with pytest.raises(ConfigError, match="different ones with a comma between two"):
         TextConfig(lexicon=name)
 
@@ -245,13 +245,13 @@ def test_several_lexicons_are_different_ones_with_a_comma_between(name):
         {"a": [float("nan"), 0, 0]},
     ],
 )
-def test_a_damaged_lexicon_is_refused(lexicon, entries):
+def test_damaged_saved_lexicons_are_refused(lexicon, entries):
     state = json.loads(fitted(lexicon).to_json())
     with pytest.raises(RunDamaged):
         restore_tokenizer(json.dumps({**state, "lexicon": entries}))
 
 
-def test_a_tokenizer_of_before_these_settings_still_loads():
+def test_tokenizers_saved_without_newer_settings_still_load():
     state = json.loads(fit_tokenizer(["a b"], TextConfig(min_freq=1)).to_json())
     old = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
     state["config"] = {name: value for name, value in state["config"].items() if name in old}
@@ -259,7 +259,7 @@ def test_a_tokenizer_of_before_these_settings_still_loads():
 
 
 @pytest.mark.slow
-def test_only_entries_with_a_word_of_the_vocabulary_are_kept_and_nothing_is_read_differently(monkeypatch):
+def test_unused_lexicon_entries_are_dropped_without_changing_the_polarity(monkeypatch):
     texts = ["A GREAT film", "not bad at all :)", "the end"] * 3
     config = TextConfig(normaliser="none", min_freq=1, lexicon="vader")
     kept = fit_tokenizer(texts, config)

@@ -1,4 +1,4 @@
-"""Characters that look the same: what is read as one, what is left, and where it stood."""
+"""Look-alike characters: which are replaced, which stay, and their positions."""
 
 import json
 
@@ -19,7 +19,7 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
 @pytest.mark.parametrize(
     ("typed", "read"),
     [
-        # Apostrophes between letters, and only there.
+        # Only apostrophes between letters.
         ("isn\u02bct", "isn't"),
         ("isn\u2018t", "isn't"),
         ("isn\u2019t", "isn't"),
@@ -29,7 +29,7 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
         ("the `good` one", "the `good` one"),
         ("\u2018good\u2019", "\u2018good\u2019"),
         ("5`000", "5`000"),
-        # Width and ligatures, nothing else that has a compatible form.
+        # Widths and ligatures, but no other compatibility forms.
         ("\uff47\uff4f\uff4f\uff44\u3000\uff12", "good 2"),
         ("\uff76\uff9e", "カ\u3099"),
         ("\uffa1", "ㄱ"),
@@ -47,14 +47,14 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
         ("not\u200bgood", "not good"),
         ("great<br />film<BR>and <br/>so </br>on", "great film and  so  on"),
         ("a < b, bread <b>bold</b>", "a < b, bread <b>bold</b>"),
-        # Entities, once, and only whole ones.
+        # Entities are decoded once, and only complete ones.
         ("don&rsquo;t R&amp;D &#128077; &#x27;", "don't R&D 👍 '"),
         ("&lt;br&gt;", " "),
         ("&amp;amp;", "&amp;"),
         ("AT&T ?a=1&copy=2 &notanentity;", "AT&T ?a=1&copy=2 &notanentity;"),
     ],
 )
-def test_what_a_person_cannot_tell_apart_is_read_as_one(typed, read):
+def test_look_alike_characters_become_equal(typed, read):
     assert replace_lookalikes(typed) == read
     assert replace_lookalikes(typed, 0) == typed
 
@@ -73,7 +73,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
 @pytest.mark.parametrize(("typed", "same"), PAIRS)
-def test_both_spellings_are_the_same_ids(kind, typed, same):
+def test_look_alike_spellings_have_the_same_ids(kind, typed, same):
     texts = [text for pair in PAIRS for text in pair]
     for tokenizer in ("word", "bpe"):
         config = TextConfig(kind, tokenizer=tokenizer, lookalikes=1, min_freq=1, max_vocab=400)
@@ -82,7 +82,7 @@ def test_both_spellings_are_the_same_ids(kind, typed, same):
         assert fitted.encode_batch([typed]) == fitted.encode_batch([same])
 
 
-def test_the_table_is_the_first_step_and_a_tokenizer_says_its_version():
+def test_look_alikes_are_the_first_step_and_tokenizers_store_their_version():
     assert list_steps("Isn`t", TABLE) == [("look-alikes", "Isn't"), ("lower case", "isn't")]
     assert list_steps("Isn`t", TextConfig()) == [("lower case", "isn`t")]
     assert prepare("Isn`t", TABLE, cased=True) == "Isn't"
@@ -106,7 +106,7 @@ def test_the_table_is_the_first_step_and_a_tokenizer_says_its_version():
         ("&amp;&amp; good<br>bad", {"good": "good", "bad": "bad"}),
     ],
 )
-def test_a_token_belongs_to_the_word_as_it_was_typed(text, owners):
+def test_tokens_belong_to_the_words_as_typed(text, owners):
     tokens, words = fit_tokenizer([text], TABLE).encode(text), find_word_spans(text)
     found = compute_shares(text, words, tokens.offsets, TABLE)
     np.testing.assert_allclose(found.sum(0), 1)
@@ -119,7 +119,7 @@ def test_a_token_belongs_to_the_word_as_it_was_typed(text, owners):
 
 @pytest.mark.slow
 @given(st.text(alphabet="aé'\u0301`\u02bc\u200d\u200c\u200b\ufe0f❤👩<br>/&amp;#39 \ufb01\uff47ｶﾞ\n‖", max_size=40))
-def test_places_rise_and_end_where_the_text_ends(text):
+def test_mapped_positions_rise_to_the_end_of_the_text(text):
     every = range(len(text) + 1)
     resolved, places = replace_with_places(text, every)
     assert resolved == replace_lookalikes(text)
@@ -130,7 +130,7 @@ def test_places_rise_and_end_where_the_text_ends(text):
     np.testing.assert_allclose(compute_shares(text, words, tokens.offsets, TABLE).sum(0), 1)
 
 
-def test_a_break_and_an_entity_are_one_word_each_and_what_is_cut_off_is_named_as_it_was_typed():
+def test_breaks_and_entities_are_words_and_truncated_spans_refer_to_typed_text():
     text = "great<br />film R&amp;D a<b"
     words = find_word_spans(text)
     assert [text[start:end] for start, end in words] == ["great", "<br />", "film", "R", "&amp;", "D", "a", "<", "b"]

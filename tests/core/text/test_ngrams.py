@@ -1,4 +1,4 @@
-"""N-grams: the baseline's view of a text."""
+"""N-grams, the features of the baselines."""
 
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -6,7 +6,7 @@ from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 
 
-def test_ngrams_found_in_enough_texts_are_known_and_the_most_widespread_if_there_are_too_many():
+def test_frequent_ngrams_are_known_and_limited_by_document_frequency():
     tokenizer = NGramTokenizer.fit(["not good", "not good", "good good good"], TextConfig(min_freq=2))
     assert [tokenizer.name(each) for each in range(2, tokenizer.size)] == ["good", "not", "not good"]
     texts = ["a b c d e f g h", "h g f", "h g", "h"]
@@ -14,7 +14,7 @@ def test_ngrams_found_in_enough_texts_are_known_and_the_most_widespread_if_there
     assert [tokenizer.name(each) for each in range(2, 8)] == ["h", "g", "f", "h g", "a", "a b"]
 
 
-def test_repetitions_are_kept_and_unknown_ones_left_out():
+def test_ngrams_keep_repetitions_and_drop_unknown_ones():
     tokenizer = NGramTokenizer.fit(["not good", "not good"], TextConfig(min_freq=2))
     found = tokenizer.encode("Good, GOOD not good")
     assert found.tokens == ["good", "good", "not", "good", "not good"]
@@ -25,12 +25,12 @@ def test_repetitions_are_kept_and_unknown_ones_left_out():
 TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]
 
 
-def test_character_ngrams_are_those_of_scikit_learn_within_words():
+def test_character_ngrams_equal_scikit_learns_within_words():
     tokenizer = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=5))
     words = [" ".join(tokenizer.encode(text).tokens[: len(text.split())]) for text in ("so soooo good", "don't go")]
     assert words == ["so soooo good", "don't go"]
     known = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
-    apart = [text.replace("-", " - ") for text in TEXTS]  # where a word ends is ours to say
+    apart = [text.replace("-", " - ") for text in TEXTS]  # scikit-learn splits words elsewhere
     counts = known.fit_transform(apart).toarray()
     names = [tokenizer.name(each) for each in range(2, tokenizer.size)]
     assert {name[1:] for name in names if name.startswith(" ")} == set(known.vocabulary_)
@@ -41,7 +41,7 @@ def test_character_ngrams_are_those_of_scikit_learn_within_words():
         assert found == {" " + name: row[place] for name, place in known.vocabulary_.items() if row[place]}
 
 
-def test_a_character_ngram_is_no_word_and_lies_where_its_letters_are():
+def test_character_ngrams_differ_from_words_and_have_the_span_of_their_letters():
     tokenizer = NGramTokenizer.fit(["go good", "go good"], TextConfig(char_ngrams=3))
     found = tokenizer.encode("Go ?")
     assert found.tokens == ["go", "g", "go", "o", "go", "go"]

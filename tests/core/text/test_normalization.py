@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.normalization import list_steps, make_text_keys, normalize_text
+from core.text.normalization import list_steps, make_text_keys, prepare
 from core.text.tokenizer_factory import fit_tokenizer
 
 TEXTS = st.text(max_size=60)
+
+
+def normalize(text, kind, marks=False, cased=False):
+    return prepare(text, TextConfig(normaliser=kind, mark_elongation=marks, mark_capitals=marks), cased=cased)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +35,8 @@ TEXTS = st.text(max_size=60)
         ("tweet", "#আমি ‘so’", "# আমি 'so'"),
     ],
 )
-def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
-    assert normalize_text(text, kind) == expected
+def test_each_normalizer_applies_only_its_own_changes(kind, text, expected):
+    assert normalize(text, kind) == expected
 
 
 @pytest.mark.parametrize(
@@ -45,13 +49,13 @@ def test_each_normalizer_changes_exactly_its_part(kind, text, expected):
         ("#BuyTheDip #2day", "buythedip day"),
         ("good 😀 :) <3 day!!", "good day"),
         ("a_b 4ever 2.5", "a_b ever"),
-        ("joe@site.org", "joeorg"),  # the handle's rule takes what stands behind any @
-        ("héllo 日本 ½", "héllo 日本 ½"),  # a letter is a letter in every script; a fraction is no decimal digit
+        ("joe@site.org", "joeorg"),  # the rule for handles matches after any @
+        ("héllo 日本 ½", "héllo 日本 ½"),  # letters of every script stay; a fraction is no decimal digit
         ("!!! 123 😀", ""),
     ],
 )
-def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
-    assert normalize_text(text, "tweet-clean") == expected
+def test_tweet_clean_follows_the_rules_of_the_paper_in_order(text, expected):
+    assert normalize(text, "tweet-clean") == expected
 
 
 @pytest.mark.parametrize(
@@ -70,9 +74,9 @@ def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
         ("joe@site.org", "joeorg", "joe"),
     ],
 )
-def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_finds_them(text, paper, released):
-    assert normalize_text(text, "tweet-clean") == paper
-    assert normalize_text(text, "tweet-clean-as-released") == released
+def test_links_and_handles_match_the_paper_or_the_released_code(text, paper, released):
+    assert normalize(text, "tweet-clean") == paper
+    assert normalize(text, "tweet-clean-as-released") == released
 
 
 @pytest.mark.parametrize(
@@ -89,33 +93,33 @@ def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_fin
         ("lower", "ㅋㅋㅋㅋ", "ㅋ xxlong"),
     ],
 )
-def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
-    assert normalize_text(text, kind, elongation=True, capitals=True) == expected
+def test_elongated_words_and_capitals_are_marked(kind, text, expected):
+    assert normalize(text, kind, marks=True) == expected
 
 
-def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normalizer_is_named():
-    assert normalize_text("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
-    assert normalize_text("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
+def test_cased_text_keeps_capitals_and_unknown_normalizers_are_refused():
+    assert normalize("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
+    assert normalize("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
     with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
-        normalize_text("a", "upper")
+        normalize("a", "upper")
 
 
 @pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
-def test_a_normalized_text_is_composed_storable_and_stays_and_marks_change_only_what_they_mark(kind, text):
-    once = normalize_text(text.replace("&", ""), kind)
-    assert normalize_text(once, kind) == once
-    marked = normalize_text(text, kind, elongation=True, capitals=True)
+def test_normalization_is_idempotent_and_its_result_can_be_stored(kind, text):
+    once = normalize(text.replace("&", ""), kind)
+    assert normalize(once, kind) == once
+    marked = normalize(text, kind, marks=True)
     if "xx" not in marked:
-        assert marked == normalize_text(text, kind)
-    result = normalize_text(text, "none")
+        assert marked == normalize(text, kind)
+    result = normalize(text, "none")
     assert result == unicodedata.normalize("NFC", result)
     assert result == " ".join(result.split())
     result.encode("utf-8")
 
 
-def test_steps_lists_only_what_changed_and_ends_at_the_result():
+def test_steps_list_only_changes_and_end_with_the_result():
     shown = list_steps("See  @Ann", TextConfig(normaliser="tweet"))
     assert shown == [
         ("blanks folded", "See @Ann"),
@@ -133,7 +137,7 @@ ALIKE += ["so good! http://a.b/c", "так добре!"]
 @pytest.mark.parametrize("tokenizer", ["word", "bpe"])
 @pytest.mark.parametrize("normaliser", ["none", "lower", "tweet", "tweet-clean"])
 @pytest.mark.parametrize("marks", [False, True])
-def test_texts_are_equal_as_read_exactly_where_a_tokenizer_cuts_them_alike(tokenizer, normaliser, marks):
+def test_text_keys_are_equal_if_and_only_if_token_ids_are(tokenizer, normaliser, marks):
     config = TextConfig(normaliser, marks, marks, tokenizer=tokenizer, min_freq=1)
     keys = make_text_keys(ALIKE, config)
     ids = fit_tokenizer(ALIKE * 3, config).encode_batch(ALIKE)
@@ -142,6 +146,6 @@ def test_texts_are_equal_as_read_exactly_where_a_tokenizer_cuts_them_alike(token
             assert (keys[one] == keys[other]) == (ids[one] == ids[other]), (ALIKE[one], ALIKE[other])
 
 
-def test_an_unknown_word_keeps_texts_apart():
+def test_texts_with_different_unknown_words_have_different_keys():
     first, second = make_text_keys(["a zyzzyva", "a quokka"], TextConfig(min_freq=2))
     assert first != second

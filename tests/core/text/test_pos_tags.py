@@ -1,4 +1,4 @@
-"""Parts of speech: twelve tags, the same for the same words, aligned to tokens, kept, and off where unknown."""
+"""Parts of speech: twelve reproducible tags, aligned to tokens, cached, and off for other languages."""
 
 import contextlib
 import hashlib
@@ -34,11 +34,11 @@ FIXED = {
     "nl": "'t Was niet slecht , maar z'n baby's huilden . Da's jammer ! 2 sterren … zo'n mooie dag heb ik nooit gezien",
 }
 DIGESTS = {2: "75c6ffa0bbad557b"}
-"""By `SCHEME`: of the tags of `FIXED`. A line is added, none is changed."""
+"""`SCHEME` → digest of the tags of `FIXED`. Add a line; never change one."""
 
 
 @pytest.mark.slow
-def test_words_are_never_tagged_otherwise_under_the_same_scheme():
+def test_tags_of_a_scheme_version_never_change():
     found = {language: named(words, language) for language, words in FIXED.items()}
     digest = hashlib.sha256(repr(found).encode()).hexdigest()[:16]
     assert digest == DIGESTS.get(pos_tags.SCHEME), (
@@ -48,7 +48,7 @@ def test_words_are_never_tagged_otherwise_under_the_same_scheme():
     )
 
 
-def test_words_get_universal_tags_and_one_without_end_is_tagged_at_once_by_its_end():
+def test_words_get_universal_tags_and_very_long_words_are_tagged_by_their_end():
     assert named("The film was really great , and 2 of us did not leave !") == [
         "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
     ]  # fmt: skip
@@ -57,7 +57,7 @@ def test_words_get_universal_tags_and_one_without_end_is_tagged_at_once_by_its_e
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", MODELS)
-def test_every_tag_of_a_model_has_a_universal_one(language):
+def test_every_tag_of_a_model_maps_to_a_universal_tag(language):
     model = pos_tags._load_hanta(language)
     own = {name.removeprefix("END_").partition("(")[0] for name in model.tag2int if name.startswith("END_")}
     assert own <= set(UNIVERSAL[language])
@@ -65,16 +65,16 @@ def test_every_tag_of_a_model_has_a_universal_one(language):
 
 
 @pytest.mark.slow
-def test_no_file_of_the_working_directory_is_taken_for_the_model(tmp_path, monkeypatch):
+def test_files_in_the_working_directory_are_not_loaded_as_models(tmp_path, monkeypatch):
     (tmp_path / MODELS["en"]).write_bytes(b"no model")
     monkeypatch.chdir(tmp_path)
     pos_tags._load_hanta.cache_clear()
     assert named("good") == ["ADJ"]
     with pytest.raises(OSError):
-        HanoverTagger.HanoverTagger(MODELS["en"])  # the trap is real
+        HanoverTagger.HanoverTagger(MODELS["en"])  # the file would be loaded
 
 
-def test_subwords_inherit_the_tag_of_their_word_and_a_blank_has_none():
+def test_subwords_get_the_tag_of_their_word_and_blanks_none():
     config = TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
     tokenizer = fit_tokenizer(["unbelievable films"], config)
     found = tokenizer.encode("I didn't see unbelievable films")
@@ -90,7 +90,7 @@ def test_subwords_inherit_the_tag_of_their_word_and_a_blank_has_none():
     }  # fmt: skip
 
 
-def test_the_tagger_reads_words_as_they_were_spelt():
+def test_the_tagger_reads_words_with_their_original_capitals():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     seen = []
 
@@ -104,7 +104,7 @@ def test_the_tagger_reads_words_as_they_were_spelt():
     assert seen == [["We", "saw", "Will", "Smith"]]
 
 
-def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
+def test_batches_are_tagged_like_single_texts_with_padding_tag_0():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     texts = [*ENGLISH, "", "!"]
     batch = build_token_table(tokenizer, texts).pad_rows(np.arange(5), width=20)
@@ -115,7 +115,7 @@ def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
     assert batch.polarity is None
 
 
-def test_tags_are_found_once_and_kept(monkeypatch):
+def test_tags_are_computed_once_and_cached(monkeypatch):
     words = [text.split() for text in ENGLISH]
     first = tag_texts(Tagger("en"), words)
     assert [list(each) for each in first] == [Tagger("en").tag(each) for each in words]
@@ -123,7 +123,7 @@ def test_tags_are_found_once_and_kept(monkeypatch):
     assert tag_texts(Tagger("en"), words[::-1]) == first[::-1]
 
 
-def test_tags_of_another_version_are_not_taken(monkeypatch):
+def test_cached_tags_of_another_version_are_ignored(monkeypatch):
     tag_texts(Tagger("en"), [["good"]])
     monkeypatch.setattr(pos_tags, "SCHEME", 99)
     monkeypatch.setattr(Tagger, "tag", lambda self, words: [7] * len(words))
@@ -131,7 +131,7 @@ def test_tags_of_another_version_are_not_taken(monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
-def test_a_damaged_file_of_tags_is_begun_anew(damage):
+def test_damaged_tag_caches_are_replaced(damage):
     path = get_cache_folder() / FILE
     path.parent.mkdir(parents=True)
     path.write_bytes(damage)
@@ -140,7 +140,7 @@ def test_a_damaged_file_of_tags_is_begun_anew(damage):
         assert kept.execute("SELECT count(*) FROM tags").fetchone() == (1,)
 
 
-def test_tags_that_cannot_be_kept_are_made_all_the_same(tmp_path, monkeypatch, capsys):
+def test_tags_are_computed_without_a_writable_cache(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").touch()
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file"))
     assert tag_texts(Tagger("en"), [["good"]]) == [bytes(Tagger("en").tag(["good"]))]
@@ -162,12 +162,12 @@ def test_tags_that_cannot_be_kept_are_made_all_the_same(tmp_path, monkeypatch, c
         ([], "", ""),
     ],
 )
-def test_the_language_is_told_from_function_words_and_named_only_where_there_is_a_tagger(texts, language, script):
+def test_languages_with_a_tagger_are_detected_by_function_words(texts, language, script):
     assert detect_language(texts) == language
     assert detect_script(texts) == script
 
 
-def test_auto_switches_off_for_a_language_without_tagger_and_says_so():
+def test_auto_gives_no_tagger_and_a_note_for_other_languages():
     tokenizer = fit_tokenizer(["영화가 정말 재미있어요", "별로예요"], TextConfig(tagger="auto", min_freq=1))
     assert tokenizer.tagger is None and tokenizer.encode("별로예요").tags is None
     assert "parts of speech are off" in tokenizer.notes[0] and "Hangul" in tokenizer.notes[0]

@@ -1,4 +1,4 @@
-"""The tokenizer of a backbone: its ids behind our two, its unknown token ours, its places those of the text."""
+"""The tokenizer of a backbone: shifted ids, Sentiscope's unknown token, offsets in the text."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ def fitted(pipeline, **settings):
 
 
 @pytest.mark.parametrize("pipeline", [word_pieces(), byte_pairs()], ids=["word pieces", "byte pairs"])
-def test_ids_are_those_of_the_backbone_two_places_on(pipeline):
+def test_ids_are_the_backbones_shifted_by_two(pipeline):
     tokenizer = fitted(pipeline)
     for text in TEXTS:
         own, found = pipeline.encode(text, add_special_tokens=False), tokenizer.encode(text)
@@ -35,7 +35,7 @@ def test_ids_are_those_of_the_backbone_two_places_on(pipeline):
     assert restore_tokenizer(tokenizer.to_json()).encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
 
 
-def test_pieces_of_a_word_are_named_as_byte_pairs_are_and_no_more_are_read_than_there_are_places():
+def test_token_names_show_word_starts_and_length_is_limited_by_positions():
     tokenizer = fitted(word_pieces())
     found = tokenizer.encode(TEXTS[0])
     assert found.tokens[:3] == ["The", "film", "s"]
@@ -48,7 +48,7 @@ def test_pieces_of_a_word_are_named_as_byte_pairs_are_and_no_more_are_read_than_
         fitted(word_pieces(), max_length=39)
 
 
-def test_one_that_cannot_be_read_is_told():
+def test_unreadable_backbone_tokenizers_are_refused():
     tree = json.loads(word_pieces().to_str())
     del tree["model"]["vocab"]["[CLS]"]
     with pytest.raises(DataError, match=r"tiny: .*neither \[CLS\] nor <s>"):
@@ -60,8 +60,8 @@ def test_one_that_cannot_be_read_is_told():
         restore_tokenizer(json.dumps(damaged))
 
 
-def piped(part, value):
-    """A pipeline with another part."""
+def replace_part(part, value):
+    """Return the pipeline with one part replaced."""
     return json.dumps({**json.loads(word_pieces().to_str()), part: value})
 
 
@@ -96,23 +96,23 @@ LOWER, BLANKS = {"type": "Lowercase"}, replacing({"Regex": " {2,}"}, " ")
         ("model", {"type": "Other"}, "its model has a part 'Other'"),
     ],
 )
-def test_a_pipeline_has_known_parts_that_make_no_text_much_longer(part, value, said):
-    """Eight times Replace made 30 letters 7 GB, and the library ends the process then."""
+def test_pipelines_with_unknown_or_text_growing_parts_are_refused(part, value, said):
+    """Eight Replace steps expand 30 letters to 7 GB, which ends the process."""
     with pytest.raises(DataError, match=re.escape(said)):
-        fit_tokenizer(TEXTS, CONFIG, PublishedTokenizer(piped(part, value), 38, "tiny"))
+        fit_tokenizer(TEXTS, CONFIG, PublishedTokenizer(replace_part(part, value), 38, "tiny"))
 
 
-def test_the_parts_of_the_families_that_are_read_are_known():
-    """XLM-R's as its authors convert it; byte pairs and word pieces are tested above."""
+def test_pipelines_of_supported_families_are_accepted():
+    """The pipeline of XLM-R; byte pairs and word pieces are tested above."""
     shorter = replacing({"String": "``"}, '"')
     normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
-    check_pipeline(piped("normalizer", {"type": "Sequence", "normalizers": normalizers}))
+    check_pipeline(replace_part("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}
-    check_pipeline(piped("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
+    check_pipeline(replace_part("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
 
 
-def test_a_panic_of_the_library_is_an_error_of_the_run(monkeypatch):
-    """It is no `Exception`: a page that met one never ended."""
+def test_panics_of_the_library_become_run_errors(monkeypatch):
+    """A panic is no `Exception`, and would hang a page."""
     panic = type("PanicException", (BaseException,), {})
     tokenizer = fitted(word_pieces())
 

@@ -1,4 +1,4 @@
-"""Texts of any script: where every tokenizer says that its pieces stand, and to which words they belong."""
+"""Texts of any script: offsets of the pieces, and the words that they belong to."""
 
 import copy
 
@@ -69,7 +69,7 @@ texts = st.lists(st.one_of(st.sampled_from(" ".join(TEXTS).split()), st.text(max
 @pytest.mark.parametrize("kind", TOKENIZERS)
 @settings(max_examples=40, deadline=None)
 @given(text=texts)
-def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text):
+def test_piece_offsets_rise_and_pieces_belong_to_words(kind, text):
     tokenizer = TOKENIZERS[kind]
     found, words = tokenizer.encode(text), find_word_spans(text)
     starts = [start for start, _ in found.offsets]
@@ -78,7 +78,7 @@ def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text)
     owned = compute_shares(text, words, found.offsets, tokenizer.config)
     assert (owned >= 0).all()
     sums = owned.sum(0)
-    # A piece is wholly of words, unless it stands behind the last of them, or between: then it is unseen.
+    # Only pieces after the last word or between words may not belong to words.
     for (start, end), share in zip(found.offsets, sums, strict=True):
         assert share <= 1 + 1e-9
         if any(sign.isalnum() for sign in found.text[start:end]):
@@ -90,7 +90,7 @@ def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text)
     ("text", "word"),
     [(TEXTS[0], "ভালোবাসি"), (TEXTS[1], "재미있어요"), (TEXTS[2], "رائع"), (TEXTS[2], "مُحَمَّد"), (TEXTS[3], "isn't")],
 )
-def test_all_pieces_of_a_word_of_the_lexicon_have_its_polarity(kind, text, word):
+def test_all_pieces_of_a_listed_word_have_its_polarity(kind, text, word):
     tokenizer = copy.copy(TOKENIZERS[kind])
     tokenizer.set_lexicon(Lexicon({word: (3.0, 0.0, 0.0)}))
     found = tokenizer.encode(text)

@@ -1,9 +1,9 @@
-"""A pair is a text with a mark in it: read apart, cut on both sides, and never taken for anything that was typed."""
+"""Text pairs: joined by a mark that cannot be typed, split, and truncated on both sides."""
 
 import pytest
 
 from core.text.config import TextConfig
-from core.text.normalization import NORMALIZERS, make_text_keys, normalize_text
+from core.text.normalization import NORMALIZERS, make_text_keys, prepare
 from core.text.special_ids import FIRST
 from core.text.text_pairs import MARK, SIGN, divide_tokens, is_mostly_pairs, join_pair, split_pair
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
@@ -12,7 +12,7 @@ PAIRS = [join_pair("a good film", "a bad film"), join_pair("good good", "bad bad
 KINDS = [TextConfig(min_freq=1), TextConfig(tokenizer="bpe", max_vocab=290)]
 
 
-def test_what_was_joined_is_parted_again_and_no_text_can_say_the_mark():
+def test_joined_pairs_split_back_and_texts_cannot_contain_the_mark():
     assert split_pair(join_pair("one", "two")) == ("one", "two")
     assert split_pair(join_pair(f"one {SIGN} two", f"{SIGN} three")) == ("one | two", "| three")
     assert split_pair("no‖mark") is None
@@ -20,26 +20,26 @@ def test_what_was_joined_is_parted_again_and_no_text_can_say_the_mark():
 
 
 @pytest.mark.parametrize("kind", NORMALIZERS)
-def test_each_text_is_normalized_by_itself(kind):
+def test_both_texts_of_a_pair_are_normalized_separately(kind):
     first, second = "A LOVELY #DayOut, see http://x.y/z", "not so @you 2 &amp; <b>"
-    both = normalize_text(join_pair(first, second), kind)
-    assert both == MARK.join([normalize_text(first, kind), normalize_text(second, kind)])
+    config = TextConfig(normaliser=kind)
+    assert prepare(join_pair(first, second), config) == MARK.join([prepare(first, config), prepare(second, config)])
 
 
 @pytest.mark.parametrize("config", KINDS)
-def test_one_token_stands_between_the_texts_and_nowhere_else(config):
+def test_one_token_separates_the_texts_and_occurs_nowhere_else(config):
     tokenizer = fit_tokenizer(PAIRS, config)
     found = tokenizer.encode(join_pair(f"a good {SIGN} film", f"{SIGN}bad film"))
     assert found.ids.count(FIRST) == 1
     assert found.tokens[found.ids.index(FIRST)] == SIGN == tokenizer.name(FIRST)
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
-    assert FIRST not in tokenizer.encode(f"a good{SIGN}film").ids  # typed in a single text, and glued to words
+    assert FIRST not in tokenizer.encode(f"a good{SIGN}film").ids  # typed in a single text, without blanks
     assert tokenizer.encode_batch(PAIRS) == [tokenizer.encode(text).ids for text in PAIRS]
     assert tokenizer.split_batch(PAIRS) == [tokenizer.encode(text).tokens for text in PAIRS]
 
 
 @pytest.mark.parametrize("config", KINDS)
-def test_a_saved_tokenizer_reads_pairs_as_before_and_of_single_texts_it_knows_no_mark(config):
+def test_saved_tokenizers_read_pairs_only_if_fitted_on_pairs(config):
     tokenizer = fit_tokenizer(PAIRS, config)
     again = restore_tokenizer(tokenizer.to_json())
     assert again.pairs
@@ -56,15 +56,15 @@ def test_a_saved_tokenizer_reads_pairs_as_before_and_of_single_texts_it_knows_no
     ("first", "second", "most", "left"),
     [(3, 4, 9, (3, 4)), (2, 9, 6, (2, 4)), (9, 2, 6, (4, 2)), (9, 9, 6, (3, 3)), (9, 9, 7, (4, 3)), (9, 3, 7, (4, 3))],
 )
-def test_the_longer_text_loses_its_end_first(first, second, most, left):
+def test_the_longer_text_is_truncated_first(first, second, most, left):
     assert divide_tokens(first, second, most) == left
     a, b = first, second
-    while a + b > most:  # token by token, as it is defined
+    while a + b > most:  # token by token, by definition
         a, b = (a - 1, b) if a > b else (a, b - 1)
     assert left == (a, b)
 
 
-def test_neither_text_is_lost_when_a_pair_is_cut_and_the_vocabulary_has_room_for_the_mark():
+def test_both_texts_of_a_truncated_pair_remain_and_the_vocabulary_includes_the_mark():
     tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1, max_length=5))
     found = tokenizer.encode(join_pair("good " * 9, "bad film " * 9))
     assert found.tokens == ["good", "good", SIGN, "bad", "film"]
@@ -74,7 +74,7 @@ def test_neither_text_is_lost_when_a_pair_is_cut_and_the_vocabulary_has_room_for
         assert fit_tokenizer([*PAIRS, join_pair("one two three", "four five six")] * 3, config).size <= config.max_vocab
 
 
-def test_texts_are_pairs_when_most_of_them_are_and_alike_when_both_texts_are():
+def test_pairs_are_recognized_by_majority_and_compared_by_both_texts():
     assert is_mostly_pairs([*PAIRS, "one that was added by hand"])
     assert not is_mostly_pairs(["a", "b", join_pair("a", "b")])
     assert not is_mostly_pairs([])
@@ -93,7 +93,7 @@ def test_texts_are_pairs_when_most_of_them_are_and_alike_when_both_texts_are():
 
 
 @pytest.mark.slow
-def test_polarity_and_tags_stand_at_the_tokens_of_both_texts():
+def test_tokens_of_both_texts_have_polarity_and_tags():
     tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1, lexicon="vader"))
     found = tokenizer.encode(PAIRS[0])
     single = [tokenizer.encode(part) for part in split_pair(PAIRS[0])]

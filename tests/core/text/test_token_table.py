@@ -6,7 +6,7 @@ from core.text.token_table import TokenTable, build_token_table, split_batches
 from core.text.tokenizer_factory import fit_tokenizer
 
 
-def test_padding_fills_on_the_right_and_a_table_gives_any_rows_in_any_order_and_in_batches():
+def test_tables_give_any_rows_padded_on_the_right():
     batch = TokenTable.from_ids([[5, 6, 7], [], [8]]).pad_all()
     assert batch.ids.tolist() == [[5, 6, 7], [0, 0, 0], [8, 0, 0]]
     assert batch.keep.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
@@ -30,7 +30,7 @@ def test_a_batch_has_at_least_one_column(texts, shape):
     [({}, 0), ({"tagger": "en", "lexicon": "vader"}, 0), ({}, 50)],
     ids=["ids", "beside", "pieces"],
 )
-def test_two_tables_one_behind_the_other_are_the_table_of_all_texts(settings, buckets):
+def test_appended_tables_equal_the_table_of_all_texts(settings, buckets):
     texts = ["a good film", "not bad at all", "", "good old films"]
     tokenizer = fit_tokenizer(texts, TextConfig(min_freq=1, **settings))
     tokenizer.buckets = buckets

@@ -1,4 +1,4 @@
-"""Tokenizers: fitted, deterministic, honest about what they cut, and safe to store."""
+"""Tokenizers: fitting, determinism, truncation and storage."""
 
 import json
 
@@ -20,7 +20,7 @@ NGRAM = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=2))
 ALL = pytest.mark.parametrize("tokenizer", [WORD, BPE, NGRAM], ids=lambda each: each.kind)
 
 
-def test_words_are_numbered_by_frequency_and_rare_or_too_many_are_unknown():
+def test_words_are_numbered_by_frequency_and_rare_ones_are_unknown():
     assert [WORD.name(each) for each in range(WORD.size)] == [
         "<pad>", "<unk>", "a", "good", "film", "bad", "day", "don't", "go",
     ]  # fmt: skip
@@ -35,7 +35,7 @@ def test_words_are_numbered_by_frequency_and_rare_or_too_many_are_unknown():
     assert tokenizer.encode("f g").ids == [7, UNKNOWN]
 
 
-def test_the_tail_of_a_long_text_is_cut_and_counted():
+def test_long_texts_are_truncated_and_the_rest_is_counted():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(max_length=4, min_freq=1))
     found = tokenizer.encode("a good good good good day")
     assert (len(found.ids), len(found.tokens), len(found.offsets), found.truncated) == (4, 4, 4, 2)
@@ -58,7 +58,7 @@ def test_automatic_length_is_the_99th_percentile_in_steps_of_8(lengths, expected
     assert compute_max_length(lengths) == expected
 
 
-def test_byte_pairs_know_every_character_share_its_place_and_need_room_for_all_bytes():
+def test_byte_pairs_encode_every_character_and_need_all_bytes_in_the_vocabulary():
     found = BPE.encode("Good dáy 日本 👍")
     assert UNKNOWN not in found.ids
     assert "".join(found.tokens[:1]) == "good"
@@ -73,7 +73,7 @@ def test_byte_pairs_know_every_character_share_its_place_and_need_room_for_all_b
 
 @ALL
 @pytest.mark.parametrize("text", ["<pad>", "<unk> <PAD>", "x <pad><unk>"])
-def test_a_text_that_spells_a_special_name_never_becomes_padding(tokenizer, text):
+def test_texts_with_special_names_are_not_padding(tokenizer, text):
     assert PAD not in tokenizer.encode(text).ids
     assert PAD not in tokenizer.encode_batch([text])[0]
     assert len(tokenizer.encode("<unk>").ids) != 1 or tokenizer.kind == "ngram"
@@ -82,7 +82,7 @@ def test_a_text_that_spells_a_special_name_never_becomes_padding(tokenizer, text
 @pytest.mark.slow
 @ALL
 @given(text=st.text(max_size=50))
-def test_encode_and_encode_batch_agree_and_offsets_point_at_the_tokens(tokenizer, text):
+def test_encode_equals_encode_batch_and_offsets_match_the_tokens(tokenizer, text):
     found = tokenizer.encode(text)
     assert tokenizer.encode_batch([text, "", text]) == [found.ids, [], found.ids]
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
@@ -91,7 +91,7 @@ def test_encode_and_encode_batch_agree_and_offsets_point_at_the_tokens(tokenizer
 
 
 @ALL
-def test_a_stored_tokenizer_is_the_same_tokenizer(tokenizer, tmp_path):
+def test_stored_tokenizers_are_restored_identically(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
     again = load_tokenizer(path)
@@ -117,7 +117,7 @@ def test_a_stored_tokenizer_is_the_same_tokenizer(tokenizer, tmp_path):
         lambda state: json.dumps({k: v for k, v in json.loads(state).items() if k != "vocabulary"}),
     ],
 )
-def test_a_damaged_file_is_refused_by_name(tokenizer, damage, tmp_path):
+def test_damaged_tokenizer_files_are_refused_with_their_path(tokenizer, damage, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(damage(tokenizer.to_json()), encoding="utf-8")
     with pytest.raises(RunDamaged, match=r"tokenizer\.json: the tokenizer cannot be read"):
@@ -139,7 +139,7 @@ def test_stored_merges_are_checked(merges):
 
 
 @pytest.mark.parametrize("tokenizer", [WORD, NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=4))])
-def test_the_share_of_unknown_words_is_of_words_and_not_of_punctuation(tokenizer):
+def test_the_unknown_share_counts_words_without_punctuation(tokenizer):
     for text, share in [
         ("A good film.", 0.0),
         ("zzz qqq www", 1.0),
@@ -147,6 +147,6 @@ def test_the_share_of_unknown_words_is_of_words_and_not_of_punctuation(tokenizer
         ("Don't zzz, \U0001f600", 2 / 3),
         ("", 0.0),
         ("?!", 0.0),
-        ("good oo oo ood", 0.75),  # parts of words that are known are no known words
+        ("good oo oo ood", 0.75),  # known n-grams are no known words
     ]:
         assert tokenizer.compute_unknown_share(text) == pytest.approx(share)

@@ -1,4 +1,4 @@
-"""Words of a typed text: spans in any script, texts without them, and which tokens are theirs."""
+"""Words of a typed text: spans in any script, removal, and their shares of tokens."""
 
 import re
 
@@ -30,7 +30,7 @@ def words(text):
         ("", []),
     ],
 )
-def test_words_are_cut_as_a_person_sees_them(text, expected):
+def test_words_are_split_as_readers_see_them(text, expected):
     assert words(text) == expected
 
 
@@ -47,7 +47,7 @@ def test_words_are_cut_as_a_person_sees_them(text, expected):
         ("영화는 정말 좋다", "정말", "영화는 좋다"),
     ],
 )
-def test_a_word_goes_with_its_characters_and_the_doubled_space(text, word, left):
+def test_removing_words_closes_double_spaces(text, word, left):
     start = text.index(word)
     assert remove_words(text, [(start, start + len(word))]) == left
 
@@ -55,8 +55,8 @@ def test_a_word_goes_with_its_characters_and_the_doubled_space(text, word, left)
 NORMALIZERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
 
 
-def shared(text, config, pattern=r"\S+"):
-    """(words, tokens) of the tokens that a pattern cuts from the normalised text."""
+def compute_pattern_shares(text, config, pattern=r"\S+"):
+    """Return the shares (words, tokens) of tokens that a pattern finds in the normalised text."""
     read = prepare(text, config)
     offsets = [match.span() for match in re.finditer(pattern, read)]
     return compute_shares(text, find_word_spans(text), offsets, config), [read[start:end] for start, end in offsets]
@@ -74,8 +74,8 @@ def shared(text, config, pattern=r"\S+"):
         ("lower", "한국 영화 👍🏽 ছবিটি", {"한국": "한국", "영화": "영화", "👍🏽": "👍🏽", "ছবিটি": "ছবিটি"}),
     ],
 )
-def test_a_token_is_of_the_word_that_was_typed(normaliser, text, owners):
-    found, tokens = shared(text, TextConfig(normaliser=normaliser))
+def test_token_shares_refer_to_the_typed_words(normaliser, text, owners):
+    found, tokens = compute_pattern_shares(text, TextConfig(normaliser=normaliser))
     typed = words(text)
     for place, token in enumerate(tokens):
         if token in owners:
@@ -83,12 +83,12 @@ def test_a_token_is_of_the_word_that_was_typed(normaliser, text, owners):
     assert set(owners) <= set(tokens)
 
 
-def test_marks_are_of_the_word_before_them_a_token_of_several_words_is_shared_and_what_is_behind_is_nobody_s():
+def test_marks_belong_to_the_word_before_and_wide_tokens_are_shared():
     config = TextConfig(mark_elongation=True, mark_capitals=True)
-    found, tokens = shared("soooo GREAT film", config)
+    found, tokens = compute_pattern_shares("soooo GREAT film", config)
     assert tokens == ["so", "xxlong", "great", "xxcaps", "film"]
     assert found.argmax(0).tolist() == [0, 0, 1, 1, 2]
-    found, tokens = shared("hm...", TextConfig(), r"\w+|\.+")
+    found, tokens = compute_pattern_shares("hm...", TextConfig(), r"\w+|\.+")
     assert tokens == ["hm", "..."] and words("hm...") == ["hm", ".", ".", "."]
     np.testing.assert_allclose(found, [[1, 0], [0, 1 / 3], [0, 1 / 3], [0, 1 / 3]])
     assert compute_shares("a b c", [(0, 1)], [(0, 1), (2, 3), (4, 5)], TextConfig()).tolist() == [[1, 0, 0]]
@@ -97,8 +97,8 @@ def test_marks_are_of_the_word_before_them_a_token_of_several_words_is_shared_an
 
 @pytest.mark.slow
 @given(st.text(alphabet="aB é'\u0301-.@#😀👍🏽영한ছবি<>&;:/w\u200b\n3", max_size=40), st.sampled_from(NORMALIZERS))
-def test_every_token_is_wholly_someone_s(text, normaliser):
-    found, tokens = shared(text, TextConfig(normaliser=normaliser))
+def test_token_shares_sum_to_one(text, normaliser):
+    found, tokens = compute_pattern_shares(text, TextConfig(normaliser=normaliser))
     assert found.shape == (len(find_word_spans(text)), len(tokens)) and (found >= 0).all()
     assert (found.sum(0) <= 1 + 1e-12).all()
     plain = normaliser in ("none", "lower") and "\u200b" not in text

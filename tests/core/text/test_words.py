@@ -1,4 +1,4 @@
-"""The word pattern: what is one token."""
+"""The word pattern, which defines tokens."""
 
 import json
 from zlib import crc32
@@ -33,13 +33,13 @@ from core.text.words import CHARACTERS, check_passage, hash_char_ngrams, list_ch
         ("", []),
     ],
 )
-def test_words_numbers_emoji_and_marks(text, words):
+def test_words_numbers_emoji_and_marks_are_single_tokens(text, words):
     assert split_words(text) == words
 
 
 @pytest.mark.slow
 @given(st.text(max_size=60))
-def test_every_character_but_blanks_is_in_exactly_one_token(text):
+def test_every_character_except_blanks_is_in_one_token(text):
     assert "".join(split_words(text)) == "".join(text.split())
 
 
@@ -48,7 +48,7 @@ words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
 
 @pytest.mark.slow
 @given(words, st.integers(1, 25))
-def test_the_passages_hold_all_words_in_order_and_none_has_more_than_asked(found, most):
+def test_passages_contain_all_words_in_order_within_the_limit(found, most):
     cut = split_passages("  ".join(found), most)
     assert " ".join(cut).split() == found
     lengths = [len(each.split()) for each in cut]
@@ -57,17 +57,17 @@ def test_the_passages_hold_all_words_in_order_and_none_has_more_than_asked(found
 
 
 @pytest.mark.parametrize("text", ["", "one  two\tthree", " four "])
-def test_a_short_text_is_left_as_it_is(text):
+def test_short_texts_are_one_passage(text):
     assert split_passages(text, 3) == [text]
 
 
 @pytest.mark.parametrize(("asked", "words"), [(0, 0), (7, 7), (np.int64(3), 3)])
-def test_the_words_of_a_passage_are_a_whole_number(asked, words):
+def test_words_per_passage_are_a_whole_number(asked, words):
     assert check_passage(asked) == words
 
 
 @pytest.mark.parametrize("asked", [-1, 2.5, float("nan"), "5", True, None])
-def test_all_else_is_refused(asked):
+def test_other_passage_lengths_are_refused(asked):
     with pytest.raises(InputError, match=r"--passage .*: words per passage, at least 1"):
         check_passage(asked)
 
@@ -75,13 +75,13 @@ def test_all_else_is_refused(asked):
 TEXTS = ["the film was fine", "a fine fine plot", "the plot, unwatchable!", ""]
 
 
-def fitted(count=50, **settings):
+def fit_with_buckets(count=50, **settings):
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=2, **settings))
     tokenizer.buckets = count
     return tokenizer
 
 
-def test_pieces_of_a_few_words_and_their_buckets_which_are_crc_32_and_count_from_one():
+def test_character_ngrams_and_their_crc32_buckets_from_one():
     assert list_char_ngrams("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
     assert list_char_ngrams("a") == ["<a>"]
     assert list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
@@ -92,11 +92,11 @@ def test_pieces_of_a_few_words_and_their_buckets_which_are_crc_32_and_count_from
     assert [crc32(piece.encode()) for piece in ("<ba", "bad")] == [0xBF4E9D0D, 0x822B39FB]
     assert hash_char_ngrams("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
     assert hash_char_ngrams("bad", 1) == [1] * 6
-    assert hash_char_ngrams("\ud800", 7)  # half a character, which no file holds
+    assert hash_char_ngrams("\ud800", 7)  # a lone surrogate
 
 
-def test_each_token_of_a_batch_has_its_own_buckets_also_where_the_word_is_unknown():
-    tokenizer = fitted()
+def test_every_token_of_a_batch_has_buckets_including_unknown_words():
+    tokenizer = fit_with_buckets()
     batch = build_token_table(tokenizer, ["fine unwatchable", "", "zzz fine"]).pad_rows(np.array([0, 1, 2]))
     assert batch.ids[0, 1] == batch.ids[2, 0] == 1
     for row, words in enumerate([["fine", "unwatchable"], [], ["zzz", "fine"]]):
@@ -107,24 +107,24 @@ def test_each_token_of_a_batch_has_its_own_buckets_also_where_the_word_is_unknow
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_length": 4}, {"tagger": "en"}, {"lexicon": "vader"}])
-def test_one_text_is_read_as_many_are(settings):
-    tokenizer = fitted(**settings)
+def test_a_single_text_equals_its_row_in_a_batch(settings):
+    tokenizer = fit_with_buckets(**settings)
     for text in [*TEXTS, "zzz! it's 3.5 unseen words, and more of them"]:
         one, many = to_batch(tokenizer.encode(text)), build_token_table(tokenizer, [text]).pad_all()
         assert one.grams.shape[:2] == one.ids.shape
         assert np.array_equal(one.grams, many.grams)
 
 
-def test_a_tokenizer_keeps_its_buckets_and_one_without_says_nothing_of_them():
-    tokenizer = fitted()
+def test_tokenizers_store_buckets_only_if_they_have_some():
+    tokenizer = fit_with_buckets()
     again = restore_tokenizer(tokenizer.to_json())
     assert again.buckets == 50 and again.to_json() == tokenizer.to_json()
-    plain = fitted(0)
+    plain = fit_with_buckets(0)
     assert "buckets" not in json.loads(plain.to_json())
     assert plain.encode("fine").grams is build_token_table(plain, ["fine"]).pad_all().grams is None
 
 
-def test_byte_pairs_and_models_that_read_none_refuse_them():
+def test_ngram_buckets_are_refused_without_words_or_by_other_models():
     with pytest.raises(ConfigError, match=r"model\.ngram_buckets=9: byte pairs .* choose text\.tokenizer=word"):
         compose("vanilla", {"model.ngram_buckets": 9, "text.tokenizer": "bpe"})
     for preset in ("bilstm", "cnn", "tfidf-logreg"):

@@ -1,4 +1,4 @@
-"""A tiny task that a tiny model can learn: texts of label 1 hold token 2, the others do not."""
+"""A task that a tiny model can learn: only texts of label 1 contain token 2."""
 
 import dataclasses
 from pathlib import Path
@@ -42,7 +42,7 @@ def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
-    """A training of three epochs at its end; read only."""
+    """A finished training of three epochs; read-only."""
     job = training(tmp_path_factory.mktemp("whole"))
     job.run()
     return job
@@ -50,7 +50,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def make(tmp_path):
-    """Builds a training run in a folder of its own: make(name="a", **settings)."""
+    """Build a training run in its own folder: make(name="a", **settings)."""
 
     def build_one(name="run", **settings):
         (tmp_path / name).mkdir(exist_ok=True)

@@ -22,7 +22,7 @@ def groups(made: list[torch.nn.Parameter]) -> list[dict]:
 
 
 def give_gradients(made: list[torch.nn.Parameter], step: int) -> None:
-    """New ones for all but the second parameter, which has none before step 3."""
+    """Set new gradients; the second parameter has none before step 3."""
     numbers = torch.Generator().manual_seed(step)
     for place, parameter in enumerate(made):
         gradient = torch.randn(parameter.shape, generator=numbers)
@@ -34,7 +34,7 @@ def rate(step: int) -> float:
 
 
 @pytest.mark.slow
-def test_every_update_has_the_bits_of_torchs_own():
+def test_updates_are_bit_identical_to_torchs():
     ours, theirs = parameters(), parameters()
     optimizer = AdamW(groups(ours))
     reference = torch.optim.AdamW(
@@ -55,7 +55,7 @@ def test_every_update_has_the_bits_of_torchs_own():
             assert torch.equal(optimizer.moments[part][name], reference.state[parameter][part]), (part, name)
 
 
-def test_a_restored_one_goes_on_as_the_one_that_was_saved():
+def test_a_restored_optimizer_continues_identically():
     whole, cut = parameters(), parameters()
     first, second = AdamW(groups(whole)), AdamW(groups(cut))
     for step in range(5):
@@ -83,7 +83,7 @@ def tiny(classes=2, pooling="mean", **attention):
     return build_model(ModelConfig(**PARTS, pooling=pooling, attention=part), vocabulary=9, classes=classes)
 
 
-def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
+def test_ndt_parameters_are_grouped_as_in_the_paper():
     model = tiny(components=3, mixing="additive", learn_beta=True)
     groups = group_parameters(model, TrainingConfig())
     found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
@@ -93,7 +93,7 @@ def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
     assert found["lambda"] == (0.0, learned)
 
 
-def test_groups_hold_each_trainable_parameter_once():
+def test_groups_contain_each_trainable_parameter_once():
     model = tiny(classes=3, pooling="cls", components=4, mixing="additive")
     model.embedding.weight.requires_grad_(False)
     rates = group_parameters(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
@@ -107,7 +107,7 @@ def test_groups_hold_each_trainable_parameter_once():
     ("mixing", "names"),
     [("differential", ["lambda_q", "lambda_k"]), ("differential-v2", ["logit.weight"]), ("softmax", None)],
 )
-def test_what_makes_lambda_is_never_decayed(mixing, names):
+def test_lambda_parameters_have_no_weight_decay(mixing, names):
     part = {"components": 2, "mixing": mixing} if names else {}
     groups = group_parameters(tiny(**part), TrainingConfig())
     found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
@@ -130,7 +130,7 @@ def test_layers_near_the_words_learn_more_slowly():
 @pytest.mark.parametrize(
     ("count", "lowest"), [(0, "embedding.weight"), (1, "layers.0."), (2, "layers.1."), (3, "final_norm.weight")]
 )
-def test_what_is_frozen_is_counted_from_the_words(count, lowest):
+def test_frozen_depth_counts_from_the_embeddings(count, lowest):
     model = tiny(components=3, mixing="additive")
     freeze_layers(model, TrainingConfig(frozen=count, start="other"))
     names = [name for group in group_parameters(model, TrainingConfig()) for name in group["names"]]

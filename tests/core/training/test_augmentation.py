@@ -1,4 +1,4 @@
-"""Further texts to learn from: long ones made of short ones, and made-up words, of which a model learns to doubt."""
+"""Augmentation: joined texts, and texts of made-up words with the class prior as target."""
 
 import dataclasses
 from pathlib import Path
@@ -33,19 +33,19 @@ LENGTHS, KINDS = np.random.default_rng(0).integers(1, 30, 400), np.repeat([0, 1]
 
 
 @pytest.mark.slow
-def test_a_joined_text_is_of_one_class_and_as_long_as_fits():
+def test_joined_texts_have_one_class_and_fit_the_length():
     found = draw_groups(LENGTHS, KINDS, 2000, 200, 0)
     again, other = (draw_groups(LENGTHS, KINDS, 2000, 200, seed) for seed in (0, 1))
     assert all(map(np.array_equal, found, again)) and not all(map(np.array_equal, found, other))
     assert all(len(set(KINDS[rows])) == 1 for rows in found)
     sums = np.array([LENGTHS[rows].sum() for rows in found])
     assert all(total <= 200 or len(rows) == 1 for total, rows in zip(sums, found, strict=True))
-    # Drawn evenly from 2 to 200, less what the next text would have needed.
+    # Lengths are uniform from 2 to 200, minus the text that did not fit.
     assert np.quantile(sums, [0.25, 0.5, 0.75]) == pytest.approx([44, 93, 143], abs=8)
     assert np.mean([KINDS[rows[0]] for rows in found]) == pytest.approx(0.25, abs=0.03)
 
 
-def test_what_is_learned_of_it_is_the_mean_of_its_texts_and_all_else_stays():
+def test_joined_targets_are_the_mean_and_other_rows_are_unchanged():
     labels = np.array([0, 1, 1, 1])
     targets = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.0, 1.0]], np.float32)
     examples = Examples(build_token_table(TOKENIZER, TEXTS), labels, targets)
@@ -60,7 +60,7 @@ def test_what_is_learned_of_it_is_the_mean_of_its_texts_and_all_else_stays():
         assert found.tokens.flat[start:end].tolist() == TOKENIZER.encode(" ".join(TEXTS[each] for each in rows)).ids
 
 
-def test_of_labels_it_has_those_of_its_texts():
+def test_joined_multi_label_texts_share_their_label_set():
     one = Examples(build_token_table(TOKENIZER, TEXTS), np.array([0, 1, 1, 1]))
     several = dataclasses.replace(one, labels=np.array([[1, 0], [1, 1], [1, 1], [0, 0]], np.float32))
     for examples, kinds in ((one, [[1, 0], [0, 1]]), (several, [[1, 0], [1, 1], [0, 0]])):
@@ -69,7 +69,7 @@ def test_of_labels_it_has_those_of_its_texts():
 
 
 @pytest.mark.slow
-def test_made_up_texts_are_the_same_for_the_same_seed_and_of_unknown_words():
+def test_made_up_texts_are_reproducible_and_have_unknown_words():
     found = generate_nonsense(SAID, 200, 0)
     assert found == generate_nonsense(SAID, 200, 0) != generate_nonsense(SAID, 200, 1)
     words = [word for text in found for word in text.split()]
@@ -77,11 +77,11 @@ def test_made_up_texts_are_the_same_for_the_same_seed_and_of_unknown_words():
     assert {len(word) for word in words} == set(range(SHORTEST, LONGEST + 1))
     unknown = [KOREAN.encode(text).ids for text in found]
     assert np.mean([each == 1 for ids in unknown for each in ids]) > 0.99
-    # One letter over and over is among them, and the letters of the texts are.
+    # Includes words of one letter, and letters of the given texts.
     assert any(len(set(word)) == 1 for word in words) and any("가" in word for word in words)
 
 
-def test_their_target_is_how_frequent_each_class_is_and_all_else_stays():
+def test_made_up_texts_have_the_class_prior_as_target():
     labels = np.array([0, 1, 1, 1])
     examples = Examples(build_token_table(KOREAN, SAID), labels)
     for add in (append_nonsense, append_joined):
@@ -95,7 +95,7 @@ def test_their_target_is_how_frequent_each_class_is_and_all_else_stays():
         assert found.tokens.flat[start:end].tolist() == KOREAN.encode(text).ids
 
 
-def test_of_several_labels_and_of_a_teacher_too():
+def test_made_up_texts_work_with_labels_and_a_teacher():
     several = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], np.float32)
     taught = Examples(build_token_table(KOREAN, SAID), several, several * 0.5)
     found = append_nonsense(taught, SAID, KOREAN, classes=2, share=0.1, seed=0)
@@ -103,7 +103,7 @@ def test_of_several_labels_and_of_a_teacher_too():
 
 
 @pytest.mark.slow
-def test_a_model_that_was_taught_doubt_answers_unknown_words_with_the_class_prior(tmp_path, monkeypatch):
+def test_training_with_made_up_texts_predicts_the_prior_for_unknown_words(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     store = RunStore(tmp_path / "runs")
     small = {"model.width": 32, "model.ff_width": 32, "training.batch_size": 32, "training.lr": 3e-3}
@@ -117,6 +117,6 @@ def test_a_model_that_was_taught_doubt_answers_unknown_words_with_the_class_prio
         for each in (doubting, believing)
     )
     assert doubted <= 0.10 < believed
-    # 40 texts more are learned, and nothing is measured on them.
+    # 40 texts are added for training, none for evaluation.
     progress = doubting.record.progress
     assert progress["steps"] == 6 * 64 and progress["rows"]["train"] == 2000

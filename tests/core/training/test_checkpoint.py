@@ -18,7 +18,7 @@ def checkpoint(step=3):
     return Checkpoint(progress, {"model": tensors, "random": random})
 
 
-def test_a_checkpoint_comes_back_to_the_bit(tmp_path):
+def test_checkpoints_are_restored_bit_identically(tmp_path):
     assert load_checkpoint(tmp_path / "checkpoint") is None
     saved = checkpoint()
     save_checkpoint(tmp_path / "checkpoint", saved)
@@ -30,7 +30,7 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path):
             assert torch.equal(loaded.groups[group][name], tensor) and loaded.groups[group][name].dtype == tensor.dtype
 
 
-def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
+def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
     save_checkpoint(tmp_path, checkpoint(step=3))
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StorageError, match="disk is full"):
@@ -40,7 +40,7 @@ def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"junk" * 100])
-def test_a_damaged_checkpoint_names_the_file_and_what_to_do(tmp_path, damage):
+def test_damaged_checkpoints_are_reported_with_file_and_remedy(tmp_path, damage):
     save_checkpoint(tmp_path / "checkpoint", checkpoint())
     file = tmp_path / "checkpoint" / FILE
     file.write_bytes(damage(file.read_bytes()))
@@ -48,7 +48,7 @@ def test_a_damaged_checkpoint_names_the_file_and_what_to_do(tmp_path, damage):
         load_checkpoint(tmp_path / "checkpoint")
 
 
-def test_every_kind_of_number_comes_back_as_its_own_library_reads_it(tmp_path):
+def test_every_dtype_is_stored_as_safetensors_reads_it(tmp_path):
     whole = torch.arange(-3, 4)
     tensors = {f"{kind}": whole.to(kind) for kind in KINDS} | {"none": torch.empty(0, 3), "one": torch.tensor(2.5)}
     tensors |= {"turned": torch.arange(6.0).view(2, 3).T, "part": torch.arange(6.0).view(2, 3)[1]}
@@ -60,8 +60,8 @@ def test_every_kind_of_number_comes_back_as_its_own_library_reads_it(tmp_path):
 
 
 @pytest.mark.slow
-def test_saving_needs_no_second_copy_in_memory(tmp_path):
-    """A process that holds 160 MB saves them; its highest memory grows by less than a quarter of that."""
+def test_saving_does_not_copy_all_weights(tmp_path):
+    """Saving 160 MB increases the peak memory of a process by less than a quarter of that."""
     script = (
         "import resource, sys, torch; from pathlib import Path; from core.training.checkpoint import *\n"
         "groups = {'model': {str(n): torch.ones(2_000_000) for n in range(20)}}\n"

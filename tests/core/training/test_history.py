@@ -19,7 +19,7 @@ def write(path, *rows):
             writer.write(each)
 
 
-def test_rows_come_back_as_they_were_written_to_the_last_digit_once_each_is_written(tmp_path):
+def test_rows_are_read_back_exactly_and_flushed_at_once(tmp_path):
     path = tmp_path / "history.jsonl"
     assert read_history(path).rows == []
     rows = [row(0, loss=None), row(1, **{"loss": 0.1, "lambda": [[0.15312500298023224], [1 / 3]]}), row(1, "epoch")]
@@ -44,7 +44,7 @@ def test_rows_come_back_as_they_were_written_to_the_last_digit_once_each_is_writ
         b'{"kind": "step", "step": 1, "validation": {"accuracy": 1.0, "loss": "x"}}',
     ],
 )
-def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, monkeypatch, garbage):
+def test_damaged_lines_are_skipped_and_counted(tmp_path, monkeypatch, garbage):
     monkeypatch.setattr("core.json_store._name_keys", lambda *_: pytest.fail("5 million names took 38 s"))
     path = tmp_path / "history.jsonl"
     write(path, row(1))
@@ -54,7 +54,7 @@ def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, mo
     assert found.skipped == 1
 
 
-def test_truncate_leaves_the_rows_up_to_a_step(tmp_path):
+def test_truncation_keeps_rows_up_to_a_step(tmp_path):
     path = tmp_path / "history.jsonl"
     write(path, row(0, energy={"joules": 5}), row(5), row(5, "epoch"), row(6))
     truncate_history(path, 5)
@@ -64,7 +64,7 @@ def test_truncate_leaves_the_rows_up_to_a_step(tmp_path):
     assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_a_full_disk_is_told_with_the_file_and_a_remedy(tmp_path):
+def test_a_full_disk_is_reported_with_file_and_remedy(tmp_path):
     writer = HistoryWriter(tmp_path / "history.jsonl")
     writer._stream.close()
     writer._stream = types.SimpleNamespace(write=full)
@@ -72,7 +72,7 @@ def test_a_full_disk_is_told_with_the_file_and_a_remedy(tmp_path):
         writer.write(row(1))
 
 
-def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwritten(tmp_path, monkeypatch):
+def test_unreadable_histories_are_empty_with_a_reason_and_are_not_overwritten(tmp_path, monkeypatch):
     path = tmp_path / "history.jsonl"
     path.mkdir()
     found = read_history(path)
@@ -88,7 +88,7 @@ def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwrit
     ("content", "said"),
     [(b"\n" * (MOST_LINES + 1), "more than 100\u202f000 lines"), (b"x" * (LARGEST + 1), "at most 32 MB are read")],
 )
-def test_a_history_without_end_is_not_taken_apart(tmp_path, content, said):
+def test_overlong_histories_are_not_parsed(tmp_path, content, said):
     path = tmp_path / "history.jsonl"
     path.write_bytes(content)
     found = read_history(path)
@@ -99,13 +99,13 @@ def test_a_history_without_end_is_not_taken_apart(tmp_path, content, said):
 @pytest.mark.parametrize(
     "poison",
     [
-        {"lambda": [[0.5]]},  # one component where there were two
+        {"lambda": [[0.5]]},  # one component instead of two
         *({"lambda": 0.5}, {"lambda": [[0.5, "x"]]}, {"lambda_heads": [[0.5]]}, {"gates": [["x"]]}),
         *({"loss": "small"}, {"scalars": {"tau": 1.0}}, {"validation": {"accuracy": "good"}}),
         *({"seconds": -1}, {"step": 10**400}),
     ],
 )
-def test_a_row_with_poison_in_it_is_left_out(tmp_path, poison):
+def test_malformed_rows_are_left_out(tmp_path, poison):
     path = tmp_path / "history.jsonl"
     rows = [row(1, **{"lambda": [[0.1, 0.2]]}), {**row(2), **poison}, row(3, **{"lambda": [[0.3, 0.4]]})]
     path.write_text("".join(json.dumps(each) + "\n" for each in rows))

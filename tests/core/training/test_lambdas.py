@@ -17,7 +17,7 @@ def tiny(**attention):
     return build_model(ModelConfig(width=8, layers=2, ff_width=8, attention=part), vocabulary=9, classes=2)
 
 
-def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
+def test_a_lambda_per_layer_is_a_list_of_numbers():
     model = tiny(components=3, mixing="additive")
     row = read_lambdas(model, PROBE)
     assert row == {"lambda": [layer[:, 0].tolist() for layer in model.get_lambdas()]}
@@ -28,7 +28,7 @@ def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
     assert read_lambdas(tiny(), PROBE) == read_lambdas(linear, PROBE) == {}
 
 
-def test_a_change_in_the_last_bit_of_a_float_can_be_seen():
+def test_float_values_keep_their_last_bit():
     model = tiny(components=2, mixing="additive", learn_beta=True)
     before = read_lambdas(model, PROBE)["lambda"][0][0]
     beta = model.layers[0].attention.mixing.beta
@@ -36,7 +36,7 @@ def test_a_change_in_the_last_bit_of_a_float_can_be_seen():
     assert 0 < abs(read_lambdas(model, PROBE)["lambda"][0][0] - before) < 1e-7
 
 
-def test_a_lambda_per_head_is_told_per_head_and_as_their_mean():
+def test_lambdas_per_head_are_logged_with_their_mean():
     model = tiny(components=2, mixing="additive", lambda_per_head=True, learn_beta=True)
     model.layers[0].attention.mixing.beta.data = torch.tensor([[0.1, 0.3]])
     row = read_lambdas(model, PROBE)
@@ -45,7 +45,7 @@ def test_a_lambda_per_head_is_told_per_head_and_as_their_mean():
     assert row["lambda"][0][0] == pytest.approx((first + second) / 2)
 
 
-def test_a_lambda_of_the_input_is_the_mean_over_real_tokens_and_leaves_the_model_training():
+def test_token_lambdas_are_averaged_over_real_tokens_in_evaluation_mode():
     model = tiny(components=2, mixing="differential-v2").train()
     row = read_lambdas(model, PROBE)
     assert model.training

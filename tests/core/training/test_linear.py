@@ -1,4 +1,4 @@
-"""The TF-IDF baselines: scikit-learn's numbers, from a torch model."""
+"""The TF-IDF baselines: a torch model with scikit-learn's numbers."""
 
 import dataclasses
 from collections.abc import Callable
@@ -64,8 +64,8 @@ def reference(texts: list[str]) -> TfidfVectorizer:
         ("tfidf-svm", lambda C, scale: LinearSVC(C=C, max_iter=5000, random_state=0)),
     ],
 )
-def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
-    """The best value on validation, and the probability of each class, of a pipeline of scikit-learn's own parts."""
+def test_linear_fits_equal_scikit_learn(family, estimator, classes):
+    """Return the best value on validation and the class probabilities of a scikit-learn pipeline."""
     texts, labels = corpus(200, classes, seed=0)
     held, held_labels = corpus(60, classes, seed=1)
     fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes, family=family)
@@ -88,7 +88,7 @@ def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
     np.testing.assert_allclose(found, expected, atol=1e-4 if family == "tfidf-nb" else 5e-3)
 
 
-def test_features_are_those_of_scikit_learn():
+def test_tfidf_features_equal_scikit_learn():
     texts, labels = corpus(80, 2, seed=2)
     fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg")
     tokenizer = fit.tokenizer
@@ -116,7 +116,7 @@ def test_character_ngrams_weigh_as_much_as_words_and_pairs():
 
 
 @pytest.mark.parametrize("family", ["tfidf-logreg", "tfidf-nb"])
-def test_a_fit_on_pairs_is_that_of_scikit_learn_on_both_texts_and_their_differences(family):
+def test_pair_fits_equal_scikit_learn_on_joined_features(family):
     first, second = (corpus(120, 2, seed)[0] for seed in (0, 1))
     labels = np.array([("good" in a) == ("good" in b) for a, b in zip(first, second, strict=True)], np.int64)
     texts = [join_pair(a, b) for a, b in zip(first, second, strict=True)]
@@ -136,7 +136,7 @@ EASY = np.eye(2)[[1, 0] * 10], np.array([1, 0] * 10)
 
 
 def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of six words; classes 0 to 2, or `labels` labels, that depend on them with some noise."""
+    """Return counts of six words, and classes 0 to 2 or `labels` labels that depend on them with noise."""
     draw = np.random.default_rng(seed)
     features = draw.poisson(1.0, (rows, 6)).astype(float)
     if not labels:
@@ -145,15 +145,15 @@ def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarr
 
 
 @each_solver
-def test_the_weakest_of_equals_is_taken(solver):
+def test_the_weakest_of_equal_models_is_chosen(solver):
     chosen = tune_solver(solver, *EASY, *EASY, classes=2)
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
-def test_every_fit_is_at_its_optimum_although_it_starts_from_the_weaker_one(classes):
-    """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a fit from nothing says the same."""
+def test_warm_started_fits_reach_their_optimum(classes):
+    """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a cold start gives the same fit."""
     draw = np.random.default_rng(0)
     features = draw.random((400, 60)) * (draw.random((400, 60)) < 0.15)
     labels = (features[:, 0] + features[:, 1] + draw.normal(0, 0.2, 400) > 0.3).astype(int) + (features[:, 2] > 0.5)
@@ -161,32 +161,32 @@ def test_every_fit_is_at_its_optimum_although_it_starts_from_the_weaker_one(clas
     for value in LOGISTIC.values:
         weight, bias = LOGISTIC.read(warm.set_params(C=value).fit(features, labels))
         errors = softmax(features @ weight + bias, 1) - np.eye(classes)[labels]
-        shares = 2 if classes == 2 else 1  # one vector of weights w stands as w/2 and -w/2, so that |w|^2 is 2 |W|^2
+        shares = 2 if classes == 2 else 1  # one weight vector w is stored as w/2 and -w/2, so |w|^2 is 2 |W|^2
         gradient = features.T @ errors + shares * weight / value
         assert max(np.abs(gradient).max(), np.abs(errors.sum(0)).max()) / 400 <= 1e-6
         cold = LOGISTIC.make().set_params(C=value).fit(features, labels)
         np.testing.assert_allclose(warm.predict_proba(features), cold.predict_proba(features), atol=1e-4)
 
 
-def judged_by(best: float) -> Callable[[float], BestClassifier]:
-    """A fit that does the better the nearer its value is to the best one, on a scale of logarithms."""
+def make_scorer(best: float) -> Callable[[float], BestClassifier]:
+    """Score a value by its distance from the best one on a logarithmic scale."""
     return lambda value: BestClassifier(
         Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best))
     )
 
 
 @pytest.mark.parametrize("best", [0.25 / 4**3, 0.25 / 4, 0.25, 4.0, 16.0, 64.0, 1024.0])
-def test_the_range_grows_until_the_best_lies_within_it_for_some_steps(best):
+def test_the_range_grows_until_the_best_is_inside(best):
     tried = []
 
     def fit(value: float) -> BestClassifier:
         tried.append(value)
-        return judged_by(best)(value)
+        return make_scorer(best)(value)
 
     assert _search_values(fit, LOGISTIC).settings == {"C": best}
     assert min(tried) < best < max(tried) and len(tried) <= len(LOGISTIC.values) + 4
     for better, last in ((1e9, 16 * 4.0**MOST_STEPS), (1e-9, 0.25 / 4.0**MOST_STEPS)):
-        assert _search_values(judged_by(better), LOGISTIC).settings == {"C": last}
+        assert _search_values(make_scorer(better), LOGISTIC).settings == {"C": last}
     equal = _search_values(
         lambda value: BestClassifier(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0), LOGISTIC
     )
@@ -195,7 +195,7 @@ def test_the_range_grows_until_the_best_lies_within_it_for_some_steps(best):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", [LOGISTIC, SUPPORT_VECTORS], ids=["logistic", "SVM"])
-def test_a_weak_word_that_decides_asks_for_a_stronger_model_than_any_listed(solver):
+def test_stronger_models_than_the_listed_ones_are_tried(solver):
     draw = np.random.default_rng(0)
     features = draw.normal(0, 1, (240, 3)) * [0.01, 1, 1]
     labels = (features[:, 0] > 0).astype(int)
@@ -219,7 +219,7 @@ def test_a_class_without_training_rows_gets_probability_zero(solver):
 
 
 @each_solver
-def test_one_class_or_no_label_cannot_be_learned(solver):
+def test_one_class_or_no_label_is_refused(solver):
     with pytest.raises(DataError, match="one class only"):
         tune_solver(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
     with pytest.raises(DataError, match="no training text has a label"):
@@ -234,7 +234,7 @@ def test_one_class_or_no_label_cannot_be_learned(solver):
     ("solver", "known"),
     [(LOGISTIC, lambda C: LogisticRegression(C=C)), (NAIVE_BAYES, lambda alpha: MultinomialNB(alpha=alpha))],
 )
-def test_several_labels_are_one_problem_each(solver, known):
+def test_multi_label_tasks_have_one_classifier_per_label(solver, known):
     features, labels = problem(200, 0, labels=3)
     held, held_labels = problem(80, 1, labels=3)
     chosen = tune_solver(solver, features, labels, held, held_labels, classes=3)
@@ -245,7 +245,7 @@ def test_several_labels_are_one_problem_each(solver, known):
 
 
 @each_solver
-def test_a_label_that_no_or_every_training_text_has_says_so(solver):
+def test_constant_labels_get_constant_predictions(solver):
     features, labels = problem(60, 2, labels=3)
     labels[:, 0], labels[:, 2] = 0, 1
     columns = tune_solver(solver, features, labels, features, labels, classes=3).columns
@@ -254,7 +254,7 @@ def test_a_label_that_no_or_every_training_text_has_says_so(solver):
 
 
 @pytest.mark.parametrize("labels", [0, 3])
-def test_a_scale_minimizes_the_cross_entropy_and_changes_no_decision(labels):
+def test_the_scale_minimizes_cross_entropy_and_keeps_predictions(labels):
     features, truth = problem(300, 3, labels)
     plain = tune_solver(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
     scale, logits = plain.settings["scale"], plain.columns.compute_logits(features)
@@ -277,7 +277,7 @@ PLAIN = [f"word{number}" for number in range(20)]
 
 @pytest.fixture
 def tokenizer(tmp_path) -> Tokenizer:
-    """A vocabulary in which eight words have a polarity of 1 or -1."""
+    """Return a tokenizer with eight words of polarity 1 or -1."""
     path = tmp_path / "words.tsv"
     rows = [f"{word}\t{value}" for words, value in ((GOOD, 1), (BAD, -1)) for word in words]
     path.write_text("\n".join(["word\tpolarity", *rows]) + "\n")
@@ -286,7 +286,7 @@ def tokenizer(tmp_path) -> Tokenizer:
 
 
 def words_of(rows: int, seed: int, longest: int = 12) -> tuple[list[str], np.ndarray]:
-    """Texts of plain words with one to three of one polarity among them, which is their label."""
+    """Return texts of neutral words and one to three words of a polarity, which is the label."""
     draw = np.random.default_rng(seed)
     labels = np.arange(rows) % 2
     texts = []
@@ -297,13 +297,13 @@ def words_of(rows: int, seed: int, longest: int = 12) -> tuple[list[str], np.nda
 
 
 def valences(texts: list[str]) -> np.ndarray:
-    """(n,): an entry of polarity 1 counts 2, smoothed 3 of 5 positive and 1 of 5 negative."""
+    """Return the sums (n,): an entry of polarity 1 has 2 counts, smoothed 3/5 positive and 1/5 negative."""
     return np.array([sum((word in GOOD) - (word in BAD) for word in text.split()) * 2 / 5 for text in texts])
 
 
-def test_probabilities_are_those_of_a_regression_on_the_sum(tokenizer):
+def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     texts, labels = words_of(80, 0)
-    labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # some noise, so that the optimum is an inner one
+    labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # with noise, so that the optimum is finite
     held, held_labels = words_of(40, 1)
     fit = fit_lexicon(tokenizer, texts, labels, held, held_labels, classes=2)
     assert (fit.settings["feature"], fit.score) == ("sum", 1.0)
@@ -320,15 +320,15 @@ def test_probabilities_are_those_of_a_regression_on_the_sum(tokenizer):
         ("sum", [["bad word1", "dull word2"], ["bad bad word1 word1", "dull sad word2 word2"]]),
     ],
 )
-def test_the_feature_is_the_one_that_tells_the_classes_apart_on_validation(tokenizer, feature, texts):
-    """The same sums with other means, and the other way round."""
+def test_the_lexicon_feature_is_chosen_on_validation(tokenizer, feature, texts):
+    """Equal sums with different means, and the reverse."""
     rows, labels = [text for each in texts for text in each] * 10, np.array([0, 0, 1, 1] * 10)
     fit = fit_lexicon(tokenizer, rows, labels, rows, labels, classes=2)
     assert (fit.settings["feature"], fit.score) == (feature, 1.0)
     assert fit.model.weight[1 - ("sum", "mean").index(feature)].eq(0).all()
 
 
-def test_several_labels_are_one_regression_each(tokenizer):
+def test_multi_label_lexicon_baselines_have_one_regression_per_label(tokenizer):
     texts, first = words_of(80, 2)
     labels = np.stack([first, 1 - first, np.zeros(80)], 1)
     fit = fit_lexicon(tokenizer, texts, labels, texts, labels, classes=3)

@@ -21,7 +21,7 @@ from core.training.training_stage import Events, Examples, compute_lr_factor, pl
 
 
 class Killed(BaseException):
-    """Stands for a SIGKILL: nothing may be saved on its way."""
+    """Simulates a SIGKILL, which saves nothing."""
 
 
 class KillAt(Events):
@@ -34,8 +34,8 @@ class KillAt(Events):
 
 
 @pytest.mark.slow
-def test_a_small_task_is_learned_also_with_rows_whose_targets_are_no_labels(make):
-    """Every text once more with the opposite as its target and half of the weight: the labels win, by as much."""
+def test_small_tasks_are_learned_with_labels_or_soft_targets(make):
+    """Each text occurs again with an even target."""
     job = make(epochs=12)
     assert job.run().best >= 0.9
     losses = [row["train_loss"] for row in read_history(job.history).select_kind("epoch")]
@@ -49,21 +49,21 @@ def test_a_small_task_is_learned_also_with_rows_whose_targets_are_no_labels(make
     outcome = job.run()
     assert outcome.steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
     logits = job.model(Batch.from_arrays(job.training.tokens.pad_rows(np.arange(len(labels))))).logits
-    # Of two equal texts, one certain and one even, the best answer is three in four.
+    # For equal texts with a certain and an even target the optimum is 3/4.
     sure = logits.softmax(1)[np.arange(len(labels)), labels].median().item()
     assert sure == pytest.approx(0.75, abs=0.05)
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make, whole):
+def test_seeds_determine_the_result(make, whole):
     again, other = make("b"), make("c", seed=1)
     for job in (again, other):
         job.run()
-        torch.rand(5)  # whatever else draws numbers in between does not matter
+        torch.rand(5)  # other draws in between have no effect
     assert have_same_bits(whole.model, again.model) and not have_same_bits(whole.model, other.model)
     assert rows_without_time(whole.history) == rows_without_time(again.history)
     ended = make("b")
-    ended._update_weights = None  # calling it would fail: what has ended only hands back its best weights
+    ended._update_weights = None  # calling it would fail: a finished training only restores its best weights
     assert ended.run().steps == 21 and have_same_bits(whole.model, ended.model)
 
 
@@ -71,7 +71,7 @@ STOPS = [*((Cancelled, StopAfter(updates)) for updates in (0, 7, 8)), *((Killed,
 
 
 def stop_and_resume(make, error, stop, **settings):
-    """Stop a training, draw other numbers and go on with it."""
+    """Stop a training, draw other random numbers and resume it."""
     with pytest.raises(error):
         make("cut", events=stop, **settings).run()
     before = load_checkpoint(make("cut", **settings).checkpoint)
@@ -84,7 +84,7 @@ def stop_and_resume(make, error, stop, **settings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("error", "stop"), STOPS)
-def test_a_training_that_is_cancelled_or_killed_between_checkpoints_resumes_to_the_bit(make, whole, error, stop):
+def test_interrupted_training_resumes_bit_identically(make, whole, error, stop):
     resumed = stop_and_resume(make, error, stop)
     assert have_same_bits(whole.model, resumed.model)
     assert rows_without_time(whole.history) == rows_without_time(resumed.history)
@@ -96,7 +96,7 @@ def scripted(values, name="accuracy"):
 
 
 @pytest.mark.slow
-def test_the_best_epoch_is_kept_and_patience_ends_the_training_for_good(make, monkeypatch):
+def test_the_best_epoch_is_restored_and_patience_stops_training(make, monkeypatch):
     monkeypatch.setattr(training_stage, "CHECKPOINT_SECONDS", 0.0)
     kept, saved = [], []
 
@@ -118,7 +118,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training_for_good(make, mo
 
 
 @pytest.mark.slow
-def test_of_losses_the_smallest_is_best_and_it_is_the_plain_cross_entropy(make):
+def test_the_lowest_validation_cross_entropy_is_best(make):
     job = make(epochs=3, metric="loss", lr=1e-3, label_smoothing=0.3, class_weights="balanced", batching="fixed")
     widths = set()
     job.model.register_forward_pre_hook(lambda model, args: widths.add((model.training, args[0].ids.shape[1])))
@@ -133,12 +133,12 @@ def test_of_losses_the_smallest_is_best_and_it_is_the_plain_cross_entropy(make):
 
 
 @pytest.mark.slow
-def test_a_metric_that_is_not_defined_is_refused_with_another_one_to_choose(make):
+def test_undefined_metrics_are_refused_with_an_alternative(make):
     with pytest.raises(ConfigError, match=r"training\.metric=roc_auc: not defined.*choose accuracy or loss"):
         make(metric="roc_auc").run()
 
 
-def test_smoothing_and_balanced_weights_enter_the_loss(make):
+def test_label_smoothing_and_class_weights_change_the_loss(make):
     model = dataclasses.replace(make.model, dropout=0.0)
     job = make(rows=30, batch_size=30, epochs=1, label_smoothing=0.2, class_weights="balanced", model=model)
     labels = torch.from_numpy(job.training.labels)
@@ -152,7 +152,7 @@ def test_smoothing_and_balanced_weights_enter_the_loss(make):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("clip", "clipped"), [(1e-3, True), (0.0, False)])
-def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clipped):
+def test_gradient_norms_are_logged_before_clipping(make, clip, clipped):
     job = make(epochs=1, clip=clip)
     job.run()
     norm = torch.stack([parameter.grad.norm() for parameter in job.parameters]).norm().item()
@@ -162,8 +162,8 @@ def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clippe
 
 
 @pytest.mark.slow
-def test_lambda_learns_at_its_own_rate(make):
-    """A first step of AdamW moves every entry by its rate: ten times as far with a factor of 10, the rest as before."""
+def test_lambda_has_its_own_learning_rate(make):
+    """AdamW's first step changes every entry by its rate, which a factor of 10 multiplies."""
     usual, faster = make("usual", epochs=1, rows=8), make("faster", epochs=1, rows=8, lambda_lr=10.0)
     before = copy_weights(usual.model)
     for job in (usual, faster):
@@ -175,7 +175,7 @@ def test_lambda_learns_at_its_own_rate(make):
 
 
 @pytest.mark.slow
-def test_the_history_begins_before_the_first_update_and_follows_the_schedule(make):
+def test_the_history_starts_before_the_first_update(make):
     job = make(warmup=0.2)
     before = [layer[:, 0].tolist() for layer in job.model.get_lambdas()]
     job.run()
@@ -192,14 +192,14 @@ def test_the_history_begins_before_the_first_update_and_follows_the_schedule(mak
 
 
 @pytest.mark.slow
-def test_long_trainings_log_about_two_hundred_steps_and_more_of_the_first_ones(make, monkeypatch):
+def test_long_trainings_log_about_200_steps_and_more_early_ones(make, monkeypatch):
     monkeypatch.setattr(training_stage, "LOGGED_STEPS", 3)
     job = make()
     job.run()
     assert [row["step"] for row in read_history(job.history).select_kind("step")] == [0, 1, 2, 4, 7, 14, 21]
 
 
-def test_an_epoch_row_has_the_mean_loss_over_its_rows(make):
+def test_epoch_rows_have_the_mean_loss_over_rows(make):
     job = make(rows=20, epochs=1)
     job.run()
     losses = [row["loss"] for row in read_history(job.history).select_kind("step")[1:]]
@@ -209,7 +209,7 @@ def test_an_epoch_row_has_the_mean_loss_over_its_rows(make):
     assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == pytest.approx(mean)
 
 
-def test_a_loss_that_is_not_finite_stops_with_advice_and_no_update(make):
+def test_nonfinite_losses_stop_training_with_advice(make):
     job = make()
     job.model.head.bias.data.fill_(math.inf)
     before = copy_weights(job.model)
@@ -219,7 +219,7 @@ def test_a_loss_that_is_not_finite_stops_with_advice_and_no_update(make):
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
-def test_empty_texts_and_batches_of_one_row_train(make, batching):
+def test_empty_texts_and_single_row_batches_can_be_trained(make, batching):
     job = make(epochs=1, batch_size=1, batching=batching)
     job.training = Examples(TokenTable.from_ids([[], [2], []]), np.array([0, 1, 0]))
     job = dataclasses.replace(job, validation=Examples(TokenTable.from_ids([[]]), np.array([0])))
@@ -227,7 +227,7 @@ def test_empty_texts_and_batches_of_one_row_train(make, batching):
 
 
 @pytest.mark.slow
-def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch):
+def test_bfloat16_trains_with_autocast_and_validates_without(make, monkeypatch):
     monkeypatch.setattr(device, "has_native_bfloat16", lambda: False)
     with pytest.raises(ConfigError, match=r"training\.precision=bfloat16"):
         make(precision="bfloat16")
@@ -239,7 +239,7 @@ def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch)
     assert seen == {(True, True), (False, False)}
 
 
-def test_a_checkpoint_of_another_model_is_told(make):
+def test_checkpoints_of_another_model_are_refused(make):
     with pytest.raises(Cancelled):
         make(events=StopAfter(2)).run()
     with pytest.raises(RunDamaged, match="does not fit this run"):
@@ -257,8 +257,8 @@ def test_a_checkpoint_of_another_model_is_told(make):
     ],
     ids=["plain", "balanced", "smoothed", "taught", "diversity"],
 )
-def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
-    """Of uneven classes and lengths, where a mean of means would be another one."""
+def test_portions_sum_to_the_gradient_of_the_batch(make, settings, changes):
+    """Uneven classes and lengths, so that a mean of means is different."""
     settings = dict(settings)
     taught = settings.pop("taught", False)
     model = dataclasses.replace(make.model, dropout=0.0, **changes)
@@ -284,7 +284,7 @@ def factors(schedule, steps=100, warmup=0.1):
     return [compute_lr_factor(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps + 1)]
 
 
-def test_the_warm_up_rises_in_equal_parts_to_one_and_cosine_and_linear_follow_their_formula_to_zero():
+def test_schedules_follow_their_formulas():
     assert factors("constant")[:10] == [pytest.approx((step + 1) / 11) for step in range(10)]
     assert factors("constant")[10:] == [1.0] * 91
     cosine, linear = factors("cosine"), factors("linear")
@@ -298,7 +298,7 @@ def test_the_warm_up_rises_in_equal_parts_to_one_and_cosine_and_linear_follow_th
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
 @pytest.mark.parametrize(("steps", "warmup"), [(1, 0.0), (1, 0.05), (1, 0.99), (3, 0.99), (7, 0.0)])
-def test_short_trainings_get_a_rate_above_zero_for_every_update(schedule, steps, warmup):
+def test_short_trainings_never_have_a_learning_rate_of_zero(schedule, steps, warmup):
     used = [compute_lr_factor(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps)]
     assert all(0 < factor <= 1 for factor in used)
 
@@ -320,7 +320,7 @@ def several(make):
 
 
 @pytest.mark.slow
-def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(several):
+def test_multi_label_scores_get_logits_and_losses_average_over_labels(several):
     seen = []
 
     def score(labels, logits):
@@ -337,7 +337,7 @@ def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(severa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("value", "epochs"), [(0.0, 5), (0.25, 2)])
-def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
+def test_patience_starts_with_the_first_correct_label(several, value, epochs):
     job = several(score=lambda labels, logits: {"f1_macro": value}, epochs=5, patience=1)
     job.run()
     assert len(read_history(job.history).select_kind("epoch")) == epochs
@@ -349,7 +349,7 @@ def batch(rows=200, length=50):
     return Batch(ids, keep, tags=keep.long() * 3, polarity=torch.tensor([0.9, 0.1, 0.0]).expand(*keep.shape, 3))
 
 
-def test_about_that_share_of_the_words_is_unknown_and_nothing_else_changes():
+def test_word_dropout_replaces_only_that_share_of_words():
     torch.manual_seed(0)
     before = batch()
     after = forget_words(before, 0.1)
@@ -365,7 +365,7 @@ def test_about_that_share_of_the_words_is_unknown_and_nothing_else_changes():
 
 
 @pytest.mark.slow
-def test_a_training_that_forgets_words_resumes_to_the_bit_and_is_another_than_without(make, whole):
+def test_word_dropout_training_resumes_bit_identically(make, whole):
     forgetting = make("whole", word_dropout=0.2)
     forgetting.run()
     resumed = stop_and_resume(make, Cancelled, StopAfter(9), word_dropout=0.2)
@@ -373,12 +373,12 @@ def test_a_training_that_forgets_words_resumes_to_the_bit_and_is_another_than_wi
 
 
 @pytest.mark.slow
-def test_validation_reads_every_word(make, monkeypatch):
+def test_validation_has_no_word_dropout(make, monkeypatch):
     job = make(word_dropout=0.9, epochs=1)
     read = []
     monkeypatch.setattr(loop, "forget_words", lambda batch, share, mark: read.append(len(batch.ids)) or batch)
     job.run()
-    assert sum(read) == len(job.training.labels)  # and no validation text among them
+    assert sum(read) == len(job.training.labels)  # without validation texts
     epoch = read_history(job.history).select_kind("epoch")[0]
     logits, labels = job._predict_validation(), torch.from_numpy(job.validation.labels)
     assert epoch["validation"]["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item())

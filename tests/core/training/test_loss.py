@@ -1,4 +1,4 @@
-"""What is minimised, against formulas and torch's own losses."""
+"""The loss compared with formulas and torch's own losses."""
 
 import math
 import typing
@@ -18,53 +18,53 @@ LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
 SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 
 
-def of(labels, task, **settings):
+def make_loss(labels, task, **settings):
     return build_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=CPU)
 
 
 @pytest.mark.parametrize("settings", [{}, {"class_weights": "balanced", "label_smoothing": 0.1}])
-def test_a_class_number_and_its_unit_vector_cost_the_same(settings):
+def test_class_numbers_and_one_hot_targets_have_equal_loss(settings):
     labels = torch.tensor([2, 0])
-    loss = of(torch.tensor([0, 0, 1, 2]), "single", **settings)
+    loss = make_loss(torch.tensor([0, 0, 1, 2]), "single", **settings)
     assert settings or loss(LOGITS, labels).item() == pytest.approx(F.cross_entropy(LOGITS, labels).item())
     assert loss(LOGITS, F.one_hot(labels, 3)).item() == pytest.approx(loss(LOGITS, labels).item())
 
 
-def test_probabilities_as_targets_cost_their_cross_entropy():
+def test_soft_targets_give_their_cross_entropy():
     targets = torch.tensor([[0.5, 0.2, 0.3], [0.1, 0.9, 0.0]])
     expected = -(targets * LOGITS.log_softmax(1)).sum(1).mean()
     assert Loss("single")(LOGITS, targets).item() == pytest.approx(expected.item())
-    balanced = of(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced")
+    balanced = make_loss(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced")
     assert balanced.weights.tolist() == pytest.approx([4 / 9, 4 / 3, 0])
-    # Weighted, the best answer to targets t is proportional to w t.
+    # With weights, the optimum for targets t is proportional to w t.
     weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
     best = (targets * weighted.weights).log().clamp(min=-50)
     weighted(logits + best, targets).backward()
     assert logits.grad.abs().max() < 1e-7
 
 
-def test_of_several_labels_it_is_the_mean_of_each_decision():
+def test_multi_label_loss_is_the_mean_over_labels():
     decisions = zip(LOGITS.flatten().tolist(), SEVERAL.flatten().tolist(), strict=True)
     expected = [math.log(1 + math.exp(-x if y else x)) for x, y in decisions]
     assert Loss("multi")(LOGITS, SEVERAL).item() == pytest.approx(sum(expected) / 6)
 
 
-def test_smoothing_goes_half_to_yes_and_half_to_no():
+def test_multi_label_smoothing_is_split_between_both_values():
     smoothed = torch.tensor([[0.95, 0.05, 0.95], [0.05, 0.05, 0.05]], dtype=torch.float64)
-    found = of(SEVERAL, "multi", label_smoothing=0.1)(LOGITS, SEVERAL)
+    found = make_loss(SEVERAL, "multi", label_smoothing=0.1)(LOGITS, SEVERAL)
     assert found.item() == pytest.approx(F.binary_cross_entropy_with_logits(LOGITS, smoothed).item())
 
 
-def test_of_a_balanced_label_both_sides_weigh_the_same():
+def test_balanced_labels_weight_both_values_equally():
     labels = torch.tensor([[1.0, 0, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]])
-    loss = of(labels, "multi", class_weights="balanced")
+    loss = make_loss(labels, "multi", class_weights="balanced")
     assert loss.weights.tolist() == pytest.approx([1 / 3, 1, 3])
-    # At logits of 0 each decision costs ln 2 times its weight: of each label with rows, yes and no together 2 n_no.
+    # At logits of 0 each label value costs ln 2 times its weight; both values of a label with rows weigh 2 n_no.
     found = loss(torch.zeros(4, 3), labels).item()
     assert found == pytest.approx(math.log(2) * ((3 * 1 / 3 + 1) + 4 + (1 * 3 + 3)) / 12)
 
 
-def test_every_metric_can_choose_the_best_epoch_and_has_a_nearest_where_a_task_lacks_it():
+def test_every_metric_selects_epochs_or_names_the_nearest():
     names = typing.get_args(typing.get_type_hints(TrainingConfig)["metric"])
     assert names == ("auto", *METRICS)
     for name in names:
@@ -77,7 +77,7 @@ def test_every_metric_can_choose_the_best_epoch_and_has_a_nearest_where_a_task_l
                 assert str(refused.value).split()[-1] in select_metrics(task)
 
 
-def test_a_measure_of_a_scale_needs_classes_in_an_order():
+def test_ordinal_metrics_need_ordered_classes():
     assert (resolve_metric("auto", "single"), resolve_metric("auto", "multi")) == ("accuracy", "f1_macro")
     message = "training.metric=accuracy: not defined for several labels per text; the nearest is subset_accuracy"
     with pytest.raises(ConfigError, match=message):
@@ -90,14 +90,14 @@ def test_a_measure_of_a_scale_needs_classes_in_an_order():
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_a_taught_loss_is_that_of_the_labels_and_of_the_teacher_in_their_shares(task):
+def test_distillation_loss_mixes_labels_and_teacher(task):
     labels = torch.tensor([2, 0]) if task == "single" else SEVERAL
     taught = torch.tensor([[0.2, 0.1, 0.7], [0.3, 0.6, 0.1]])
     logits, loss = LOGITS.clone().requires_grad_(), Loss(task)
     targets = torch.from_numpy(mix_targets(labels.numpy(), taught.numpy(), 0.6))
     found = loss(logits, targets)
     assert found.item() == pytest.approx(0.4 * loss(LOGITS, labels).item() + 0.6 * loss(LOGITS, taught).item())
-    # By each logit it rises with what is said minus what is to be said: p - (0.4 y + 0.6 q), over the rows.
+    # The gradient is p - (0.4 y + 0.6 q), averaged over the rows.
     found.backward()
     known = F.one_hot(labels, 3) if task == "single" else labels
     said = LOGITS.softmax(1) if task == "single" else LOGITS.sigmoid()
@@ -106,8 +106,8 @@ def test_a_taught_loss_is_that_of_the_labels_and_of_the_teacher_in_their_shares(
 
 
 @pytest.mark.parametrize("weights", [None, torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64)])
-def test_portions_of_tagged_texts_add_up_to_the_whole(weights):
-    """Of texts with one tag, with three and with none, where a mean of means would be another one."""
+def test_portions_of_tagged_texts_sum_to_the_batch_loss(weights):
+    """Texts with one, three and no tags, so that a mean of means is different."""
     random, loss = np.random.default_rng(0), Loss("tokens", weights)
     logits = torch.tensor(random.normal(size=(3, 4, 3)))
     tags = torch.tensor([[1, 0, 2, UNTAGGED], [UNTAGGED, 1, UNTAGGED, UNTAGGED], [UNTAGGED] * 4])

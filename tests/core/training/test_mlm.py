@@ -1,4 +1,4 @@
-"""Masked words: what is hidden, what is learned, and that it goes on where it was stopped."""
+"""Masked words: masking, learning and resuming."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ WORDS = 20
 
 
 def texts(count=60):
-    """Each text says one word eight times, so that a hidden one follows from those beside it."""
+    """Each text repeats one word eight times, so that a masked word follows from its neighbours."""
     random = np.random.default_rng(0)
     return TokenTable.from_ids([[word] * 8 for word in random.integers(FIRST, WORDS, count)])
 
@@ -48,24 +48,23 @@ def make(tmp_path):
     return masking
 
 
-def test_shares_of_what_is_hidden_swapped_and_left():
+def test_masked_words_are_hidden_swapped_or_unchanged_in_the_given_shares():
     torch.manual_seed(0)
     ids = torch.randint(FIRST, 1000, (400, 100))
-    masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
-    places = masked.places
-    read = masked.batch.ids[places]
+    read, places = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
+    swapped = read.ids[places]
     assert places.float().mean() == pytest.approx(0.15, abs=0.006)
-    assert (read == UNKNOWN).float().mean() == pytest.approx(0.8, abs=0.02)
-    assert (read == ids[places]).float().mean() == pytest.approx(0.1, abs=0.02)
-    assert torch.equal(masked.batch.ids[~places], ids[~places])
-    assert masked.batch.ids.min() >= UNKNOWN and masked.batch.ids.max() < 1000
+    assert (swapped == UNKNOWN).float().mean() == pytest.approx(0.8, abs=0.02)
+    assert (swapped == ids[places]).float().mean() == pytest.approx(0.1, abs=0.02)
+    assert torch.equal(read.ids[~places], ids[~places])
+    assert read.ids.min() >= UNKNOWN and read.ids.max() < 1000
 
 
-def test_padding_and_unknown_words_are_never_guessed(make):
+def test_padding_and_unknown_words_are_never_masked(make):
     torch.manual_seed(0)
     ids = torch.tensor([[UNKNOWN] * 50 + [0] * 50]).repeat(20, 1)
-    masked = mask_words(Batch(ids, ids > 0), 30)
-    assert not masked.places.any() and torch.equal(masked.batch.ids, ids)
+    read, places = mask_words(Batch(ids, ids > 0), 30)
+    assert not places.any() and torch.equal(read.ids, ids)
     job = make(tokens=TokenTable.from_ids([[UNKNOWN], []]), masked_epochs=1)
     job.run()
     assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == 0, (
@@ -73,29 +72,29 @@ def test_padding_and_unknown_words_are_never_guessed(make):
     )
 
 
-def test_what_is_known_of_a_hidden_word_is_hidden_too():
+def test_features_of_masked_words_are_hidden():
     torch.manual_seed(1)
     ids = torch.full((50, 20), 5)
     polarity, grams = torch.tensor([1.0, 0, 0]).expand(50, 20, 3), torch.tensor([7, 9]).expand(50, 20, 2)
-    masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
-    hidden = masked.batch.ids == UNKNOWN
-    assert torch.equal(masked.batch.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
-    assert torch.equal(masked.batch.polarity[~masked.places], polarity[~masked.places])
-    assert not masked.batch.grams[hidden].any()
-    assert torch.equal(masked.batch.grams[~masked.places], grams[~masked.places])
+    read, places = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
+    hidden = read.ids == UNKNOWN
+    assert torch.equal(read.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
+    assert torch.equal(read.polarity[~places], polarity[~places])
+    assert not read.grams[hidden].any()
+    assert torch.equal(read.grams[~places], grams[~places])
 
 
-def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
+def test_the_loss_is_the_cross_entropy_of_masked_words(make):
     job, rows = make(), np.arange(16)
     job.model.eval()
     torch.manual_seed(7)
     (loss,) = job._yield_losses(rows)
     torch.manual_seed(7)
     whole = Batch.from_arrays(job.tokens.pad_rows(rows))
-    masked = mask_words(whole, WORDS)
+    read, places = mask_words(whole, WORDS)
     losses, norm = [], job.guess.norm
-    vectors = job.model.encode_tokens(masked.batch)
-    for row, place in masked.places.nonzero().tolist():
+    vectors = job.model.encode_tokens(read)
+    for row, place in places.nonzero().tolist():
         inner = F.gelu(job.guess.hidden(vectors[row, place]))
         inner = F.layer_norm(inner, (MODEL.width,), norm.weight, norm.bias)
         scores = job.model.embedding.weight @ inner + job.guess.bias
@@ -104,7 +103,7 @@ def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
 
 
 @pytest.mark.slow
-def test_words_are_learned_from_those_around(make):
+def test_masked_words_are_learned_from_context(make):
     job = make(masked_epochs=12, lr=2e-2)
     job.run()
     losses = [row["train_loss"] for row in read_history(job.history).select_kind("epoch")]
@@ -113,7 +112,7 @@ def test_words_are_learned_from_those_around(make):
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
+def test_pretraining_is_reproducible_and_resumes_bit_identically(make):
     whole = make("whole")
     whole.run()
     with pytest.raises(Cancelled):
@@ -123,7 +122,7 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
     assert have_same_bits(whole.both, rest.both)
     assert rows_without_time(whole.history) == rows_without_time(rest.history)
     ended = make("cut")
-    ended._update_weights = None  # what has ended is not done again
+    ended._update_weights = None  # a finished stage does not run again
     ended.run()
     assert have_same_bits(ended.both, whole.both)
 
@@ -137,7 +136,7 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
         {"norm_place": "post", "norm": "layer", "feedforward": "relu"},
     ],
 )
-def test_every_kind_of_encoder_guesses(make, changes):
+def test_every_encoder_can_be_pretrained(make, changes):
     job = make(model=dataclasses.replace(MODEL, **changes), masked_epochs=1)
     before = copy_weights(job.model)
     job.run()
@@ -145,8 +144,8 @@ def test_every_kind_of_encoder_guesses(make, changes):
     assert untouched == {name for name in before if name.startswith("head.")}
 
 
-def test_portions_have_the_gradient_of_the_whole_batch(make):
-    """Of texts of uneven lengths, among which the words to be guessed are spread unevenly."""
+def test_portions_sum_to_the_gradient_of_the_batch(make):
+    """Texts of uneven lengths, with unevenly distributed masked words."""
     random = np.random.default_rng(0)
     tokens = TokenTable.from_ids([random.integers(FIRST, WORDS, 1 + 3 * row).tolist() for row in range(12)])
     found = []

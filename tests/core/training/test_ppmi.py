@@ -1,4 +1,4 @@
-"""Word vectors from company, against the same computed with dense matrices and loops."""
+"""PPMI word vectors compared with dense matrices and loops."""
 
 import math
 
@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(0)
 WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()
 TEXTS = [RANDOM.choice(np.arange(1, 29), RANDOM.integers(0, 14), p=WEIGHTS).tolist() for _ in range(60)]
 SIZE = 30
-"""Ids 28 and 29 stand nowhere or hardly anywhere; 1 is the unknown word."""
+"""Ids 28 and 29 occur never or rarely; 1 is the unknown word."""
 
 
 def dense(texts, size):
@@ -33,7 +33,7 @@ def dense(texts, size):
     return counts, np.where(counts > 0, np.maximum(mutual, 0), 0)
 
 
-def test_counts_and_mutual_information_are_those_of_the_definition():
+def test_cooccurrences_and_ppmi_match_their_definition():
     counts, expected = dense(TEXTS, SIZE)
     found = sum_cooccurrences(TokenTable.from_ids(TEXTS), SIZE)
     assert found.toarray() == pytest.approx(counts)
@@ -42,8 +42,8 @@ def test_counts_and_mutual_information_are_those_of_the_definition():
 
 
 @pytest.mark.parametrize("width", [6, 64])
-def test_vectors_are_those_of_the_dense_decomposition(width):
-    """Up to the sign of a column, which cosines do not see; of fewer words than columns the last ones are 0."""
+def test_vectors_equal_a_dense_svd(width):
+    """Equal up to the sign of a column; with fewer words than columns the last ones are 0."""
     found, known = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=width, seed=3)
     _, expected = dense(TEXTS, SIZE)
     left, singular, _ = np.linalg.svd(expected)
@@ -61,7 +61,7 @@ def test_vectors_are_those_of_the_dense_decomposition(width):
 
 
 @pytest.mark.parametrize(("preset", "long"), [("vanilla", 1), ("tweet-v1-p1", math.sqrt(128)), ("cnn", math.sqrt(300))])
-def test_rows_are_as_long_as_drawn_ones_and_rows_without_counts_keep_their_draw(preset, long):
+def test_vectors_have_the_length_of_random_rows_and_unknown_words_keep_theirs(preset, long):
     torch.manual_seed(0)
     model = build_model(compose(preset).model, vocabulary=SIZE, classes=2, max_length=8)
     drawn = model.embedding.weight.detach().clone()

@@ -1,4 +1,4 @@
-"""The temperature of a run: against a fine grid, against closed formulas, and what it must never change."""
+"""The temperature of a run compared with a fine grid and closed formulas."""
 
 import numpy as np
 import pytest
@@ -17,25 +17,25 @@ from core.training.temperature import (
 )
 
 GRID = np.exp(np.linspace(-1.5, 1.5, 601))
-"""Half a hundredth apart."""
+"""In steps of 0.005."""
 
 
-def said(rows, classes, *, too_sure, seed=0):
-    """Logits that would be right in the share that they claim, were they not `too_sure` times as large; and labels."""
+def draw_logits(rows, classes, *, too_sure, seed=0):
+    """Return calibrated logits multiplied by `too_sure`, and labels."""
     random = np.random.default_rng(seed)
     logits = 2 * random.standard_normal((rows, classes))
     draws = random.random((rows, 1))
     return too_sure * logits, (softmax(logits, 1).cumsum(1) < draws).sum(1).clip(max=classes - 1)
 
 
-def several(rows, too_sure, seed=0):
+def draw_multi_label(rows, too_sure, seed=0):
     random = np.random.default_rng(seed)
     logits = 2 * random.standard_normal((rows, 3))
     return too_sure * logits, (random.random((rows, 3)) < expit(logits)).astype(float)
 
 
 def cross_entropy(logits, labels, temperature, prior=None):
-    """Mean over rows, or over rows and labels, of targets as Platt has them: certainty (n + 1) / (n + C)."""
+    """Return the mean cross-entropy over rows (and labels) with Platt's targets (n + 1) / (n + C)."""
     n, cooled = len(labels), logits / temperature
     if prior is not None:
         odds = prior if labels.ndim == 1 else prior / (1 - prior)
@@ -50,17 +50,20 @@ def cross_entropy(logits, labels, temperature, prior=None):
 KINDS = ["two classes", "five classes", "several labels"]
 
 
-def a_kind(kind, too_sure):
-    made = {"two classes": lambda: said(900, 2, too_sure=too_sure), "several labels": lambda: several(600, too_sure)}
-    return made.get(kind, lambda: said(900, 5, too_sure=too_sure))()
+def draw_case(kind, too_sure):
+    made = {
+        "two classes": lambda: draw_logits(900, 2, too_sure=too_sure),
+        "several labels": lambda: draw_multi_label(600, too_sure),
+    }
+    return made.get(kind, lambda: draw_logits(900, 5, too_sure=too_sure))()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure_also_beside_a_prior(kind, too_sure):
-    """The evidence of a text, its logits less those of the prior, is `too_sure` times as large as it should be."""
-    given = a_kind(kind, too_sure)
+def test_the_temperature_is_optimal_on_a_fine_grid_also_with_a_prior(kind, too_sure):
+    """Logits minus those of the prior are `too_sure` times too large."""
+    given = draw_case(kind, too_sure)
     random, several_labels = np.random.default_rng(3), kind == "several labels"
     classes = {"two classes": 2, "five classes": 5}.get(kind, 3)
     prior = np.array([0.9, 0.3, 0.05]) if several_labels else np.arange(1, classes + 1) ** 2 / 5.0
@@ -79,20 +82,20 @@ def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure_also_beside_
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_prior_in_which_all_are_alike_is_none(kind):
-    logits, labels = a_kind(kind, 2.0)
+def test_a_uniform_prior_has_no_effect(kind):
+    logits, labels = draw_case(kind, 2.0)
     alike = np.full(logits.shape[1], 0.5 if labels.ndim == 2 else 1 / logits.shape[1])
     assert fit_temperature(logits, labels, alike) == pytest.approx(fit_temperature(logits, labels), rel=1e-4)
 
 
-def test_the_class_prior_counts_each_class_once_more_so_that_none_is_nothing_or_all():
+def test_the_class_prior_is_smoothed_between_zero_and_one():
     assert compute_class_prior(np.array([0, 2, 2, 2, 2]), 4) == pytest.approx((2 / 9, 1 / 9, 5 / 9, 1 / 9))
     assert compute_class_prior(np.array([[1, 0, 0], [1, 0, 1]]), 3) == pytest.approx((3 / 4, 1 / 4, 2 / 4))
     assert compute_class_prior(np.zeros(0, int), 2) == (0.5, 0.5)
 
 
-def test_where_every_answer_is_right_it_stays_above_nothing():
-    """Each row wants log odds of log((n + 1) / 1), and has 2 / T."""
+def test_the_temperature_is_positive_if_every_prediction_is_correct():
+    """Each row's optimal log-odds are log((n + 1) / 1), its own are 2 / T."""
     labels = np.tile([0, 1], 100)
     logits = np.where(labels[:, None] == [0, 1], 1.0, -1.0)
     assert fit_temperature(logits, labels) == pytest.approx(2 / np.log(201), rel=1e-3)
@@ -100,8 +103,8 @@ def test_where_every_answer_is_right_it_stays_above_nothing():
     assert fit_temperature(logits, 1 - logits.argmax(1)) == pytest.approx(LARGEST, rel=1e-3), "all are wrong"
 
 
-def test_a_class_without_training_rows_has_no_part_in_it():
-    logits, labels = said(600, 3, too_sure=2.0)
+def test_absent_classes_do_not_affect_the_temperature():
+    logits, labels = draw_logits(600, 3, too_sure=2.0)
     more = np.column_stack([logits, np.full(600, ABSENT)])
     rows = np.where(np.arange(600) < 30, 3, labels)
     assert fit_temperature(more, rows) == pytest.approx(fit_temperature(logits[30:], labels[30:]), rel=1e-6)
@@ -114,15 +117,15 @@ def test_a_class_without_training_rows_has_no_part_in_it():
     assert fit_temperature(more, rows, prior) == pytest.approx(alone, rel=1e-6)
 
 
-def test_too_few_rows_leave_it_at_one():
-    logits, labels = said(LEAST, 2, too_sure=3.0)
+def test_with_too_few_rows_the_temperature_is_one():
+    logits, labels = draw_logits(LEAST, 2, too_sure=3.0)
     assert fit_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
     assert fit_scaling(logits, labels).temperature == fit_temperature(logits, labels) > 1.5
     assert fit_scaling(np.zeros((0, 2)), np.zeros(0, int)) == UNSCALED
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
-def test_probabilities_as_trained_come_back_from_calibrated_ones_as_a_file_holds_them(temperature):
+def test_unscaled_probabilities_are_recovered_from_stored_ones(temperature):
     logits = np.random.default_rng(2).standard_normal((300, 3)) * 3
     for task, of, apart in (("single", lambda x: softmax(x, 1), 1e-6), ("multi", expit, 6e-3)):
         kept = of(logits / temperature).astype(np.float32)
@@ -131,5 +134,5 @@ def test_probabilities_as_trained_come_back_from_calibrated_ones_as_a_file_holds
         odds = np.log(prior / (1 - prior) if task == "multi" else prior)
         kept = of(logits / temperature + (1 - 1 / temperature) * odds).astype(np.float32)
         found = as_trained(kept, Scaling(temperature, tuple(prior)), task)
-        # A file's float32 near 1 hides as much as the temperature is below 1 and the prior above a half.
+        # Near 1, float32 loses more with a temperature below 1 and a prior above a half.
         np.testing.assert_allclose(found, of(logits), atol=max(apart, 2e-2 if task == "multi" else 0))

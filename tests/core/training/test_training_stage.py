@@ -6,7 +6,7 @@ from core.training.training_stage import POOL, plan_batches
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000])
-def test_a_plan_holds_every_row_once_in_batches_of_the_right_size(batching, count):
+def test_epochs_contain_every_row_once_in_batches_of_the_right_size(batching, count):
     lengths = np.random.default_rng(0).integers(0, 90, count)
     batches = plan_batches(lengths, batch_size=16, seed=1, epoch=0, batching=batching)
     assert sorted(np.concatenate(batches)) == list(range(count))
@@ -14,11 +14,11 @@ def test_a_plan_holds_every_row_once_in_batches_of_the_right_size(batching, coun
     assert sizes == sorted([16] * (count // 16) + ([count % 16] if count % 16 else []))
 
 
-def test_a_plan_depends_on_seed_and_epoch_only():
+def test_batches_depend_only_on_seed_and_epoch():
     lengths = np.arange(500)
 
     def flat(seed, epoch):
-        np.random.seed(seed * 7 + epoch)  # the global generator must not matter
+        np.random.seed(seed * 7 + epoch)  # the global generator has no effect
         return np.concatenate(plan_batches(lengths, batch_size=8, seed=seed, epoch=epoch)).tolist()
 
     assert flat(3, 1) == flat(3, 1)
@@ -28,7 +28,7 @@ def test_a_plan_depends_on_seed_and_epoch_only():
     assert order.tolist() != list(range(500))
 
 
-def test_batches_by_length_are_sorted_inside_pools_and_shuffled_as_batches():
+def test_length_batches_are_sorted_inside_pools_and_shuffled():
     lengths = np.random.default_rng(0).integers(1, 200, POOL * 4 * 2)
     batches = plan_batches(lengths, batch_size=4, seed=0, epoch=0)
     spans = sorted((int(lengths[rows].min()), int(lengths[rows].max())) for rows in batches)
@@ -38,11 +38,11 @@ def test_batches_by_length_are_sorted_inside_pools_and_shuffled_as_batches():
 
 
 def padded(lengths, batches, width=0):
-    """Token places for each token."""
+    """Return positions per token, with padding."""
     return sum(len(rows) * max(width, int(lengths[rows].max())) for rows in batches) / lengths.sum()
 
 
-def test_batches_by_length_pad_at_most_a_twentieth_of_long_and_a_sixth_of_short_texts():
+def test_length_batches_need_little_padding():
     random = np.random.default_rng(0)
     reviews = np.clip(random.lognormal(np.log(172), 0.6, 20_000), 10, 512).astype(int)
     tweets = np.clip(random.lognormal(np.log(19), 0.5, 20_000), 1, 64).astype(int)

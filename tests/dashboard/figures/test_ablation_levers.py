@@ -1,4 +1,4 @@
-"""The parts of a model as levers: which there are, what each says, where a slider stands."""
+"""The parts of a model as levers: list, labels and slider positions."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -39,7 +39,7 @@ TWO = [
 
 
 @pytest.mark.parametrize("projector", [True, False])
-def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_other(projector):
+def test_one_component_grid_has_layers_as_rows_and_heads_as_columns(projector):
     shape = shown(PLAIN, Editable(1, 2, 1, 0, 1), edits=Edits(heads_off=((0, 1),)))
     data = _draw_levers(shape, Look(projector=projector)).data
     (grid,) = data["grids"]
@@ -52,7 +52,7 @@ def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_ot
     assert data["brief"] == projector, "there the legend gives way"
 
 
-def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider():
+def test_several_components_grid_has_maps_per_head_and_a_slider_per_lambda():
     can, edits = Editable(1, 2, 2, -1.0, 1.0), Edits(maps_off=((0, 1, 0),), lambdas=((0, 1, 0.5),))
     data = _draw_levers(shown(TWO, can, edits=edits, own=((0.174,),), minus=True), Look()).data
     (grid,) = data["grids"]
@@ -69,14 +69,14 @@ def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider
     assert data["changed"] == edits.describe_changes() and "P(positive)" in data["said"]
 
 
-def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
+def test_gate_is_closed_by_its_cell_and_lexicon_has_a_slider():
     parts = [*PLAIN, PartEffect("gate", 0, token=1, zero=0.3, mean=-0.2), PartEffect("lexical", 0, zero=0.1)]
     can = Editable(1, 2, 1, 0, 1, gated=2, lexical="add")
     tokens, edits = ("[CLS]", "<b>outstanding"), Edits(gates=((0, 1, 0.0),), lexical=0.5)
     closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
     data = _draw_levers(closed, Look()).data
     gates = data["grids"][1]
-    assert gates["columns"] == ["<b>outs…"]  # the script writes it as text
+    assert gates["columns"] == ["<b>outs…"]  # the script inserts it as text
     cells, open_ = gates["rows"]
     (cell,), (gate,) = cells["cells"], open_["gates"]
     assert (gate["part"], gate["low"], gate["high"], gate["moved"]) == ("g1.2", 0.0, 1.0, True)
@@ -91,7 +91,7 @@ def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
     assert (strength["part"], strength["value"], strength["learned"], strength["moved"]) == ("s", 0.5, 1.0, True)
 
 
-def test_pushes_are_of_the_model_as_edited_and_say_what_they_were():
+def test_effects_are_of_the_edited_model_and_name_the_trained_ones():
     trained = [PartEffect("layer", 0, zero=2.0, mean=0.5), PartEffect("head", 0, head=0, zero=-1.0, mean=0.25)]
     edited = [PartEffect("layer", 0, zero=1.5, mean=0.75), PartEffect("head", 0, head=0, zero=0.0, mean=-0.5)]
     can, edits = Editable(1, 1, 1, 0, 1), Edits(gates=((0, 0, 0.5),))
@@ -107,7 +107,7 @@ def test_pushes_are_of_the_model_as_edited_and_say_what_they_were():
     assert (row["as_trained"], row["as_trained_against_mean"]) == (-1.0, 0.25)
 
 
-def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link():
+def test_silent_option_is_described_and_written_into_links():
     parts = [replace(part, mean=0.25 - part.zero) for part in TWO]
     can, edits = Editable(1, 2, 2, -1.0, 1.0), Edits(heads_mean=((0, 0),), maps_off=((0, 1, 0),))
     data = _draw_levers(shown(parts, can, edits=edits, own=((0.2,),), mean=True), Look()).data
@@ -123,7 +123,7 @@ def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link()
     assert "with the part at its mean" in data["full"]
 
 
-def test_a_gate_goes_to_the_mean_of_its_layer_and_a_lexicon_of_several_maps_has_its_row():
+def test_mean_ablation_of_gates_uses_the_layer_mean_and_lexicons_have_a_row():
     gate = PartEffect("gate", 0, token=1, zero=0.3, mean=-0.2)
     lexical = PartEffect("lexical", 0, zero=0.5, mean=0.125)
     can = Editable(1, 2, 2, 0.0, 1.0, gated=3, lexical="hadamard")
@@ -146,21 +146,21 @@ def along(layer, component, learned=0.25, start=0.5):
     return LambdaCurve(layer, component, learned=learned, start=start, now=0.25, **chances)
 
 
-def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
+def test_lambda_slider_has_its_curve_and_one_slider_scales_all_lambdas():
     curves = LambdaCurves("a b", "positive", {}, 0.0, (along(0, 1), along(None, None, learned=1.0, start=None)), "")
     can, edits = Editable(1, 2, 2, 0.0, 1.0), Edits(factor=0.5)
     data = _draw_levers(shown(TWO, can, edits=edits, own=((0.25,),), curves=curves), Look()).data
     slider = data["grids"][0]["rows"][0]["sliders"][1]
     points = {"values": [0.0, 0.25, 0.5, 1.0], "chances": [0.5, 0.25, 0.125, 0.75]}
     assert slider["curve"] == {**points, "start": 0.5, "half": True, "what": "P(positive)"}
-    assert (slider["learned"], slider["value"], slider["moved"]) == (0.25, 0.12, False)  # half of what it learned
+    assert (slider["learned"], slider["value"], slider["moved"]) == (0.25, 0.12, False)  # half of the learned value
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
     assert ". Curves: P(positive) from 0 to 1" in data["full"] and "box start" in data["full"]
 
 
-def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():
+def test_table_counts_as_the_page_and_leaves_missing_fields_empty():
     table = build_part_table(
         shown([PartEffect("map", 1, head=0, component=2, zero=0.5, mean=0.25)], Editable(2, 1, 3, 0, 1))
     )

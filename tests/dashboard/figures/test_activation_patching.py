@@ -1,4 +1,4 @@
-"""The inside of another sentence: every place by layer, its colours, what is said, what is missing."""
+"""Activation patching from another sentence: each position by layer, colours, text, missing values."""
 
 from types import SimpleNamespace
 
@@ -25,7 +25,7 @@ def shown(edited=False):
     return Patching(RECORD, found, edited)
 
 
-def test_every_place_stands_with_its_move_in_each_layer():
+def test_each_place_has_its_change_in_each_layer():
     data = PATCHING.draw(shown(), Look()).data
     assert [head["name"] for head in data["heads"]] == ["layer 1", "layer 2"]
     moves = {row["name"]: [cell["text"] for cell in row["cells"]] for row in data["rows"]}
@@ -36,17 +36,17 @@ def test_every_place_stands_with_its_move_in_each_layer():
     assert last[1]["about"] == "head 2, layer 2: log-odds of positive +2.000"
     assert data["lines"] == ["Log-odds of positive: +1.00 for the first sentence, −3.00 for the second."]
     assert PATCHING.resolve_text(PATCHING.note, shown(edited=True)) == "towards positive, both after your changes"
-    table = build_patch_table(shown())  # counts from one
+    table = build_patch_table(shown())  # layers count from 1
     assert table["layer"].tolist() == [1, 2, 1, 2, 1, 2] and table["moved"][2] == -3.0
     assert (table["token"][2], table["here"][2], table["donor"][2], table["head"][4]) == (1, "good", "bad", 2)
 
 
 @pytest.mark.slow
-def test_a_second_sentence_is_an_option_of_the_figure(trained, tmp_path):
+def test_second_sentence_is_a_figure_option(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["patching"], "text": "good film", "store": store}
     written = api.figures("finished", tmp_path, options={"donor": "bad film"}, csv=True, **given)["files"]
-    assert len(written) == 2  # and its numbers
+    assert len(written) == 2  # the figure and its numbers
     assert "good ← bad" in (tmp_path / "patching.html").read_text()
     with pytest.raises(InputError, match="a second sentence of as many tokens is needed: --with donor=TEXT"):
         api.figures("finished", tmp_path, **given)

@@ -14,18 +14,18 @@ def ends(path: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, re.findall(r"-?[\d.]+", line))) for line in path.split("M")[1:]]
 
 
-def test_neighbors_along_a_diagonal_share_a_line_and_a_gap_parts_it():
+def test_cells_on_a_diagonal_share_a_line_and_a_gap_splits_it():
     away = np.zeros((3, 4), bool)
     assert attention.draw_stripes(away) == "" and attention.make_hatching(away, "", 1, Look()) is None
     away[2, 1] = True
-    assert ends(attention.draw_stripes(away)) == [(0.5, 2.5, 1.5, 1.5)]  # rows grow downwards
+    assert ends(attention.draw_stripes(away)) == [(0.5, 2.5, 1.5, 1.5)]  # y grows downwards
     away = np.fliplr(np.eye(4, dtype=bool))
     assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 3.5, -0.5)]
     away[1, 2] = False
     assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 1.5, 1.5), (2.5, 0.5, 3.5, -0.5)]
 
 
-def test_every_line_lies_in_what_is_taken_away_and_there_are_no_more_than_can_be_seen():
+def test_hatching_covers_only_negative_cells_with_a_limited_number_of_lines():
     away = np.random.default_rng(0).random((9, 7)) < 0.4
     for x, y, to_x, to_y in ends(attention.draw_stripes(away)):
         assert to_x - x == y - to_y > 0
@@ -41,7 +41,7 @@ def rows():
     return attention.build_component_rows(MAPS, MINUS, (MINUS[..., None] * MAPS).sum(0), subtracts=True)
 
 
-def test_a_component_is_shown_as_it_enters_the_sum():
+def test_component_row_is_its_map_times_its_coefficient():
     base, second, joined = rows()
     assert [row.name for row in rows()] == ["A₀", "−λ₁A₁", "A₀ − λ₁A₁"]
     assert (base.weights == MAPS[0]).all()
@@ -49,7 +49,7 @@ def test_a_component_is_shown_as_it_enters_the_sum():
     assert joined.weights == pytest.approx(base.weights + second.weights)
 
 
-def test_three_added_components_end_in_a_sum_and_one_stands_alone():
+def test_three_added_components_end_in_a_sum_and_a_single_one_has_none():
     maps, c = np.full((3, 1, 2, 2), 0.5), np.ones((3, 1, 2))
     assert [row.name for row in attention.build_component_rows(maps, c, maps.sum(0), False)] == [
         "A₀",
@@ -60,7 +60,7 @@ def test_three_added_components_end_in_a_sum_and_one_stands_alone():
     assert [row.name for row in attention.build_component_rows(maps[:1], c[:1], maps[0], False)] == ["A₀"]
 
 
-def test_signed_maps_have_a_symmetric_scale_and_are_hatched_where_something_is_taken_away():
+def test_signed_maps_have_a_symmetric_scale_and_hatched_negative_cells():
     figure, top = draw_map_grid(rows(), ["not", "bad"], Look()), attention.find_top_weight(rows())
     colors = figure.layout.coloraxis
     assert (colors.cmin, colors.cmax) == (-top, top)
@@ -73,14 +73,14 @@ def test_signed_maps_have_a_symmetric_scale_and_are_hatched_where_something_is_t
     assert colors.cmin == 0 and [list(stop) for stop in colors.colorscale] == make_sequential_scale(LIGHT)
 
 
-def test_the_first_word_reads_in_the_first_row_and_words_are_not_markup():
+def test_first_word_attends_in_the_first_row_and_words_are_escaped():
     figure = draw_map_grid(rows(), ["not", "<bad>"], Look())
     heat = figure.data[0]
     assert (heat.y[0], heat.x[1]) == ("not (1)", "&lt;bad&gt; (2)") and heat.z[0][1] == 0.25
     assert figure.layout.yaxis.autorange == "reversed"
 
 
-def test_rows_of_the_grid_stand_below_each_other_and_heads_beside_each_other():
+def test_map_rows_are_stacked_and_heads_are_columns():
     layout = draw_map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
     assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
     assert layout.xaxis.domain == layout.xaxis3.domain
@@ -89,7 +89,7 @@ def test_rows_of_the_grid_stand_below_each_other_and_heads_beside_each_other():
     assert [layout.yaxis.title.text, layout.yaxis3.title.text] == ["a", "b"]
 
 
-def test_full_color_is_the_985_per_mille_weight_and_never_zero_or_rounding():
+def test_top_weight_is_a_quantile_and_never_zero_or_rounding():
     assert attention.find_top_weight([MapRow("a", np.linspace(0, 1, 1001).reshape(1, 7, 143))]) == pytest.approx(0.985)
     for least in (0.0, 3e-8):
         weights = np.full((1, 20, 20), least)
@@ -98,12 +98,12 @@ def test_full_color_is_the_985_per_mille_weight_and_never_zero_or_rounding():
         assert attention.find_top_weight([MapRow("a", weights)]) == 0.4
 
 
-def test_coefficients_have_a_dot_for_each_value_and_keep_their_sign():
+def test_coefficients_have_a_dot_per_value_and_keep_their_sign():
     per_token = np.stack([np.ones((2, 3)), np.array([[-0.1, -0.2, -0.3], [-0.1, -0.2, -0.3]])])
     figure = attention.draw_coefficients([MINUS, per_token], True, Look())
     dots = [trace for trace in figure.data if trace.mode == "markers"]
     assert [sorted(dot.x) for dot in dots] == [[-0.5], pytest.approx([-0.3, -0.2, -0.1])]
-    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow
+    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow dots
     assert {trace.line.dash for trace in figure.data if trace.mode == "lines"} == {"dash"}
     assert [dot.y[0] for dot in dots] == ["layer 1, −λ₁", "layer 2, −λ₁"]
     assert "−0.20 on average" in [note.text for note in figure.layout.annotations]
@@ -113,15 +113,15 @@ def test_coefficients_have_a_dot_for_each_value_and_keep_their_sign():
     ("weights", "scale", "wanted"),
     [
         ([[[0.2, -0.4], [0.0, 0.0]]], "per row", [[[0.5, -1.0], [0.0, 0.0]]]),
-        (MAPS[0], "against uniform", MAPS[0] * 2 - 1),  # of a softmax: weight times tokens, minus one
-        (np.full((1, 4, 4), 0.3 / 4), "against uniform", np.zeros((1, 4, 4))),  # of a weighted map: its own even spread
+        (MAPS[0], "against uniform", MAPS[0] * 2 - 1),  # softmax: weight · tokens − 1
+        (np.full((1, 4, 4), 0.3 / 4), "against uniform", np.zeros((1, 4, 4))),  # weighted map: relative to its mean
     ],
 )
-def test_a_scale_holds_each_weight_against_its_row(weights, scale, wanted):
+def test_row_scale_divides_by_the_strongest_weight_of_the_row(weights, scale, wanted):
     assert attention.scale_row(MapRow("a", np.array(weights)), scale).weights == pytest.approx(np.array(wanted))
 
 
-def test_absolute_weights_stay_and_every_scale_has_a_label():
+def test_absolute_scale_keeps_weights_and_each_scale_has_a_label():
     row = MapRow("a", MAPS[0], frozenset({0}))
     assert attention.scale_row(row, "absolute") is row
     for name, label in attention.SCALES.items():
@@ -129,13 +129,13 @@ def test_absolute_weights_stay_and_every_scale_has_a_label():
         assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
 
 
-def test_a_head_that_is_off_is_written_into_its_map():
+def test_ablated_head_is_labeled_on_its_map():
     row = MapRow("a", np.zeros((2, 2, 2)), frozenset({1}))
     notes = [note for note in draw_map_grid([row], ["a", "b"], Look()).layout.annotations if note.text == "off"]
     assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
 
 
-def test_a_long_text_is_drawn_in_blocks_of_its_strongest_weights():
+def test_long_text_is_drawn_in_blocks_of_its_strongest_weights():
     weights = np.zeros((1, 2 * attention.MOST, 2 * attention.MOST))
     weights[0, 1, 2], weights[0, 3, 3] = 0.5, -0.75
     (heat,) = draw_map_grid([MapRow("a", weights)], ["w"] * (2 * attention.MOST), Look(), top=1.0).data
@@ -147,11 +147,11 @@ def test_a_long_text_is_drawn_in_blocks_of_its_strongest_weights():
     assert heat.z.shape == (len(heat.x), len(heat.y)) and heat.z[-1, -1] == 0.5
 
 
-def test_a_map_that_stands_alone_has_its_words_along_both_sides_as_far_as_they_fit():
+def test_single_map_has_words_on_both_sides_if_they_fit():
     layout = draw_map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
     for axis in (layout.xaxis, layout.yaxis):
         assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
-    assert layout.xaxis.side == "top"  # below is the colour bar
+    assert layout.xaxis.side == "top"  # the colour bar is below
     weights = np.zeros((1, attention.NAMED + 1, attention.NAMED + 1))
     long = draw_map_grid(
         [MapRow("", weights)], ["w"] * (attention.NAMED + 1), Look(), numbered=False, worded=True

@@ -1,4 +1,4 @@
-"""Methods side by side: scales of columns, ink without a side, pairs, most read against most needed."""
+"""Attribution methods in columns: scales, neutral colours, pairs, most attended against most needed words."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ def shown(agreement=None, left_out=None, edited=False, **pushes):
     return MethodComparison(RECORD, Methods(by, agreement or {}, left_out or {}, "", tests), edited)
 
 
-def test_each_column_has_its_own_scale_and_of_a_long_text_some_words_are_shown():
+def test_each_column_has_its_own_scale_and_long_texts_are_shortened():
     two = shown(deletion=[4.0, -0.5, 0.001], attention=[0.2, 0.1, 0.4])
     rows = METHODS.draw(two, Look()).data["rows"]
     texts = [[cell["text"] for cell in row["cells"]] for row in rows]
@@ -48,7 +48,7 @@ def test_each_column_has_its_own_scale_and_of_a_long_text_some_words_are_shown()
     assert len(METHODS.build_tables(many)["Methods"]) == 70
 
 
-def test_errors_and_what_is_not_there_are_told():
+def test_errors_and_missing_methods_are_reported():
     complete = Completeness("vectors of zeros", 0.5, -0.0123, 128)
     by = {"deletion": explained("deletion", [1.0])}
     by |= {"integrated": explained("integrated", [1.0], completeness=complete)}
@@ -64,7 +64,7 @@ def test_errors_and_what_is_not_there_are_told():
     assert METHODS.build_tables(two)["Methods"]["shapley, standard error"].tolist() == [0.25, 0.125]
 
 
-def test_what_is_most_read_stands_against_what_is_most_needed_and_whether_they_agree():
+def test_most_attended_and_most_effective_words_are_compared():
     two = shown(deletion=[-4.0, 1.0], attention=[0.25, 0.75])
     assert describe_top_words(two) == "“w1” gets most attention; “w0” has the largest effect."
     trace = READ_NEEDED.draw(two, Look()).data[0]

@@ -1,4 +1,4 @@
-"""Failure rates by capability, what is said of them, and the cases that a run does not pass."""
+"""Failure rates by capability, their text, and the failed cases of a run."""
 
 import pytest
 
@@ -28,7 +28,7 @@ SUITE = Suite(
 
 
 def judged(run: str, wrong: set[str]):
-    """A run that is wrong on the tests of these names alone."""
+    """A run that fails only the tests with these names."""
     rows = [[0.9, 0.1] if text.split()[0] in wrong else [0.2, 0.8] for text in SUITE.texts]
     return judge_cases(run, SUITE, SIDES, rows)
 
@@ -38,7 +38,7 @@ def behaved() -> behavior.BehaviorResults:
     return behavior.BehaviorResults({"bag": judged("bag", {"not", "plain"}), "deep": judged("deep", {"not"})}, "deep")
 
 
-def test_rows_stand_by_failure_and_say_what_is_sure(behaved):
+def test_rows_are_sorted_by_failure_rate_and_mark_sure_results(behaved):
     table = behavior.build_rates_marks(behaved, LOOK.tokens)
     assert [column.title for column in table.columns if column.axis] == ["deep", "bag"]
     names = ["negation", "words", "contrast", "questions"]
@@ -53,10 +53,10 @@ def test_rows_stand_by_failure_and_say_what_is_sure(behaved):
     assert "20 of 20 fail" in failed.said
     [row] = [row for row in behavior.build_rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
     assert "mark deep" not in row.cells and row.cells["rate deep"].text == "–"
-    assert "has no class that could be right" in row.cells["rate deep"].title
+    assert "No class could be right" in row.cells["rate deep"].title
 
 
-def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
+def test_summary_counts_names_and_reports_differences_between_runs(behaved):
     said, behind = behavior.summarize_rates(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
     assert behind == (
@@ -67,12 +67,12 @@ def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
     assert behavior.count_contrast_sets(behaved) == "Fully correct contrast sets, of 1: deep 1, bag 1."
 
 
-def test_names_are_listed_as_a_person_does():
+def test_names_are_joined_with_commas_and_and():
     found = [behavior.join_names(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
     assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]
 
 
-def test_the_numbers_have_a_row_for_each_test_capability_and_run_and_are_exported(behaved):
+def test_table_has_a_row_per_test_capability_and_run_and_is_exported(behaved):
     table = behavior.build_rates_table(behaved)
     assert len(table) == 2 * (4 + 4)
     [row] = table.query("capability == 'words' and test == 'all' and run == 'bag'").to_dict("records")
@@ -92,34 +92,34 @@ FEW = Suite(
 
 
 @pytest.fixture
-def asked_few() -> behavior.BehaviorResults:
+def few_results() -> behavior.BehaviorResults:
     # texts: a, b, A, very b
     one = judge_cases("one", FEW, SIDES, [[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]])
     two = judge_cases("two", FEW, SIDES, [[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]])
     return behavior.BehaviorResults({"one": one, "two": two}, "one")
 
 
-def test_a_test_lists_what_a_run_does_not_pass_beside_what_the_others_say(asked_few):
-    found = behavior.collect_failures(asked_few, "test plain", "one")
+def test_failing_cases_are_listed_with_the_predictions_of_other_runs(few_results):
+    found = behavior.collect_failures(few_results, "test plain", "one")
     assert (len(found.cases), found.asked, found.single) == (1, 2, True)
     [row] = behavior.build_failures_table(found).to_dict("records")
     assert row == {"sentence": "b", "test": "plain", "must": "be positive", "one": 0.2, "two": 0.6, "text": "b"}
     assert behavior.FAILING.resolve_text(behavior.FAILING.note, found) == "1 of 2 fail for one"
-    found = behavior.collect_failures(asked_few, "test case", "two")
+    found = behavior.collect_failures(few_results, "test case", "two")
     assert found.cases == () and behavior.build_failures_table(found).empty
-    shown = behavior.FAILING.draw(behavior.collect_failures(asked_few, "capability words", "one"), LOOK).rows
+    shown = behavior.FAILING.draw(behavior.collect_failures(few_results, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
-    assert "test" not in behavior.FAILING.draw(behavior.collect_failures(asked_few, "test plain", "one"), LOOK).rows
+    assert "test" not in behavior.FAILING.draw(behavior.collect_failures(few_results, "test plain", "one"), LOOK).rows
 
 
-def test_where_texts_are_compared_all_their_answers_are_told_and_the_last_is_looked_into(asked_few):
-    [_, row] = behavior.build_failures_table(behavior.collect_failures(asked_few, "capability words", "one")).to_dict(
+def test_compared_texts_show_all_predictions_and_link_to_the_last(few_results):
+    [_, row] = behavior.build_failures_table(behavior.collect_failures(few_results, "capability words", "one")).to_dict(
         "records"
     )
     assert (row["sentence"], row["must"], row["text"]) == ("a → A", "not change", "A")
     assert (row["one"], row["two"]) == ("positive 0.70 → negative 0.60", "positive 0.90 → positive 0.90")
-    [row] = behavior.build_failures_table(behavior.collect_failures(asked_few, "capability intensity", "one")).to_dict(
-        "records"
-    )
+    [row] = behavior.build_failures_table(
+        behavior.collect_failures(few_results, "capability intensity", "one")
+    ).to_dict("records")
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")

@@ -1,4 +1,4 @@
-"""Calibration, and what mistakes cost at every threshold."""
+"""Calibration, and the cost of errors at every threshold."""
 
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ def lines(figure):
     return [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
 
 
-def test_bins_say_what_was_claimed_and_what_came_true():
+def test_bins_have_predicted_and_observed_shares():
     chance = np.array([0.05, 0.08, 0.97, 1.0])
     decision = apply_threshold(np.array([0, 1, 1, 1]), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
     low, high = compute_bins(decision)
@@ -36,7 +36,7 @@ def test_bins_say_what_was_claimed_and_what_came_true():
     assert (right.sum(), wrong.tolist().index(1), right[-1]) == (3, 1, 2)
 
 
-def test_each_bin_stands_at_its_place_with_n_and_interval_and_few_are_pale():
+def test_bins_are_drawn_with_n_and_interval_and_small_ones_are_pale():
     figure = draw_calibration(BINS, 0.3, "P(<b>)", Look())
     bars = figure.data[0]
     assert np.allclose(bars.x, [0.05, 0.95]) and list(bars.y) == [0.1, 0.6]
@@ -58,7 +58,7 @@ def source(temperature, task="single", prior=(), **choices):
     return Source(record, reader, choices=choices), labels, softmax(logits, 1)
 
 
-def test_a_temperature_is_told_and_can_be_taken_off():
+def test_temperature_is_reported_and_can_be_removed():
     here, labels, trained = source(5.0)
     shown = CALIBRATION.read_data(here)
     np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
@@ -72,7 +72,7 @@ def test_a_temperature_is_told_and_can_be_taken_off():
     assert not PROBABILITIES.has_choices(here) and CALIBRATION.read_data(here).temperature == ""
 
 
-def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted():
+def test_calibration_towards_a_prior_counts_changed_predictions():
     here, labels, trained = source(3.0, prior=(0.9, 0.1))
     shown = CALIBRATION.read_data(here)
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
@@ -99,7 +99,7 @@ def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation"
     return Source(SimpleNamespace(run="one", task="single"), reader, choices=choices)
 
 
-def test_a_cost_needs_a_ratio_a_class_and_validation():
+def test_cost_needs_a_ratio_a_class_and_validation():
     assert thresholding.read_decision(cost_source()).threshold == 0.5
     with pytest.raises(NotAvailable, match="--with cost=5"):
         COSTS.read_data(cost_source())
@@ -113,7 +113,7 @@ def test_a_cost_needs_a_ratio_a_class_and_validation():
         thresholding.read_decision(cost_source(splits=("test",), cost=5))
 
 
-def test_with_a_ratio_the_threshold_is_the_cheapest_on_validation_until_it_is_moved():
+def test_threshold_is_the_cheapest_on_validation_until_it_is_moved():
     here = cost_source(cost="5")
     validation = here.reader.make_report(here.record, "validation")
     expected = find_cheapest(validation.labels == 1, validation.probabilities[:, 1], 5)

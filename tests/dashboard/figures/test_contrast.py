@@ -1,4 +1,4 @@
-"""Two readings beside each other: which word stands for which, and what differs by how much."""
+"""Two sentences side by side: aligned words and the size of differences."""
 
 import math
 
@@ -26,7 +26,7 @@ from dashboard.reader import Reader
         ("", "", []),
     ],
 )
-def test_words_that_are_alike_or_in_the_same_place_are_pairs(now, other, pairs):
+def test_equal_words_and_words_at_the_same_place_are_paired(now, other, pairs):
     assert align_words(now.split(), other.split()) == pairs
 
 
@@ -36,7 +36,7 @@ def source(trained, text, run="finished", **more) -> Source:
 
 
 @pytest.mark.slow
-def test_answers_differ_by_probability_and_log_odds_and_pushes_as_explain_says(trained):
+def test_predictions_differ_by_probability_and_log_odds_as_in_explain(trained):
     now, other = source(trained, "good warm film"), source(trained, "bad dull film")
     p, q = (each.view.probabilities["positive"] for each in (now, other))
     odds = [math.log(each / (1 - each)) for each in (p, q)]
@@ -63,7 +63,7 @@ def test_answers_differ_by_probability_and_log_odds_and_pushes_as_explain_says(t
 
 
 @pytest.mark.slow
-def test_the_figure_is_of_two_runs_that_read_one_text(trained, tmp_path):
+def test_figure_compares_two_runs_on_one_text(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["difference"], "csv": True, "store": store}
     _, table = api.figures("finished", tmp_path, against=["baseline"], text="good dull film", **given)["files"]

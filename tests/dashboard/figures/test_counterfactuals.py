@@ -1,4 +1,4 @@
-"""The smallest changes that flip an answer, and counter-examples that were saved."""
+"""The smallest changes that flip a prediction, and saved counter-examples."""
 
 import dataclasses
 from itertools import repeat
@@ -43,12 +43,12 @@ def ended(**found) -> SearchSession:
         ({"verdict": "smallest found", "flip": TWO}, "Fewest found: 2 changes", "Not all combinations up to this size"),
     ],
 )
-def test_the_end_says_what_is_proven_and_how_many_texts_were_read(found, title, text):
+def test_verdict_reports_proof_and_number_of_texts(found, title, text):
     said = counterfactuals.write_verdict(ended(**found))
     assert said[0] == title and said[1].startswith(text) and said[1].endswith("Variants checked: 1\u202f234.")
 
 
-def test_a_search_says_how_far_it_is_and_keeps_what_was_found_when_stopped():
+def test_search_reports_progress_and_keeps_results_when_stopped():
     search = SearchSession(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
     assert counterfactuals.write_progress(search) == "1 of at most 4\u202f000 variants checked · no other answer yet"
     search.advance(0.0)
@@ -64,7 +64,7 @@ def test_a_search_says_how_far_it_is_and_keeps_what_was_found_when_stopped():
     assert next(states) is BARE and "was stopped. Variants checked: 1." in counterfactuals.write_verdict(search)[1]
 
 
-def test_moves_are_marked_in_the_text_said_in_words_and_listed():
+def test_edits_are_marked_in_the_text_described_and_listed():
     assert counterfactuals.mark_moves(TEXT, (NOT, GOOD)) == (
         '<p class="s-flip"><del>not</del> &lt;b&gt;<del>good</del> <ins>bad</ins>&lt;/b&gt; at all</p>'
     )
@@ -97,7 +97,7 @@ SHOWN = ClassList(
 )
 
 
-def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
+def test_note_counts_wrong_examples_and_the_csv_can_be_trained_on():
     assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 saved · one gets 1 of 2 wrong today"
     drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
     assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
@@ -121,5 +121,5 @@ def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
         ("", ""),
     ],
 )
-def test_only_a_link_into_the_dashboard_is_shown_as_one(link, shown):
+def test_only_links_into_the_dashboard_are_shown_as_links(link, shown):
     assert get_page_link(link) == shown

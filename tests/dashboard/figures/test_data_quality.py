@@ -1,4 +1,4 @@
-"""Likely label errors, and how a split differs from training."""
+"""Likely label errors, and differences between a split and training."""
 
 import json
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def source(tmp_path):
     return Source(store.read("one"), Reader(store))
 
 
-def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
+def test_label_errors_are_listed_most_doubtful_first(source, tmp_path):
     with pytest.raises(NotAvailable, match="sentiscope errors one --label-errors"):
         DOUBTED.read_data(source)
     here = LabelErrors.from_run(RunStore(tmp_path / "runs"), source.record, "test")
@@ -87,12 +87,12 @@ SHIFT_FOUND = {
 
 
 @pytest.mark.parametrize(("low", "said"), [(0.51, "can separate"), (0.49, "cannot separate")])
-def test_the_sentence_is_that_of_the_interval(low, said):
+def test_shift_sentence_follows_the_interval(low, said):
     found = SplitShift({**SHIFT_FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
     assert f"{said} test from training: AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
 
 
-def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
+def test_shift_table_has_all_numbers_and_the_drawing_formats_them():
     shown = SplitShift(SHIFT_FOUND, "test")
     table = build_shift_table(shown)
     assert list(table["measure"]) == ["AUC of separating them", "unknown words", "share of <b>"]
@@ -102,7 +102,7 @@ def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
     assert rows["p"].tolist() == ["< 0.001", "0.020", "0.020"]
 
 
-def test_words_of_the_split_stand_before_those_of_training():
+def test_words_of_the_split_come_before_words_of_training():
     marks = build_words_table(SplitShift(SHIFT_FOUND, "test")).marks
     assert [each.id for each in marks.rows] == ["slow", "<i>good", "warm"]
     assert [each.apart for each in marks.rows] == [False, False, True]
@@ -112,7 +112,7 @@ def test_words_of_the_split_stand_before_those_of_training():
 
 
 @pytest.mark.slow
-def test_errors_offers_it_and_what_was_found_stands_there(app, runs):
+def test_errors_page_offers_the_analysis_and_shows_its_result(app, runs):
     store = RunStore(runs)
     assert data.find_tags(store.read("finished"), "test", 60.0)
     shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
@@ -139,7 +139,7 @@ class Sizes(SplitAnalysis[dict[str, Any]]):
 
 
 @pytest.mark.slow
-def test_an_analysis_has_its_verb_button_and_table_by_its_class_alone(app, runs, monkeypatch):
+def test_analysis_class_alone_gives_verb_button_and_table(app, runs, monkeypatch):
     monkeypatch.setattr(registry, "ALL", (*registry.ALL, data_quality.make_analysis_figure(Sizes)))
     monkeypatch.setattr("core.error_analysis.analyses.load", lambda name: Sizes)
     store = RunStore(runs)

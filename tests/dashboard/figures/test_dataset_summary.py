@@ -1,4 +1,4 @@
-"""The figures of the Data page, by the values they draw."""
+"""The values that the figures of the Data page draw."""
 
 import pandas as pd
 import pytest
@@ -25,7 +25,7 @@ def lengths(edges, rows, longest, cut):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_each_split_has_its_panel_and_each_class_its_share_and_color(dark):
+def test_each_split_has_a_panel_with_share_and_color_of_each_class(dark):
     figure, tokens = classes(SHARES, dark), DARK if dark else LIGHT
     assert [tuple(bar.x) for bar in figure.data] == [(0.75, 0.25), (0.5, 0.5)]
     assert [note.text for note in figure.layout.annotations] == ["train", "test"]
@@ -33,21 +33,21 @@ def test_each_split_has_its_panel_and_each_class_its_share_and_color(dark):
     assert figure.data[0].hovertext[0] == "train, negative<br>30 rows, 75.0 %"
 
 
-def test_many_classes_share_one_color_and_their_names_are_text():
+def test_many_classes_share_one_color_and_their_names_are_escaped():
     figure = classes({"train": {name: (1, 1 / 7) for name in ("<b>x", *"123456")}})
     assert set(figure.data[0].marker.color) == {LIGHT.accent}
-    assert figure.layout.yaxis.type == "category"  # numbers would lie on a scale
+    assert figure.layout.yaxis.type == "category"  # a linear axis would place names that are numbers by value
     assert "<b>" not in figure.data[0].y[0] + figure.data[0].hovertext[0]
 
 
-def test_bars_of_different_widths_keep_the_shape_true():
+def test_bars_of_different_widths_keep_the_distribution():
     (bars,) = lengths([0, 2, 3, 5], [4, 2, 4], 4, 0.25).data
     assert tuple(bars.y) == (2, 2, 2)
     told = ("0 to 1 tokens<br>4 texts", "2 tokens<br>2 texts", "3 or more tokens<br>4 texts")
     assert tuple(bars.hovertext) == told
 
 
-def test_the_place_where_reading_stops_is_on_the_axis():
+def test_truncation_length_is_on_the_axis():
     layout = lengths([0, 2, 4], [1, 1], 64, 0.0).layout
     assert layout.shapes[0].x0 == layout.shapes[0].x1 == 64 <= layout.xaxis.range[1]
     assert "cut at 64: 0 % of the texts" in layout.annotations[-1].text
@@ -55,16 +55,16 @@ def test_the_place_where_reading_stops_is_on_the_axis():
 
 
 @pytest.mark.parametrize(("longest", "side"), [(90, "right"), (20, "left")])
-def test_what_is_said_of_that_place_stands_where_there_is_room(longest, side):
+def test_truncation_label_is_on_the_side_with_more_room(longest, side):
     assert lengths([0, 50, 100], [1, 1], longest, 0.4).layout.annotations[-1].xanchor == side
 
 
 @pytest.mark.parametrize(("share", "words"), [(0, "0 %"), (0.0001, "< 0.1 %"), (0.123, "12.3 %"), (1, "100.0 %")])
-def test_something_that_is_there_is_never_nought(share, words):
+def test_positive_share_is_never_shown_as_zero(share, words):
     assert dataset_summary.format_percent(share) == words
 
 
-def test_models_stand_beside_the_yardstick_on_each_phenomenon():
+def test_models_are_drawn_next_to_the_baseline_for_each_phenomenon():
     table = pd.DataFrame({"phenomenon": ["<i>irony", "plain"], "tfidf": [0.1, 0.9], "a": [0.5, 1.0], "b": [0.4, 0.8]})
     figure = dataset_summary.draw_phenomena(dataset_summary.RecordedScores(table, "", 0), Look())
     assert [tuple(trace.x) for trace in figure.data] == [(0.1, 0.9), (0.5, 1.0), (0.4, 0.8)]
@@ -81,23 +81,23 @@ TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
 KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
 
 
-def test_each_model_has_its_mean_with_interval_and_the_range_of_its_seeds():
+def test_each_model_has_its_mean_with_interval_and_its_seed_range():
     table = dataset_summary.build_scores_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
-    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson's of 50 of 100
-    assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # of 80 of 100
+    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson interval of 50/100
+    assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # Wilson interval of 80/100
     assert table.loc["ndt", "Test, seeds"] == "0.700 to 0.900"
     assert table.loc["ndt", "Unseen words"] == "0.800"
     assert list(table.loc["tfidf-logreg", ["Test, seeds", "Challenge", "Unseen words"]]) == ["", "", ""]
 
 
-def test_what_the_yardstick_gets_wrong_stands_first():
+def test_phenomena_that_the_baseline_gets_wrong_come_first():
     found = {"phenomenon": ["irony", "plain"], "tfidf-logreg": [0.1, 0.9], "ndt": [1.0, 0.95]}
     assert dataset_summary.build_phenomena_scores(KNOWN).to_dict("list") == found
 
 
 @pytest.mark.slow
-def test_the_figures_that_the_program_carries_fit_the_corpus_as_it_is():
-    """Its phenomena are those of the card; a corpus that changed would not be found by its fingerprint."""
+def test_recorded_scores_fit_the_present_corpus():
+    """The phenomena equal those of the data card; its fingerprint would not detect a changed corpus."""
     dataset = load_dataset(DataConfig())
     known = get_model_scores(dataset.fingerprint)
     shown = dataset_summary.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})

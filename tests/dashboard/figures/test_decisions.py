@@ -1,4 +1,4 @@
-"""Answers at a threshold: counts, curves, matrices and phenomena, by hand and by scikit-learn."""
+"""Predictions at a threshold: counts, curves, matrices and phenomena, by hand and by scikit-learn."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def three():
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.9, 1.0])
-def test_two_classes_are_told_apart_at_the_threshold(two, threshold):
+def test_two_classes_are_separated_at_the_threshold(two, threshold):
     labels, probabilities = two
     decision = apply_threshold(labels, probabilities, TWO, "", threshold)
     said = (probabilities[:, 1] > threshold).astype(int)
@@ -40,7 +40,7 @@ def test_two_classes_are_told_apart_at_the_threshold(two, threshold):
     assert (decision.total, decision.score_name) == (200, "P(yes)")
 
 
-def test_more_classes_abstain_below_the_threshold_or_one_stands_against_the_rest(three):
+def test_several_classes_abstain_below_the_threshold_or_one_is_against_the_rest(three):
     labels, probabilities = three
     whole, half = (apply_threshold(labels, probabilities, THREE, ANSWER, t) for t in (0.0, 0.5))
     assert len(whole.rows) == 150 and (whole.predicted == probabilities.argmax(1)).all()
@@ -52,7 +52,7 @@ def test_more_classes_abstain_below_the_threshold_or_one_stands_against_the_rest
     assert decision.counts.tolist() == sk.confusion_matrix(labels == 1, probabilities[:, 1] > 0.4).tolist()
 
 
-def test_the_class_table_agrees_with_scikit_learn_and_one_half_with_the_top(two):
+def test_class_table_equals_scikit_learn_and_threshold_half_equals_the_top_class(two):
     labels, probabilities = two
     table = build_class_metrics(apply_threshold(labels, probabilities, TWO, "", 0.35))
     precision, recall, f1, n = sk.precision_recall_fscore_support(labels, probabilities[:, 1] > 0.35)
@@ -60,13 +60,13 @@ def test_the_class_table_agrees_with_scikit_learn_and_one_half_with_the_top(two)
     assert (apply_threshold(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
 
 
-def test_what_rests_on_few_is_named():
+def test_parts_with_few_sentences_are_named():
     assert name_small_samples({"a": 30, "b": 29}) == "b on 29"
     assert name_small_samples({"a": 30}) == ""
     assert name_small_samples({str(n): n for n in range(6)}).endswith("3 on 3 and 2 more")
 
 
-def test_the_ring_lies_where_the_threshold_puts_it(two):
+def test_ring_is_at_the_chosen_threshold(two):
     labels, probabilities = two
     decision = apply_threshold(labels, probabilities, TWO, "", 0.6)
     said = probabilities[:, 1] > 0.6
@@ -78,7 +78,7 @@ def test_the_ring_lies_where_the_threshold_puts_it(two):
     assert ranking.positives + ranking.others == 200
 
 
-def test_every_class_has_its_curve_over_what_is_answered_and_a_split_of_one_class_none(three, two):
+def test_each_class_has_a_curve_and_a_one_class_split_has_none(three, two):
     labels, probabilities = three
     decision = apply_threshold(labels, probabilities, THREE, ANSWER, 0.45)
     rows = probabilities.max(1) > 0.45
@@ -91,7 +91,7 @@ def test_every_class_has_its_curve_over_what_is_answered_and_a_split_of_one_clas
     assert score_phenomena(nothing, ["a", "b", "c"], {}).empty
 
 
-def test_curves_name_their_area_ring_the_threshold_and_show_guessing():
+def test_curves_show_their_area_the_threshold_and_random_guessing():
     curve = ClassCurve("positive", (0.0, 0.0, 1.0), (0.0, 0.5, 1.0), 0.75, 4, 4)
     figure = draw_roc([curve], Look())
     assert (tuple(figure.data[1].x), tuple(figure.data[1].y)) == (curve.x, curve.y)
@@ -120,7 +120,7 @@ def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
     assert lines(figure) == [0.62]
 
 
-def test_each_cell_knows_its_place_and_says_its_count_or_row_share():
+def test_each_cell_has_its_position_and_count_or_row_share():
     (bars,) = draw_confusion(COUNTS, ["negative", "positive"], Look()).data
     assert [list(cell) for cell in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert "8" in bars.text[0] and "0.800" in bars.text[0]
@@ -142,14 +142,14 @@ def test_each_cell_knows_its_place_and_says_its_count_or_row_share():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dark", "tokens"), [(False, LIGHT), (True, DARK)])
-def test_counts_can_be_read_on_every_cell(dark, tokens):
+def test_counts_are_readable_on_each_cell(dark, tokens):
     for share in range(11):
         counts = np.array([[10 - share, share], [share, 10 - share]])
         for color in draw_confusion(counts, ["a", "b"], Look(dark=dark)).data[0].marker.color:
             assert compute_contrast(tokens.ink, color) >= 4.5
 
 
-def test_names_of_classes_are_not_markup():
+def test_class_names_are_escaped():
     figure = draw_confusion(COUNTS, ["<b>x</b>", "y"], Look())
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert "<b>x" not in figure.data[0].hovertext[0]
@@ -157,7 +157,7 @@ def test_names_of_classes_are_not_markup():
     assert "<i>" not in str(draw_roc([curve], Look()).to_plotly_json())
 
 
-def test_phenomena_come_the_worst_first_with_interval_n_and_yardstick():
+def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():
     labels, chance = np.array([0, 0, 1, 1]), np.array([0.1, 0.8, 0.9, 0.7])
     decision = apply_threshold(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
     table = score_phenomena(decision, ["plain", "irony", "plain", "irony"], {"irony": 0.25})

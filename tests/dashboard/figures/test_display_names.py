@@ -1,4 +1,4 @@
-"""How data and numbers are written on a page."""
+"""Data and numbers as a page writes them."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ from dashboard.figures.display_names import get_data_name, strip_store
 @pytest.mark.parametrize(
     ("name", "said"), [("built-in", "built-in"), ("/srv/runs/.data/files/ab12/tweets.csv", "tweets.csv"), ("/", "/")]
 )
-def test_data_is_called_by_its_known_name_or_its_file(name, said):
+def test_data_set_has_its_registered_name_or_its_file_name(name, said):
     assert get_data_name(name) == said
 
 
-def test_only_what_lies_in_the_store_loses_its_path():
+def test_only_files_in_the_store_lose_their_path():
     store = Path("/srv/runs/.data")
     assert strip_store("/srv/runs/.data/files/ab12/tweets.csv", store) == "tweets.csv"
     assert strip_store("/home/me/tweets.csv", store) == "/home/me/tweets.csv"
@@ -31,10 +31,10 @@ def test_only_what_lies_in_the_store_loses_its_path():
         *((format_duration, 7500, "2 h 5 min"), (format_duration, -1, "0 s")),
     ],
 )
-def test_a_number_is_written_with_a_true_minus_and_a_time_in_words(write, value, words):
+def test_numbers_have_a_true_minus_and_times_have_words(write, value, words):
     assert write(value) == words
 
 
-def test_an_even_interval_is_a_half_width_and_a_lopsided_one_has_both_ends():
+def test_symmetric_interval_is_a_half_width_and_asymmetric_one_has_both_ends():
     assert format_plus_minus(0.843, 0.819, 0.867) == "0.843 ± 0.024"
     assert format_plus_minus(0.99, 0.95, 1.0) == "0.990 (0.950 to 1.000)"

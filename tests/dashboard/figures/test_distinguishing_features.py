@@ -1,4 +1,4 @@
-"""Words, columns and tags that a selection has more often than the rest."""
+"""Words, columns and tags that are more frequent in a selection than in the rest."""
 
 import re
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """Two hundred rows; the wrong ones are of the sea."""
+    """200 rows; the errors are about the sea."""
     rows = np.arange(200)
     frame = texts(rows % 2)
     places = np.where(rows % 4 == 0, "open sea", np.where(rows % 3 == 0, "road, the road", "road overseas"))
@@ -28,7 +28,7 @@ def known(tmp_path_factory):
     return known_of(tmp_path_factory.mktemp("sea"), right_where(rows % 4 != 0, rows % 2), frame, find=False)
 
 
-def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
+def test_words_equal_those_of_core_and_the_interval_is_that_of_z(known):
     shown = features.compare_words(apply_query(known[0], "wrong", known[1]))
     assert list(shown.found) == Phrases(known[0].table.texts).find_keywords(known[0].table.wrong)
     marks = features.build_words_table(shown).marks
@@ -39,12 +39,12 @@ def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
 
 
 @pytest.mark.parametrize("select", ["wrong", "true=good", "word=sea"])
-def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
+def test_counts_of_a_phrase_equal_the_sentences_that_it_selects(known, select):
     before, frame = apply_query(known[0], select, known[1]), known[0].table.frame
     shown = features.compare_words(before)
     assert shown.found
     for row, each in zip(features.build_words_table(shown).marks.rows, shown.found, strict=False):
-        if row.id == select:  # picked already: a click takes it out
+        if row.id == select:  # a click on a selected row deselects it
             continue
         after = apply_query(
             known[0], ";".join(update_clauses(before.clauses, before.facets, FURTHER, row.id)), known[1]
@@ -56,7 +56,7 @@ def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_select
 
 @pytest.fixture
 def tagged(tmp_path):
-    """Four hundred rows; those of the web are wrong more often."""
+    """400 rows; rows from the web are wrong more often."""
     rows, random = np.arange(400), np.random.default_rng(0)
     source = random.choice(["web", "phone"], 400)
     right = random.random(400) > np.where(source == "web", 0.7, 0.1)
@@ -65,7 +65,7 @@ def tagged(tmp_path):
 
 
 @pytest.mark.slow
-def test_shares_are_those_of_the_table_and_what_made_the_selection_is_left_out(tagged):
+def test_shares_equal_the_table_and_selecting_columns_are_left_out(tagged):
     shown, frame = features.compare_features(apply_query(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
     row, web = features.build_columns_table(shown).frame.iloc[0], frame["source"] == "web"
     assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
@@ -81,11 +81,11 @@ def test_shares_are_those_of_the_table_and_what_made_the_selection_is_left_out(t
 
 @pytest.fixture
 def shown(tmp_path):
-    """Four hundred rows; what is good and said to be bad speaks of rain."""
+    """400 rows; positive texts predicted as negative mention rain."""
     each = np.arange(400)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
-    # A word may stand twice in a sentence, and inside of another one.
+    # A word can occur twice in a sentence, and inside another word.
     said = [
         f"{'rain' if bad else 'sun' * (row % 2 == 0)}{', rain' * int(bad and row % 3 == 0)}"
         for row, bad in enumerate(wrong)
@@ -95,7 +95,7 @@ def shown(tmp_path):
     return features.find_outcomes(apply_query(known, "wrong", store), "good"), known, store
 
 
-def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(shown):
+def test_each_outcome_has_its_size_and_its_words_select_its_sentences(shown):
     found, known, store = shown
     frame = known.table.frame
     good, said = frame["true"] == "good", frame["predicted"] == "good"
@@ -133,7 +133,7 @@ def clouds(*clauses):
     return features.Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
 
 
-def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_middle():
+def test_word_size_follows_log_odds_and_the_largest_is_in_the_middle():
     found, half = features.scale_words(FOUND), (features.SMALLEST + features.LARGEST) / 2
     assert found["false negative"] == [features.LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
@@ -148,7 +148,7 @@ def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_midd
     assert [each["words"] for each in drawn[0]["words"]] == ["warm", "good", "w"]
 
 
-def test_each_word_can_be_picked_and_says_its_numbers():
+def test_each_cloud_word_can_be_picked_and_has_its_numbers():
     picked = clouds("true=positive", "predicted!=positive", "word=<b>")
     data = features.CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]

@@ -1,4 +1,4 @@
-"""What a figure is drawn as: a chart, a table, a component; each as markup that asks nobody."""
+"""Ways to draw a figure (chart, table, component), each as markup without network requests."""
 
 import json
 import re
@@ -22,20 +22,20 @@ def cells(markup: str, tag: str) -> list[str]:
     return re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", markup)
 
 
-def test_a_table_writes_numbers_as_pages_do_and_escapes_words():
+def test_table_formats_numbers_as_pages_and_escapes_words():
     shown = TABLE.to_html()
     assert cells(shown, "th") == ["Class", "n", "F1", "change"]
     assert cells(shown, "td") == ["a &lt;b&gt;", "6\u202f920", "0.12", "\u22120.5", "c", "3", "–", "0.5"]
     assert 'title="of &quot;all&quot;"' in shown
 
 
-def test_words_stand_at_the_left_numbers_at_the_right_unless_a_column_says_so():
+def test_words_are_left_aligned_and_numbers_right_aligned_by_default():
     rows = pd.DataFrame({"word": ["x"], "number": [1.5], "said": ["1.5"]})
     shown = DataTable(rows, {"said": TableColumn(alignment="right")}).to_html()
     assert re.findall("text-align:(left|right)", shown) == 2 * ["left", "right", "right"]
 
 
-def test_a_component_runs_its_own_script_on_its_data_which_cannot_end_it():
+def test_component_runs_its_script_on_data_that_cannot_end_it():
     shown = COMPONENT.to_html("here")
     (told,) = re.findall(r"draw\(\{data: (.*), parentElement: document\.getElementById\(\"here\"\)", shown)
     assert json.loads(told) == COMPONENT.data and shown.count("</script>") == 1
@@ -45,21 +45,21 @@ def test_a_component_runs_its_own_script_on_its_data_which_cannot_end_it():
 
 
 @pytest.mark.parametrize("name", ["head_view", "diagram", "levers", "words"])
-def test_a_component_has_script_and_style_and_asks_nobody(name):
+def test_component_has_script_and_style_and_requests_nothing(name):
     own = Component(name, {}, Look())
     assert own.script.count("export default") == 1 and f".{name}" in own.style and f".{name}" in own.script
-    assert not re.search(r"^(const|let|var|function|class) draw\b", own.script, re.M)  # an export calls it that
+    assert not re.search(r"^(const|let|var|function|class) draw\b", own.script, re.M)  # the export uses the name `draw`
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|\bimport\b", own.script + own.style)
 
 
-def test_alone_it_has_its_title_in_a_notebook_too():
+def test_drawing_outside_pages_has_a_title_also_in_notebooks():
     for drawing in (TABLE, COMPONENT):
         assert "A &lt;title&gt;" in add_title(drawing, "A <title>")._repr_html_()
     chart = add_title(go.Figure(layout={"height": 300}), "A title")
     assert chart.layout.title.text == "A title" and chart.layout.height > 300
 
 
-def test_only_a_chart_needs_plotly():
+def test_only_charts_need_plotly():
     assert "plotly.js v" in write_fragment(go.Figure(), "one", plotly=True)
     assert "plotly.js v" not in write_fragment(go.Figure(), "one", plotly=False)
     for drawing in (TABLE, COMPONENT):

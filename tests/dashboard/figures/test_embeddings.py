@@ -1,4 +1,4 @@
-"""What a split's points are, how they are coloured, what the map is worth."""
+"""The points of a split, their colours, and the quality of the map."""
 
 import numpy as np
 import pandas as pd
@@ -34,13 +34,13 @@ def flat(groups=GROUPS, words=(), upon=PLAIN, axes=("", "")):
     return draw_map(FLAT, ROWS, words, groups, axes, Look(), upon)
 
 
-def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_told():
+def test_points_have_confidence_and_unknown_classes_are_reported():
     assert POINTS["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
     with pytest.raises(RunDamaged, match="do not fit"):
         build_points_table(SAVED, ("yes", "no"))
 
 
-def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_gray():
+def test_phenomena_color_the_map_only_if_known_and_rare_ones_are_gray():
     assert "phenomenon" not in embedding_map.list_colorings(POINTS)
     known = build_points_table(SAVED.assign(phenomenon="plain"), CLASSES)
     assert embedding_map.list_colorings(known)[-2:] == ["phenomenon", embedding_map.GROUP]
@@ -50,7 +50,7 @@ def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one
     assert (others.name, len(others.points), others.color) == ("others", 3, LIGHT.right)
 
 
-def test_own_columns_color_the_map_where_few_kinds_or_numbers_are_in_them():
+def test_data_columns_with_few_values_or_numbers_can_color_the_map():
     n = 20
     own = {"id": [f"R{row}" for row in range(n)], "source": ["web", "post"] * 10, "likes": range(n)}
     own |= {"label ": ["x"] * n, "confidence": ["high", "low"] * 10}
@@ -63,7 +63,7 @@ def test_own_columns_color_the_map_where_few_kinds_or_numbers_are_in_them():
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
 
 
-def test_numbers_and_dates_of_a_file_where_everything_is_text_color_the_map_too():
+def test_text_columns_of_numbers_and_dates_can_color_the_map():
     n = 20
     own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
     own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
@@ -84,12 +84,12 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_color_the_map_too(
         ("correctness", {"correct": [0, 2, 3], "wrong": [1]}),
     ],
 )
-def test_groups_together_are_all_points(way, expected):
+def test_groups_cover_all_points(way, expected):
     groups = embedding_map.color_points(POINTS, way, CLASSES, LIGHT)
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
-def test_an_error_differs_in_shape_not_only_in_color_and_confidence_starts_at_guessing():
+def test_errors_differ_in_shape_and_confidence_starts_at_chance():
     correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
     assert (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
@@ -97,14 +97,14 @@ def test_an_error_differs_in_shape_not_only_in_color_and_confidence_starts_at_gu
     assert (shades.low, shades.high) == (0.5, 1.0)
 
 
-def test_hover_words_are_short_and_left_out_where_they_are_too_many():
+def test_hover_texts_are_short_and_left_out_for_many_points():
     assert embeddings.write_hover_texts(POINTS)[1] == "b · true negative, predicted positive (0.600)"
     long = POINTS.assign(text="x" * 100)
     assert embeddings.write_hover_texts(long)[0].startswith("x" * 69 + "… ·")
     assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
 
 
-def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning():
+def test_map_numbers_have_their_n_and_pca_axes_have_titles():
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
     assert stats["Silhouette, PCA, 2-D"] == (pytest.approx(0.4), 3)
@@ -115,7 +115,7 @@ def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning()
     assert embeddings.name_axes(other, ProjectionConfig("umap", 3)) == [""] * 3
 
 
-def test_silhouettes_are_sorted_within_their_class_in_both_spaces():
+def test_silhouettes_are_sorted_within_classes_in_both_spaces():
     (space, plane), there = class_separation.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
     assert there == [0, 1] and space.title == "original space, 128 dimensions"
     assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
@@ -125,14 +125,14 @@ def test_silhouettes_are_sorted_within_their_class_in_both_spaces():
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
 
 
-def test_the_table_of_points_has_silhouettes_where_they_were_measured():
+def test_point_table_has_silhouettes_if_they_were_measured():
     table = embeddings.build_point_table(MADE, POINTS)
     assert table["row"].tolist() == [0, 1, 2, 3] and table["y"].tolist() == [1, 3, 5, 7]
     assert table["silhouette_map"].isna().tolist() == [False, True, False, False]
     assert table["text"].tolist() == list("abcd")
 
 
-def test_what_must_be_seen_is_drawn_last():
+def test_important_points_are_drawn_last():
     groups = [
         PointGroup("wrong", np.array([1]), "#222222", front=True),
         PointGroup("correct", np.array([0, 2]), "#111111"),
@@ -140,7 +140,7 @@ def test_what_must_be_seen_is_drawn_last():
     assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
 
 
-def test_points_carry_their_row_and_their_group_its_color_shape_and_count():
+def test_points_have_their_row_and_groups_have_color_shape_and_count():
     figure = flat(words=WORDS, axes=["right", "up"])
     first, second = figure.data
     assert (list(first.customdata), list(first.x), list(first.y)) == ([3, 9], [0, 4], [1, 5])
@@ -151,7 +151,7 @@ def test_points_carry_their_row_and_their_group_its_color_shape_and_count():
     assert layout.xaxis.title.text == "right"
 
 
-def test_a_map_with_depth_has_three_axes_and_no_lasso():
+def test_map_in_3d_has_three_axes_and_no_lasso():
     places, upon = np.column_stack([FLAT, [6, 7, 8]]), MapOverlays(placed=PlacedSentence(np.ones(3), "mine"))
     figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), upon)
     assert [trace.type for trace in figure.data] == ["scatter3d"] * 3
@@ -160,7 +160,7 @@ def test_a_map_with_depth_has_three_axes_and_no_lasso():
 
 
 @pytest.mark.parametrize(("dark", "tokens"), [(False, LIGHT), (True, DARK)])
-def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_colors_of_signs(dark, tokens):
+def test_confidence_has_ordered_colors_and_not_those_of_signs(dark, tokens):
     shades = Shades("P(predicted)", np.array([0.5, 0.7, 1.0]), 0.5, 1.0)
     (points,) = draw_map(FLAT, ROWS, WORDS, shades, ["", ""], Look(dark=dark)).data
     assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0)
@@ -168,7 +168,7 @@ def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_co
     assert [step[1] for step in points.marker.colorscale] == list(tokens.ordinal)
 
 
-def test_texts_and_names_are_not_markup():
+def test_texts_and_names_are_escaped():
     groups = [PointGroup("<b>a</b>", np.arange(3), "#111111")]
     upon = MapOverlays(placed=PlacedSentence(np.zeros(2), "<img src=x>"))
     drawn = str(flat(groups, words=["<i>x</i>"] * 3, upon=upon).to_plotly_json())
@@ -176,14 +176,14 @@ def test_texts_and_names_are_not_markup():
     assert "&lt;i&gt;" in drawn
 
 
-def test_a_typed_sentence_has_a_mark_that_no_selection_takes_for_a_row():
+def test_typed_sentence_has_a_mark_that_cannot_be_selected_as_a_row():
     mark = flat(words=WORDS, upon=MapOverlays(placed=PlacedSentence(np.array([8.0, 9.0]), "mine"))).data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
     assert mark.customdata is None
 
 
-def test_silhouettes_show_every_sample_sorted_with_means_and_the_first_class_on_top():
+def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
     classes = (("neg", np.array([-0.5, 0.5])), ("pos", np.array([0.2, 0.4, 0.6])))
     both = [Spectrum("space", 0.24, classes), Spectrum("map", 0.3, classes)]
     figure = draw_silhouettes(both, ["#111111", "#222222"], Look())
@@ -196,14 +196,14 @@ def test_silhouettes_show_every_sample_sorted_with_means_and_the_first_class_on_
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
 
 
-def test_what_is_searched_gets_rings_above_all_points_and_says_how_many():
+def test_search_matches_have_rings_above_all_points_and_a_count():
     *_, rings = flat(upon=MapOverlays(found=(9, 3, 500), wanted="<b>od")).data
     assert (list(rings.customdata), list(rings.x), rings.marker.symbol) == ([9, 3], [4, 0], "circle-open")
     assert "with “&lt;b&gt;od”" in rings.name and "n = 2" in rings.name
     assert rings.unselected.marker.opacity == 1, "a selection does not take the rings away"
 
 
-def test_the_field_lies_behind_the_points_in_ink_alone():
+def test_density_is_drawn_behind_the_points_without_color():
     places = np.random.default_rng(0).normal(size=(40, 2))
     groups, field = [PointGroup("a", np.arange(40), "#111111")], estimate_density(places)
     for look in (Look(), Look(dark=True)):
@@ -214,14 +214,14 @@ def test_the_field_lies_behind_the_points_in_ink_alone():
         assert np.allclose(behind.z, 1 - field.held)
 
 
-def test_a_search_finds_what_the_rule_of_a_selection_finds():
+def test_map_search_finds_the_same_rows_as_the_filter_rule():
     table = pd.DataFrame({"text": ["Not good", "nothing", "c.t", "cat"]})
     assert embeddings.find_matches(table, " not ").tolist() == [True, True, False, False]
     assert embeddings.find_matches(table, "c.t").tolist() == [False, False, True, False]
     assert not embeddings.find_matches(table, " ").any()
 
 
-def test_the_largest_groups_have_colors_and_what_is_in_none_is_gray():
+def test_largest_groups_have_colors_and_other_points_are_gray():
     names, rows = "abcdefgh", np.arange(0, 40, 2)
     groups = tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names))
     found = FoundGroups(groups, np.arange(32, 40), np.arange(40), 2)
@@ -241,7 +241,7 @@ def layers(silhouettes, purities, reason=""):
     return Layers(tuple(stages), (0, 2, 4), 6, 0.5, reason)
 
 
-def test_two_lines_and_what_chance_would_give_with_the_layer_of_the_map_shaded():
+def test_separation_has_two_lines_chance_and_the_shaded_layer_of_the_map():
     figure = draw_depths(Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9]), "layer 1"), Look())
     purity, silhouette = figure.data
     assert list(purity.y) == [0.6, 0.7, 0.9] and list(silhouette.y) == [0.0, 0.1, 0.4]
@@ -252,7 +252,7 @@ def test_two_lines_and_what_chance_would_give_with_the_layer_of_the_map_shaded()
     assert {note.text for note in figure.layout.annotations} == {"purity", "silhouette", "by chance"}
 
 
-def test_without_a_silhouette_the_reason_is_said_and_nothing_is_drawn_of_too_few():
+def test_missing_silhouette_has_a_reason_and_small_classes_are_not_drawn():
     shown = Depths(layers([None] * 3, [0.6, 0.7, 0.9], "the sentences belong to fewer than two classes"))
     (purity,) = draw_depths(shown, Look(dark=True)).data
     assert list(purity.y) == [0.6, 0.7, 0.9]
@@ -263,7 +263,7 @@ def test_without_a_silhouette_the_reason_is_said_and_nothing_is_drawn_of_too_few
     assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()
 
 
-def test_its_table_has_every_stage_with_what_chance_would_give():
+def test_separation_table_has_each_stage_and_chance():
     shown = Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9]))
     table = MAP_LAYERS.build_tables(shown)["Layers"]
     assert table["stage"].tolist() == ["embedding", "layer 1", "head"]

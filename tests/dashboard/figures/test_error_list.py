@@ -1,4 +1,4 @@
-"""The list and the reader: which rows are sent, what is read of each, what stands there without any."""
+"""The list and the reader: rows that are sent, their details, and empty lists."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def drawn(shown):
     return ERRORS.draw(shown, Look()).data
 
 
-def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
+def test_surest_errors_come_first_and_data_columns_are_shown(store):
     labels = np.arange(6) % 2
     sure = np.array([0.6, 0.9, 0.7, 0.8, 0.95, 0.85])
     rows = texts(labels, id=[f"id {row}" for row in range(6)], likes=[1.0, 2.5, None, 4, 5, 6])
@@ -54,7 +54,7 @@ def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
 
 
 @pytest.mark.slow
-def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_asked_for(store):
+def test_long_list_is_sent_in_part_around_the_open_row(store):
     labels = np.arange(1000) % 2
     answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
     shown = reading(store)
@@ -70,7 +70,7 @@ def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_
 
 
 @pytest.mark.slow
-def test_the_table_has_codes_and_notes_where_there_are_any_and_guards_formulas(store):
+def test_table_has_codes_and_notes_if_given_and_escapes_formulas(store):
     labels = np.arange(4) % 2
     answering(store, "one", right_where(np.zeros(4, bool), labels), texts(labels, note=list("wxyz")))
     plain = build_sentences_table(reading(store))
@@ -93,7 +93,7 @@ def test_the_table_has_codes_and_notes_where_there_are_any_and_guards_formulas(s
     assert seen["codes"].tolist() == [""] * 4, "what others coded is hidden until Ben has coded it"
 
 
-def test_twenty_classes_name_the_likeliest_and_both_of_the_error(store):
+def test_twenty_classes_show_the_likeliest_and_both_classes_of_the_error(store):
     classes = tuple(f"class {number:02}" for number in range(20))
     chances = np.full((1, 20), 0.01)
     chances[0, [3, 4, 5]] = 0.4, 0.25, 0.18
@@ -103,7 +103,7 @@ def test_twenty_classes_name_the_likeliest_and_both_of_the_error(store):
     assert sum(p for _, p in chances) == pytest.approx(1.0)
 
 
-def test_several_labels_say_what_is_missed_and_invented(store):
+def test_several_labels_list_missed_and_invented_ones(store):
     rows = pd.DataFrame({"text": ["one", "two"], "label": [(0, 1), ()]})
     answering(store, "one", [[0.9, 0.3], [0.1, 0.8]], rows, classes=("late", "loud"))
     data = drawn(reading(store))
@@ -114,14 +114,14 @@ def test_several_labels_say_what_is_missed_and_invented(store):
     assert [error_list.choose_target(record, *each) for each in given] == ["loud", "late", ""]
 
 
-def test_no_error_and_no_row_left_are_told_apart(store):
+def test_no_errors_and_no_rows_have_different_messages(store):
     labels = np.arange(40) % 2
     answering(store, "one", right_where(np.ones(40, bool), labels), texts(labels))
     assert drawn(reading(store))["empty"][0] == "All 40 are right"
     assert drawn(reading(store, "text~nothing of the kind"))["empty"][0] == "No sentence is left"
 
 
-def test_words_are_colored_by_their_push_and_neighbors_stand_below(store):
+def test_words_are_colored_by_effect_and_neighbors_are_listed(store):
     answering(store, "one", [[0.2, 0.8]], texts([0]), classes=("negative", "positive"))
     shown = reading(store)
     key = shown.analysis.table.frame["key"].iat[0]
@@ -153,7 +153,7 @@ def shape(codes, author, keys=KEYS):
     return count_codes(codes.read_annotations().filter_visible(author), author, keys, list_draws(codes))
 
 
-def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
+def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
     made = draw_sample(codes, KEYS, 8, 0, "wrong")
     codes.code_rows(made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
@@ -165,12 +165,12 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
     codes.code_rows([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
     beyond = build_codes_table(shape(codes, "ann")).marks.rows
-    shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n is of the rows that the share is of
+    shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n counts the rows of the share
     assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
     assert (first["mark"].low, first["mark"].high) == compute_wilson(6, 8) and first["code"].title == "what irony is"
 
 
-def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
+def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
     codes.code_rows(KEYS, ["irony"], author="ann")
     codes.code_rows(KEYS[:2], ["label"], author="ben")
     assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
@@ -182,7 +182,7 @@ def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
     )
 
 
-def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
+def test_empty_codebook_and_empty_selection_have_no_rows(tmp_path, codes):
     assert build_codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
     none = shape(codes, "", [])
     assert error_list.describe_coding(none) == "No row is selected"

@@ -1,4 +1,4 @@
-"""Error rates by tag, slices that were found, and the steps that the numbers bear out."""
+"""Error rates by tag, found slices, and next steps that the numbers support."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def web(tmp_path_factory):
 
 
 def web_and_phone(tmp_path, rows=ROWS):
-    """Of rows whose column `source` has more errors at `web`, and of which some shout."""
+    """Rows with more errors if column `source` is `web`; every third row ends with a question mark."""
     random, labels = np.random.default_rng(0), np.arange(rows) % 2
     source = np.where(np.arange(rows) % 4 == 0, "web", "phone")
     right = random.random(rows) > np.where(source == "web", 0.6, 0.1)
@@ -34,7 +34,7 @@ def web_and_phone(tmp_path, rows=ROWS):
     return known_of(tmp_path, right_where(right, labels), frame)
 
 
-def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
+def test_each_number_matches_a_query_and_consequences_come_last(web):
     known, store = web
     shown, frame = rates.count_errors(apply_query(known, "wrong", store)), known.table.frame
     table = rates.build_rates_table(shown).frame.set_index("rule")
@@ -58,7 +58,7 @@ def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
     )
 
 
-def test_the_terminal_has_the_same_family_and_the_slices(web):
+def test_command_line_has_the_same_tests_and_slices(web):
     known, store = web
     page = rates.build_rates_table(rates.count_errors(apply_query(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
@@ -73,7 +73,7 @@ def test_the_terminal_has_the_same_family_and_the_slices(web):
     assert "source=web" in set(slices["rules"])
 
 
-def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
+def test_compared_run_has_a_row_but_is_no_slice(tmp_path):
     known, store = web_and_phone(tmp_path)
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
     other = np.arange(ROWS) % 5 > 0
@@ -91,7 +91,7 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     assert not any(rule in each.id for each in slices)
 
 
-def test_of_few_sentences_there_are_counts_only(tmp_path):
+def test_few_sentences_have_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
     shown = rates.count_errors(apply_query(known, "wrong", store))
     assert shown.has_only_counts and [column.key for column in rates.build_rates_table(shown).marks.columns] == [
@@ -102,7 +102,7 @@ def test_of_few_sentences_there_are_counts_only(tmp_path):
     ]
 
 
-def test_the_axis_doubles_from_one_to_both_sides_and_a_rule_has_a_name():
+def test_axis_has_doublings_on_both_sides_of_one_and_rules_have_names():
     row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
     axis = rates.build_ratio_axis([rates.mark_ratio(row), Mark()])
     assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0) and axis.labels == ("½", "1", "2", "4", "8") and axis.zero == 0
@@ -117,14 +117,14 @@ def test_the_axis_doubles_from_one_to_both_sides_and_a_rule_has_a_name():
 
 @pytest.fixture
 def known(tmp_path):
-    """Six hundred rows that are wrong where two columns meet."""
+    """600 rows that are wrong where two columns coincide."""
     rows, random = np.arange(600), np.random.default_rng(0)
     one, two = (random.choice(list("xy"), 600) for _ in range(2))
     right = random.random(600) > np.where((one == "x") & (two == "x"), 0.8, 0.05)
     return known_of(tmp_path, right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
 
 
-def test_the_planted_pair_is_found_with_its_numbers_and_picked(known):
+def test_planted_pair_is_found_with_its_numbers_and_can_be_picked(known):
     shown, frame = rates.find_slices(apply_query(known[0], "wrong", known[1])), known[0].table.frame
     table = rates.build_slices_table(shown).frame.set_index("rules")
     both = (frame["one"] == "x") & (frame["two"] == "x")
@@ -140,7 +140,7 @@ def test_the_planted_pair_is_found_with_its_numbers_and_picked(known):
 
 
 def steps(tmp_path, chance):
-    """Of 600 rows that are wrong with this chance, given whether they ask."""
+    """600 rows that are wrong with this probability, given whether they ask a question."""
     random, rows = np.random.default_rng(0), np.arange(600)
     asks = rows % 3 == 0
     frame = texts(rows % 2)
@@ -151,7 +151,7 @@ def steps(tmp_path, chance):
     return rates.suggest_steps(shown, rates.count_errors(shown), rates.find_slices(shown)), known.table.frame, asks
 
 
-def test_a_tag_that_survives_is_advised_with_its_rates_and_chance_is_not(tmp_path):
+def test_significant_tag_gives_advice_with_rates_and_chance_does_not(tmp_path):
     found, frame, asks = steps(tmp_path, (0.5, 0.1))
     first = found[0]
     assert first.rules == ("wrong", "tag=question") and first.advice.startswith("Add questions")

@@ -1,4 +1,4 @@
-"""Can I trust this explanation: verdicts and numbers as they were measured, in words, curves and tables."""
+"""Faithfulness of explanations: measured verdicts and numbers, as text, curves and tables."""
 
 import pytest
 from finished import run
@@ -46,7 +46,7 @@ class Reader:
         return self.found
 
 
-def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
+def test_each_cell_has_value_interval_and_outcome():
     table = faithfulness.build_methods_table(SHOWN).marks
     assert [column.key for column in table.columns] == ["method", "verdict", *TESTS]
     deletion, attention = table.rows
@@ -62,7 +62,7 @@ def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
     assert attention.cells["pairs"].small == "0.80"
 
 
-def test_it_says_which_methods_are_what_and_what_the_model_knows():
+def test_reading_lists_methods_by_verdict_and_the_accuracy_above_chance():
     said = BELIEF.reading(SHOWN)
     assert said.startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
     assert said.endswith(f"κ = 0.87, 95 % interval 0.82 to 0.92, n = 200. {MEANING}")
@@ -74,7 +74,7 @@ def test_it_says_which_methods_are_what_and_what_the_model_knows():
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_words_put_back_and_taken_out_stand_beside_random_orders(dark):
+def test_insertion_and_deletion_are_drawn_with_random_orders(dark):
     source = Source(run("mine"), Reader(), choices={"believed": "attention"})
     drawn = ALONG.draw(ALONG.read_data(source), Look(dark=dark))
     lines = [trace for trace in drawn.data if trace.mode == "lines+markers"]
@@ -88,7 +88,7 @@ def test_words_put_back_and_taken_out_stand_beside_random_orders(dark):
     assert len([trace for trace in drawn.data if trace.fill == "toself"]) == 4
 
 
-def test_deletion_has_one_panel_and_the_reason():
+def test_deletion_has_one_panel_and_its_reason():
     shape = ALONG.read_data(Source(run("mine"), Reader()))
     assert shape.measured is DELETION, "the first that was measured"
     assert len(ALONG.draw(shape, Look()).layout.annotations) == 1
@@ -103,7 +103,7 @@ def test_deletion_has_one_panel_and_the_reason():
     )
 
 
-def test_tables_hold_every_number_and_what_was_not_measured_says_how():
+def test_tables_have_all_numbers_and_missing_measurements_name_the_command():
     table = BELIEF.build_tables(SHOWN)["Belief"]
     assert len(table) == (4 + 1) + 2 + (5 + 1) + 3 + 1 + 1
     one = table[(table["method"] == "attention") & (table["what"] == "agreement")].iloc[0]

@@ -1,4 +1,4 @@
-"""A declaration: its names, its words, its options."""
+"""A figure declaration: names, text and options."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ def declared(page="train", **parts) -> Figure[int]:
     return Figure("name", page, "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts)
 
 
-def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
+def test_figure_has_a_file_name_for_each_value_of_its_spread_options():
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
     flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
     names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
@@ -46,11 +46,11 @@ def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
         ({"options": (SIDE, LIMIT, RARE)}, {"side": "right", "limit": 0.7}, "right, limit 0.70"),
     ],
 )
-def test_alone_it_says_what_it_is_about_and_what_was_chosen(parts, choices, words):
+def test_caption_outside_pages_has_split_note_and_options(parts, choices, words):
     assert declared(**parts).write_caption(source(**choices), 7) == words
 
 
-def test_what_a_model_does_not_provide_is_not_read():
+def test_figure_is_not_read_if_the_model_lacks_its_needs():
     figure = declared(needs="gates")
     assert figure.read_data(source("sentiformer")) == 7
     with pytest.raises(NotAvailable, match="vanilla has no gates"):
@@ -67,14 +67,14 @@ def test_what_a_model_does_not_provide_is_not_read():
         (RARE, "x", "rare=x: nothing to choose for this run"),
     ],
 )
-def test_a_choice_is_read_and_a_value_that_there_is_not_is_refused_in_words(option, said, words):
+def test_option_value_is_parsed_and_unknown_values_are_refused(option, said, words):
     with pytest.raises(InputError, match=words):
         source(**{option.name: said}).get_choice(option)
     assert source().get_choice(LIMIT) == 0.5 and source(limit="0.25").get_choice(LIMIT) == 0.25
     assert source().get_choice(SIDE) == "left" and source().get_choice(RARE) == ""
 
 
-def test_what_several_figures_need_is_read_once_of_each_choice():
+def test_shared_data_are_read_once_for_each_choice():
     times: list[Source] = []
 
     def shared(source: Source) -> int:

@@ -1,4 +1,4 @@
-"""The filter as a sentence: its words, what a choice makes of the rules, what no word says."""
+"""The filter as a sentence: its words, the effect of choices on rules, and rules without a word."""
 
 import numpy as np
 import pytest
@@ -26,30 +26,30 @@ def known(tmp_path):
     return known_of(tmp_path, chances, texts(labels, **own), find=False)
 
 
-def said(known, select):
-    """Words by name, what no word says, and the text that is looked for."""
+def read_filter(known, select):
+    """Words by name, rules without a word, and the searched text."""
     data = draw_filter(apply_query(known[0], select, known[1]), Look()).data
     return {word["name"]: word for word in data["words"]}, data["further"], data["contains"]
 
 
-def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
-    words, further, contains = said(known, "wrong")
+def test_each_menu_is_there_and_other_rules_can_be_removed(known):
+    words, further, contains = read_filter(known, "wrong")
     assert list(words) == ["outcome", "true", "predicted", "a", "b", "c", "others", "asked", "code"]
     assert [word["shown"] for word in words.values()] == [
         *("wrong", "any class", "any class", "any a", "any b", "any c", "any other column"),
         *("any id or name", "coded or not"),
     ]
     assert [name for name, word in words.items() if word["set"]] == ["outcome"] and not further and not contains
-    words, further, _ = said(known, "noted;uncoded")
+    words, further, _ = read_filter(known, "noted;uncoded")
     assert words["code"]["shown"] == "noted, not coded yet" and words["code"]["value"] == "noted;uncoded"
-    assert not further and [each["shown"] for each in said(known, "coded;noted")[1]] == ["noted"]
-    words, further, _ = said(known, "user=user 7")
+    assert not further and [each["shown"] for each in read_filter(known, "coded;noted")[1]] == ["noted"]
+    words, further, _ = read_filter(known, "user=user 7")
     assert words["asked"]["about"] == "id, user" and words["asked"]["shown"] == "user user 7" and not further
     assert len(words["asked"]["options"]) == 2 and words["asked"]["set"]
-    words, further, contains = said(known, "margin<0.7;text~text 1")
+    words, further, contains = read_filter(known, "margin<0.7;text~text 1")
     assert [each["value"] for each in further] == ["margin<0.7"] and contains == "text 1"
     assert words["outcome"]["shown"] == "right or wrong" and not any(word["set"] for word in list(words.values())[1:])
-    words, _, _ = said(known, "wrong;true=good")
+    words, _, _ = read_filter(known, "wrong;true=good")
     frame = known[0].table.frame
     wrong = frame[frame["wrong"]]
     good = wrong[wrong["true"] == "good"]
@@ -59,25 +59,25 @@ def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
 
 
-def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
-    """Whatever else is chosen, of every option of every word."""
+def test_option_count_equals_the_rows_after_choosing_it(known):
+    """Test every option of every word, independent of the other choices."""
     codes, keys = Codes(known[1].folder, get_data_name(known[0].table.record)), known[0].keys
     codes.add_code("irony")
     codes.code_rows(keys[:6], ["irony"], author="ann")
     for key in keys[4:12]:
         codes.write_note(key, "so it is", author="ann")
     for select in ("wrong", "true=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
-        before, (words, _, _) = apply_query(known[0], select, known[1]), said(known, select)
+        before, (words, _, _) = apply_query(known[0], select, known[1]), read_filter(known, select)
         for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
             rules = update_clauses(before.clauses, before.facets, name, value, known[0].base_facets.asked)
             found = apply_query(known[0], ";".join(rules), known[1]).places
             assert option["n"] == len(found), (select, name, option)
-    told = {o["value"]: o["n"] for o in said(known, "all")[0]["code"]["options"]}
+    told = {o["value"]: o["n"] for o in read_filter(known, "all")[0]["code"]["options"]}
     assert told == {"": 40, "coded": 6, "uncoded": 34, "noted": 8, "unnoted": 32, "noted;uncoded": 6, "code=irony": 6}
 
 
-def test_a_search_or_a_choice_changes_its_word_and_leaves_the_others(known):
+def test_search_or_choice_changes_only_its_own_menu(known):
     def after(select, clause):
         now = apply_query(known[0], select, known[1])
         return apply_search(now.clauses, now.facets, clause, ("id", "user"))

@@ -1,4 +1,4 @@
-"""The stages as they are drawn: formulas, the part of the matrices that fits, numbers in the formula, tables."""
+"""The drawn steps: formulas, the visible part of matrices, numbers in formulas, tables."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def shown(*matrices: StageMatrix, key: str = "scores") -> StageView:
     return StageView(steps, key)
 
 
-def test_a_stage_has_its_formula_as_mathml_its_numbers_and_what_they_follow_from():
+def test_stage_has_its_formula_as_mathml_its_numbers_and_their_origin():
     data = _draw_stages(shown(pairs(3)), Look()).data
     stage, empty = data["stages"]
     assert stage["formulas"][0].startswith("<math ") and empty["matrices"] == [] and data["at"] == "scores"
@@ -33,7 +33,7 @@ def test_a_stage_has_its_formula_as_mathml_its_numbers_and_what_they_follow_from
     assert matrix["fills"][0][1] == "(−1.00)·1.00 = −1.00"
 
 
-def test_of_a_long_text_the_first_tokens_are_drawn_and_that_is_said():
+def test_long_text_draws_its_first_tokens_with_a_note():
     long = shown(pairs(DRAWN + 5))
     (matrix,) = _draw_stages(long, Look()).data["stages"][0]["matrices"]
     assert len(matrix["rows"]) == len(matrix["columns"]) == len(matrix["cells"]) == len(matrix["fills"][0]) == DRAWN
@@ -43,14 +43,14 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_that_is_said():
     assert shown(pairs(DRAWN)).left_out == ""
 
 
-def test_of_a_vector_the_first_numbers_are_drawn():
+def test_vector_draws_its_first_numbers():
     vector = StageMatrix("x", np.full((2, 32), -2.0), ("a", "b"), name_dimensions(32))
     (matrix,) = _draw_stages(shown(vector), Look()).data["stages"][0]["matrices"]
     assert matrix["columns"] == [str(i) for i in range(1, DIMENSIONS + 1)] and matrix["note"] == "8 of 32"
     assert matrix["top"] == 2.0 and matrix["fills"][1][0] == "−2.00"
 
 
-def test_all_maps_of_a_stage_share_their_ink_and_a_hidden_score_has_none():
+def test_maps_of_a_stage_share_their_scale_and_hidden_scores_have_no_ink():
     small, large = (StageMatrix("A", np.full((2, 2), top), ("a", "b"), ("a", "b"), "weight") for top in (0.25, 0.5))
     drawn = _draw_stages(shown(small, large, key="softmax"), Look()).data["stages"][0]["matrices"]
     assert [each["top"] for each in drawn] == [0.5, 0.5]
@@ -60,12 +60,12 @@ def test_all_maps_of_a_stage_share_their_ink_and_a_hidden_score_has_none():
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK])
-def test_a_number_can_be_read_on_every_shade(tokens):
+def test_numbers_are_readable_on_each_shade(tokens):
     for background, ink in _draw_stages(shown(pairs(2)), Look(dark=tokens is DARK)).data["shades"]:
         assert compute_contrast(ink, background) >= 4.5
 
 
-def test_the_place_is_said_in_words_which_become_text_nodes_only():
+def test_position_is_described_in_words_that_become_text_nodes():
     assert shown(pairs(2)).place == STEPS.resolve_text(STEPS.note, shown(pairs(2))) == "layer 2, head 1, A₀"
     script = (ASSETS / "steps.js").read_text()
     assert "innerHTML" not in script and "insertAdjacent" not in script

@@ -1,4 +1,4 @@
-"""The table of marks: its axis, its upright lines, and its one drawing."""
+"""The table of intervals: axis, reference lines and drawing."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def table(**more) -> Marks:
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)
 
 
-def test_a_minority_far_off_does_not_squeeze_those_that_compete():
+def test_distant_minority_does_not_shrink_the_scale_of_the_others():
     marks = [mark(value) for value in ACCURACY.values()]
     found = make_axis(marks, leaves_out="low")
     assert 0.88 < found.low < 0.888
@@ -59,12 +59,12 @@ def test_a_minority_far_off_does_not_squeeze_those_that_compete():
         (Mark(150.0, 100.0, 200.0), ("100", "125", "150", "175", "200")),
     ],
 )
-def test_gridlines_stand_at_round_numbers(mark, labels):
+def test_gridlines_are_at_round_numbers(mark, labels):
     found = make_axis([mark])
     assert found.labels == labels and found.ticks == pytest.approx(list(map(float, labels)))
 
 
-def test_an_axis_has_its_zero_its_ends_and_an_extent():
+def test_axis_has_zero_limits_and_an_extent():
     found = make_axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
     assert found.low < 0 < found.high
     assert found.labels[:2] == ("0", "+0.02")
@@ -76,7 +76,7 @@ def test_an_axis_has_its_zero_its_ends_and_an_extent():
     assert make_axis([Mark(0.5)]).to_percent(0.5) == pytest.approx(50)
 
 
-def test_upright_lines_join_a_group_and_share_a_lane_where_they_do_not_meet():
+def test_tie_lines_join_groups_and_share_lanes_without_overlap():
     found = place_ties(["a", "b", "c", "d"], [["a", "b"], ["b", "d"], ["c"]])
     assert found.lanes == 2
     assert found.rows["a"] == [TieSegment(0, "start")]
@@ -88,7 +88,7 @@ def test_upright_lines_join_a_group_and_share_a_lane_where_they_do_not_meet():
     assert found.below == {"a": [TieSegment(0, "on")], "b": [], "c": [TieSegment(0, "on")], "d": []}
 
 
-def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
+def test_marks_are_at_their_values_and_ties_have_their_own_look():
     one = Marks(
         "x",
         (IntervalColumn("name", "Name"), IntervalColumn("m", "Value", axis=WIDE)),
@@ -123,14 +123,14 @@ def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
         ((0.1, 0.2, 0.3, 0.4), None, ["0.2", "0.4"]),
     ],
 )
-def test_where_there_is_no_room_zero_and_another_number_stay(ticks, zero, gone):
+def test_narrow_axis_keeps_zero_and_another_label(ticks, zero, gone):
     one = Axis(-3.0, 3.0, ticks, tuple(map(str, ticks)), zero)
     columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=one))
     text = render_html(Marks("x", columns, (IntervalRow("a", {"name": "a", "m": mark(0.5)}),)), Look())
     assert re.findall(r'<span [^>]*class="lesser"[^>]*>([^<]*)<', text) == gone
 
 
-def test_an_exported_table_is_a_picture_with_its_colors_and_no_script():
+def test_exported_table_has_its_colors_and_no_script():
     text = render_html(table(), Look())
     assert "seed 0" not in text and "tabindex" not in text and "<input" not in text and 'role="grid"' not in text
     assert "<script" not in text and "http" not in text
@@ -142,7 +142,7 @@ def test_an_exported_table_is_a_picture_with_its_colors_and_no_script():
     assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)
 
 
-def test_on_a_page_rows_can_be_reached_ticked_and_unfolded():
+def test_page_table_rows_can_be_focused_ticked_and_unfolded():
     text = write_node(draw_node(table(), Look(), tick="compare", live=True))
     assert 'role="treegrid"' in text
     assert text.count('tabindex="0"') == 5, "four rows and a seed"
@@ -153,7 +153,7 @@ def test_on_a_page_rows_can_be_reached_ticked_and_unfolded():
     assert json.loads(json.dumps(node)) == node
 
 
-def test_a_text_stays_a_text():
+def test_text_is_escaped():
     evil = "<img src=x onerror=alert(1)>\"'"
     rows = (IntervalRow(evil, {"name": TextCell(evil, small=evil, title=evil), "m": mark(0.5, said=evil)}),)
     one = Marks(evil, (IntervalColumn("name", evil), IntervalColumn("m", evil, axis=WIDE)), rows)

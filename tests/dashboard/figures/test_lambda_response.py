@@ -1,4 +1,4 @@
-"""λ as curves: what is drawn is what the core measured, with its marks, in words and as a table."""
+"""Curves over λ: measured values with marks, as text and as a table."""
 
 import pytest
 
@@ -25,7 +25,7 @@ SHOWN = LambdaBench(LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies."), Tru
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_each_layer_has_its_lambdas_and_the_factor_a_panel_of_its_own(dark):
+def test_each_layer_and_the_factor_have_their_own_panel(dark):
     drawn = LAMBDA_BENCH.draw(SHOWN, Look(dark=dark))
     lines = [trace for trace in drawn.data if trace.mode == "lines"]
     upper, lower = lines[::2], lines[1::2]
@@ -45,7 +45,7 @@ def test_each_layer_has_its_lambdas_and_the_factor_a_panel_of_its_own(dark):
     assert len(dotted) == 3 and {shape.line.dash for shape in dotted} == {"dot"}
 
 
-def test_it_says_which_lambda_moves_the_answer_most_and_what_none_of_them_is():
+def test_reading_names_the_strongest_lambda_and_the_prediction_without_all():
     assert LAMBDA_BENCH.reading(SHOWN) == (
         "λ₁ of layer 2 changes P(<b>) most: 0.10 to 0.90 (others as you changed them). All λ at 0: 0.60. "
         "Dotted: P = 0.5, where the answer changes. λ varies."
@@ -53,7 +53,7 @@ def test_it_says_which_lambda_moves_the_answer_most_and_what_none_of_them_is():
     assert LAMBDA_BENCH.note(SHOWN) == "towards <b>, P 0.250, log-odds −2.50"
 
 
-def test_the_table_has_every_value_with_its_name():
+def test_table_has_each_value_with_its_name():
     table = build_curve_table(SHOWN)
     assert len(table) == 4 * len(CURVES)
     assert table["mark"].tolist()[:4] == ["zero", "learned", "start", ""]

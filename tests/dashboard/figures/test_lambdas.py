@@ -1,4 +1,4 @@
-"""Which runs belong together, and our final values next to the paper's."""
+"""Groups of runs, and final λ values compared with the paper."""
 
 from dataclasses import replace
 
@@ -64,21 +64,21 @@ def test_lambda_belongs_to_models_with_several_maps(preset, has):
     assert not lambdas.has_lambda(replace(record("a", preset), status="damaged"))
 
 
-def test_lambda_hardly_moved_where_no_value_came_a_hundredth_from_its_start():
+def test_lambda_hardly_moved_if_no_value_changed_by_a_hundredth():
     still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
     assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: at most 0.0099 (λ₁ of layer 1)")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
     assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
 
 
-def test_a_start_that_was_fitted_is_told_and_so_is_a_chosen_one():
+def test_fitted_and_chosen_start_values_are_described():
     assert "fitted to its reported final λ" in lambdas.describe_start(record("a"))
     chosen = record("a", model__attention__lambda_start="0.5")
     assert lambdas.describe_start(chosen) == "The paper gives no start value; here λ starts at 0.5."
     assert lambdas.describe_start(record("a", "differential")) == ""
 
 
-def test_seeds_are_runs_that_differ_in_nothing_else_each_seed_once():
+def test_seeds_are_runs_that_differ_only_in_the_seed():
     others = [
         record("b", training__seed=1, training__threads=2),
         record("again", training__seed=1),
@@ -90,7 +90,7 @@ def test_seeds_are_runs_that_differ_in_nothing_else_each_seed_once():
     assert lambdas.find_other_seeds(record("a"), others) == ["b", "c"]
 
 
-def test_final_values_stand_beside_the_reported_ones_of_the_same_cell():
+def test_final_values_are_compared_with_reported_ones_of_the_same_cell():
     one, two = record("a", final=[[0.151], [0.184]]), record("b", final=[[0.153], [0.186]], training__seed=1)
     paper = lambdas.map_reported(find_counterpart(one.preset, one.config))
     assert paper == {(0, 1): 0.1507, (1, 1): 0.186}
@@ -102,12 +102,12 @@ def test_final_values_stand_beside_the_reported_ones_of_the_same_cell():
     assert both["Mean over 2 seeds"].tolist() == ["0.1520", "0.1850"]
     assert both["Range"].tolist() == ["0.1510 to 0.1530", "0.1840 to 0.1860"]
     assert both["Difference"].tolist() == ["+0.0013", "−0.0010"]
-    early = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": record("a")}, {})  # before it is done
+    early = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": record("a")}, {})  # before the run has finished
     assert early["At the start"].tolist() == ["0.1500", "0.1800"]
     assert early["This run"].tolist() == ["0.1600", "0.1700"] and "Reported" not in early.columns
 
 
-def test_lambdas_of_heads_are_read_line_by_line_and_a_missing_number_leaves_its_row_out():
+def test_head_lambdas_are_read_by_line_and_rows_with_missing_numbers_are_skipped():
     rows = [
         {"kind": "step", "lambda_heads": [[[0.1, 0.2]], [[0.3, 0.4]]]},
         {"kind": "step", "lambda_heads": [[[None, 0.2]], [[0.3, 0.4]]]},
@@ -118,7 +118,7 @@ def test_lambdas_of_heads_are_read_line_by_line_and_a_missing_number_leaves_its_
     assert build_head_lines(History([{"kind": "step", "lambda": [[0.1]]}], 0)) == {}
 
 
-def test_the_tables_for_export_hold_every_point():
+def test_exported_tables_have_all_points():
     table = lambdas.build_course_table([Track("a", 7, CURVES, heads={(0, 1): ((0.1, 0.2),)})])
     assert len(table) == 6
     assert table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
@@ -127,7 +127,7 @@ def test_the_tables_for_export_hold_every_point():
 
 
 @pytest.mark.slow
-def test_every_layer_and_component_has_a_panel_and_the_loss_stands_below_on_the_same_axis():
+def test_each_layer_and_component_has_a_panel_above_the_loss():
     heads = {(0, 1): ((0.1, 0.1, 0.12), (0.2, 0.2, 0.19))}
     figure = draw_course([replace(ONE, heads=heads)], Look())
     titles = [note.text for note in figure.layout.annotations if "λ" in note.text or note.text == "validation loss"]
@@ -141,17 +141,17 @@ def test_every_layer_and_component_has_a_panel_and_the_loss_stands_below_on_the_
 
 
 @pytest.mark.parametrize("scale", ["change", "value"])
-def test_all_panels_of_lambda_span_the_same(scale):
+def test_all_lambda_panels_span_the_same_range(scale):
     found = spans(draw_course([ONE, OTHER], Look(), scale), (1, 2, 3, 4))
     assert found == pytest.approx([found[0]] * 4)
 
 
-def test_a_change_smaller_than_can_be_seen_is_not_magnified_into_a_movement():
+def test_tiny_change_is_not_magnified():
     still = Track("still", 0, curves(move=0.0))
     assert spans(draw_course([still], Look()), (1,))[0] == pytest.approx(2.3 * SMALLEST_CHANGE)
 
 
-def test_one_run_is_in_front_and_the_others_are_gray_and_their_names_are_escaped():
+def test_main_run_is_in_front_others_are_gray_and_names_are_escaped():
     figure, t = draw_course([ONE, replace(OTHER, run="<b>x")], Look()), LIGHT
     assert {trace.line.color for trace in named(figure, "one")} == {t.accent}
     assert {trace.line.color for trace in named(figure, "&lt;b&gt;x")} == {t.right}
@@ -160,7 +160,7 @@ def test_one_run_is_in_front_and_the_others_are_gray_and_their_names_are_escaped
     assert not [trace for trace in figure.data if "<b>" in trace.hovertemplate]
 
 
-def test_seeds_are_averaged_at_the_epochs_that_all_have_reached_and_other_settings_do_not_count():
+def test_seeds_are_averaged_at_common_epochs_without_runs_of_other_settings():
     late = Track("late", 2, curves(move=0.0, steps=(0.0, 0.5, 1.0)), sibling=True)
     grid, ends = lambdas.summarize_seeds([ONE, late], (0, 1), "change")
     assert grid == (0.0, 1.0)
@@ -171,7 +171,7 @@ def test_seeds_are_averaged_at_the_epochs_that_all_have_reached_and_other_settin
     np.testing.assert_allclose(mean.y, [0.15, 0.153, 0.156])
 
 
-def test_the_reported_value_is_drawn_inside_its_panel_on_the_scale_of_values():
+def test_reported_value_is_drawn_inside_its_panel_on_the_value_scale():
     figure = draw_course([ONE], Look(), "value", {(0, 1): 0.1606})
     assert [note.text for note in figure.layout.annotations if note.text.startswith("reported")] == ["reported 0.1606"]
     low, high = figure.layout.yaxis.range
@@ -180,6 +180,6 @@ def test_the_reported_value_is_drawn_inside_its_panel_on_the_scale_of_values():
     assert not [note for note in change.layout.annotations if note.text.startswith("reported")]
 
 
-def test_nothing_measured_on_validation_yet_draws_all_the_same():
+def test_run_without_validation_values_is_drawn():
     early = Curves(epochs=4, lambda_step=(0.0,), lambdas={(0, 1): (0.15,)})
     assert [tuple(trace.y) for trace in draw_course([Track("early", 0, early)], Look()).data] == [(0.0,), ()]

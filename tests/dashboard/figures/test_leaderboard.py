@@ -1,13 +1,13 @@
-"""Runs by data set, best first: what is one board, one row, and what is said of the order."""
+"""Runs by data set, best first: boards, rows, and text about the order."""
 
 import dataclasses
-import re
 
 import pytest
 from finished import run
 
 from core.evaluation.intervals import pool_intervals
 from core.runs.efficiency import Efficiency
+from core.runs.run_names import RunName
 from dashboard.figures import leaderboard
 from dashboard.figures.interval_table import Mark, TextCell
 from dashboard.figures.leaderboard import (
@@ -15,18 +15,16 @@ from dashboard.figures.leaderboard import (
     compare_baseline,
     describe_cost,
     describe_order,
-    draw_sparkline,
     list_boards,
+    shorten_board,
 )
-from dashboard.figures.theme import LIGHT
-from dashboard.figures.training_log import Curves
 
 
 def rows(board) -> list[str]:
     return [entry.model.name for entry in board.entries]
 
 
-def test_the_best_comes_first_and_what_has_not_finished_last():
+def test_best_model_comes_first_and_unfinished_ones_last():
     (board,) = list_boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
     assert rows(board) == ["high", "low", "waits"]
     assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
@@ -36,7 +34,7 @@ def test_the_best_comes_first_and_what_has_not_finished_last():
     assert [entry.model.name for entry in board.measured] == ["high", "low"] and rows(board)[-1] == "ahead"
 
 
-def test_each_data_set_has_its_board_with_a_name_of_its_own():
+def test_each_data_set_has_a_board_with_a_unique_name():
     more = run("more", 0.75, data__add="sst2", data__apart="imdb", data__texts=False)
     others = [run("c", 0.7, data__classes=5), run("d", status="damaged"), run("e", 0.7, data__name="sst2")]
     others += [run("a", 0.9), run("b", 0.8, data__limit=100), more]
@@ -51,7 +49,7 @@ def test_each_data_set_has_its_board_with_a_name_of_its_own():
     assert sorted(board.name for board in list_boards(files)) == ["a.csv", "a.csv, rename=3="]
 
 
-def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
+def test_seeds_share_a_row_with_their_spread_and_unfold_to_runs():
     values = (0.90, 0.88, 0.92)
     (board,) = list_boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
     (entry,) = board.entries
@@ -64,12 +62,13 @@ def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
     table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
     row = table.rows[0]
     assert [child.id for child in row.children] == ["s0", "s1"]
-    assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
-    assert row.children[0].cells["model"] == TextCell("seed 0", small="s0")
-    assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
+    assert row.cells["95 % interval"].dots == (0.90, 0.88)
+    assert row.cells["model"].small.startswith("2 seeds · ")
+    assert row.children[0].cells["model"] == TextCell("seed 0")
+    assert row.children[0].cells["95 % interval"] == Mark(dots=(0.9,), said="0.900")
 
 
-def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
+def test_models_are_sorted_by_the_default_metric_of_their_task():
     (board,) = list_boards([run("several", 0.5, task="multi")])
     assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
     (entry,) = board.entries
@@ -84,7 +83,7 @@ def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
     assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
-def test_the_finding_says_who_is_best_and_how_sure_that_is():
+def test_summary_names_the_best_model_and_its_certainty():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
     (board,) = list_boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
     assert describe_order(board, None) == "a ranks first of 3 models."
@@ -93,7 +92,30 @@ def test_the_finding_says_who_is_best_and_how_sure_that_is():
     assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models show a clear difference."
 
 
-def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():
+def test_summary_reports_a_tie_with_tfidf_and_uses_display_names():
+    models = {"a": 0.9, "b": 0.8}
+    records = [run(name, value, training__lr=value / 1000) for name, value in models.items()]
+    records[1] = dataclasses.replace(records[1], preset="tfidf-logreg")
+    (board,) = list_boards(records)
+    assert describe_order(board, [["a", "b"]]) == "No model is clearly better than TF-IDF."
+    named = {"a": RunName("vanilla", "seed 2")}
+    assert describe_order(board, [], named, "starter models") == "vanilla, seed 2 is best of 2 starter models."
+    (row, _) = build_models_table(board, [], named).rows
+    assert (row.cells["model"].text, row.cells["model"].small) == ("vanilla", "seed 2 · plain attention")
+
+
+def test_own_data_come_first_and_the_built_in_board_is_shortened():
+    starters = [run(f"starter-{place}", 0.9 - place / 100, training__lr=(place + 1) / 1000) for place in range(5)]
+    own = [run("own", 0.5, training__lr=0.5), run("other", 0.9, data__name="sst2")]
+    first, corpus = list_boards([*starters, *own])
+    assert (first.name, first.built_in, corpus.built_in) == ("sst2", False, True)
+    cut = shorten_board(corpus)
+    assert rows(cut) == ["starter-0", "starter-1", "starter-2", "own"] and cut.yardstick is None
+    table = build_models_table(cut, [])
+    assert [row.id for row in table.rows] == rows(cut) and table.rows[0].cells["95 % interval"].reference is None
+
+
+def test_baseline_sentence_counts_better_models_and_handles_a_single_one():
     (board,) = list_boards([run("a", 0.9)])
     assert describe_order(board, []) == "a is the only tested model."
     assert compare_baseline(board) == "TF-IDF reaches 0.700; the difference is +0.200."
@@ -111,55 +133,29 @@ def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the
     assert board.yardstick is None
 
 
-def heights(drawn) -> list[float]:
-    return [float(y) for y in re.findall(r",([\d.]+)", drawn[3][1]["points"])]
-
-
-def test_lines_start_in_the_middle_and_share_one_scale():
-    line = (0.2, 0.25, 0.3)
-    drawn = draw_sparkline([line], [0], LIGHT, leaderboard.find_largest_change([line]))
-    assert heights(drawn) == pytest.approx([14, 8.5, 3])
-    assert drawn[2][1]["fill"] == LIGHT.grid
-    assert heights(draw_sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
-    assert draw_sparkline([(0.2, 0.2)], [0], LIGHT, 1.0) is None
-    assert draw_sparkline([], [], LIGHT, 0.0) is None
-    (board,) = list_boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
-    courses = {
-        name: Curves(3, lambda_step=(1.0, 2.0), lambdas={(0, 1): (0.2, 0.2 + change)})
-        for name, change in (("moves", 0.1), ("rests", 0.01))
-    }
-    rises = {}
-    for row in build_models_table(board, courses, (), LIGHT).rows:
-        if "course" in row.cells:
-            points = row.cells["course"].drawing[3][1]["points"]
-            first, last = (float(point.split(",")[1]) for point in points.split(" "))
-            rises[row.id] = first - last
-    assert rises == pytest.approx({"moves": 11.0, "rests": 1.1})
-
-
 def made(records, *, groups=()):
     (board,) = list_boards(records)
-    return build_models_table(board, {}, groups, LIGHT)
+    return build_models_table(board, groups)
 
 
 def keys(table) -> list[str]:
     return [column.key for column in table.columns]
 
 
-def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
+def test_baseline_has_a_row_or_a_ring_but_not_both():
     table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
     assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
     other = run("b", 0.8, data__limit=100)
     other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
     table = made([run("a", 0.9), other])
-    assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
+    assert [row.cells["95 % interval"].reference for row in table.rows] == [0.7, 0.6]
     table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["a", "mine"]
-    assert table.rows[1].cells["model"] == TextCell("mine", small="baseline")
+    assert table.rows[1].cells["model"] == TextCell("mine", small="TF-IDF baseline")
 
 
-def test_what_has_no_result_says_why_below_the_others():
+def test_models_without_result_give_the_reason_below_the_others():
     failed = dataclasses.replace(run("broken", status="failed"), reason="out of memory")
     table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
     told = {row.id: row.cells["value"] for row in table.rows[2:]}
@@ -171,8 +167,8 @@ def test_what_has_no_result_says_why_below_the_others():
     assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 
 
-def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_needs():
-    assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
+def test_columns_appear_only_if_used_and_fit_their_content():
+    assert keys(made([run("a", 0.9)])) == ["model", "value", "95 % interval", "parameters", "training"]
     assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
     records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
     assert "no clear difference" in keys(made(records, groups=[["a", "b"]]))
@@ -185,7 +181,7 @@ def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_need
     assert widths == ["12rem", "8.4rem"]
 
 
-def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
+def test_prediction_cost_is_described_and_sizes_are_short():
     assert describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
     said = (

@@ -1,4 +1,4 @@
-"""Formulas as MathML: what ours use is known, all else is refused."""
+"""Formulas as MathML: known commands are converted, unknown commands raise errors."""
 
 import dataclasses
 from xml.etree import ElementTree
@@ -35,11 +35,11 @@ def inside(latex: str) -> str:
         ("a-1", '<mi>a</mi><mo stretchy="false">−</mo><mn>1</mn>'),
     ],
 )
-def test_what_our_formulas_use_is_known(latex, markup):
+def test_all_commands_of_our_formulas_are_supported(latex, markup):
     assert inside(latex) == markup
 
 
-def test_letters_and_numbers_of_a_formula_are_all_there_and_signs_of_markup_are_text():
+def test_letters_and_numbers_are_kept_and_markup_characters_are_escaped():
     words = "".join(
         ElementTree.fromstring(write_mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext()
     )
@@ -49,20 +49,20 @@ def test_letters_and_numbers_of_a_formula_are_all_there_and_signs_of_markup_are_
 
 
 @pytest.mark.parametrize("latex", [r"\unheard", "a_{i", "a}", "a_", r"\text i"])
-def test_what_is_not_known_is_refused(latex):
+def test_unknown_commands_are_refused(latex):
     with pytest.raises(ValueError, match=r"known|bracket|missing"):
         write_mathml(latex)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
 @pytest.mark.parametrize("prior", [(), (0.7, 0.2, 0.1)])
-def test_every_formula_of_a_temperature_and_of_a_pair_that_tfidf_compares_is_known(task, prior):
+def test_all_formulas_of_temperatures_and_tfidf_pairs_are_supported(task, prior):
     check("vanilla", task=task, scaling=Scaling(1.7, prior))
     check("tfidf-logreg", text=join_pair("good film", "bad film"))
 
 
 @pytest.mark.parametrize("preset", cases((name for name in STRUCTURES if name != "pretrained"), QUICK))
-def test_every_formula_of_every_preset_is_known(preset):
+def test_all_formulas_of_all_presets_are_supported(preset):
     check(preset)
     if preset in ("lexical-last", "lexical-hadamard"):
         part = dataclasses.replace(PRESETS["lexical-all"].model.attention, lexicons=2)

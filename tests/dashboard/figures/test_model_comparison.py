@@ -1,4 +1,4 @@
-"""Figures of several runs: what is drawn of them, and what is said."""
+"""Figures of several runs: drawing and text."""
 
 import json
 
@@ -62,7 +62,7 @@ def marks_of(table, column="interval"):
 
 
 @pytest.mark.slow
-def test_models_have_letters_and_colors_and_a_tie_holds_0(source):
+def test_models_have_letters_and_colors_and_tie_intervals_include_0(source):
     table = build_models_table(MODELS.read_data(source()), LOOK).marks
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
     marks = marks_of(table)
@@ -78,7 +78,7 @@ def test_models_have_letters_and_colors_and_a_tie_holds_0(source):
 
 
 @pytest.mark.slow
-def test_the_matrix_counts_who_is_right_or_what_each_says(source):
+def test_matrix_counts_correct_models_or_their_predictions(source):
     shape = MATRIX.read_data(source(pair="A-C"))
     one, other = RIGHT["good"], RIGHT["poor"]
     assert shape.counts.ravel().tolist() == [(a & b).sum() for a in (one, ~one) for b in (other, ~other)]
@@ -93,7 +93,7 @@ def test_the_matrix_counts_who_is_right_or_what_each_says(source):
     assert [list(each) for each in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
-def test_values_of_a_column_are_a_family_and_those_of_few_rows_one_group(source):
+def test_column_values_are_tested_as_a_family_and_rare_ones_are_grouped(source):
     shape = WHERE.read_data(source(pair="A-C", by="kind"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
     table = build_column_table(shape).marks
@@ -107,7 +107,7 @@ def test_values_of_a_column_are_a_family_and_those_of_few_rows_one_group(source)
     assert folded["second_value"] == pytest.approx(RIGHT["poor"][:35].mean())
 
 
-def test_it_opens_by_the_column_of_fewest_values_with_enough_rows_each_or_the_label(source, monkeypatch):
+def test_default_column_has_fewest_values_with_enough_rows_or_is_the_label(source, monkeypatch):
     assert WHERE.read_data(source()).column == "kind", "a ticker has a row, and there are more thirds than kinds"
     monkeypatch.setattr(model_comparison, "ENOUGH", ROWS)
     assert WHERE.read_data(source()).column == "label"
@@ -117,14 +117,14 @@ def test_each_model_has_its_curves_and_its_lambdas_if_any(source):
     assert [curve.name for curve in ROC.read_data(source()).curves] == ["A good", "B fair", "C poor"]
     assert [name for name, _ in CALIBRATION.read_data(source()).models] == ["A good", "B fair", "C poor"]
     bins = CALIBRATION.read_data(source()).models[0][1]
-    says = RIGHT["good"] == (LABELS == 1)  # that it is good, with a probability of 0.9
+    says = RIGHT["good"] == (LABELS == 1)  # predicts "good" with probability 0.9
     assert (bins[-1].n, bins[-1].true) == (says.sum(), pytest.approx((LABELS == 1)[says].mean()))
     assert [name for _, name, _ in LAMBDAS.read_data(source())] == ["A good"]
     with pytest.raises(NotAvailable, match="none of these models has a lambda"):
         LAMBDAS.read_data(source("fair", "poor"))
 
 
-def test_a_logarithmic_axis_has_few_round_numbers():
+def test_logarithmic_axis_has_few_round_ticks():
     assert compute_log_ticks([52_000, 162_000]) == [50_000, 100_000]
     assert compute_log_ticks([52_000, 406_000]) == [50_000, 100_000, 200_000, 300_000]
     assert compute_log_ticks([0.5, 3.8]) == [0.5, 1, 2, 3]
@@ -132,7 +132,7 @@ def test_a_logarithmic_axis_has_few_round_numbers():
     assert compute_log_ticks([2, 90_000]) == [10, 100, 1_000, 10_000] and compute_log_ticks([100]) == [100]
 
 
-def test_costs_join_what_no_other_beats(source, store):
+def test_cost_line_joins_models_that_no_other_model_beats(source, store):
     for name, parameters in zip(RIGHT, (100, 300, 50), strict=True):
         store.update(name, parameters=parameters)
     shape = COST.read_data(source("good", "fair"))
@@ -142,7 +142,7 @@ def test_costs_join_what_no_other_beats(source, store):
     assert [point.name for point in shape.best["parameters"]] == ["poor", *best]
 
 
-def test_costs_by_a_metric_that_all_resamples_agree_on_have_no_interval(tmp_path):
+def test_metric_without_variance_has_no_interval_in_the_cost_figure(tmp_path):
     store = RunStore(tmp_path)
     for name in ("good", "fair"):
         answering(store, name, right_where(np.ones(ROWS, bool), LABELS), texts(LABELS), preset=PRESETS[name])
@@ -152,19 +152,19 @@ def test_costs_by_a_metric_that_all_resamples_agree_on_have_no_interval(tmp_path
 
 
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, COST])
-def test_one_run_alone_has_none_of_them(figure, source):
+def test_single_run_has_no_comparison_figures(figure, source):
     with pytest.raises(NotAvailable, match="name others with --against"):
         figure.read_data(source("good"))
 
 
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, WHERE])
-def test_tables_of_marks_are_plain_data_and_nothing_is_markup(figure, source):
+def test_interval_tables_are_plain_data_without_markup(figure, source):
     drawn = figure.draw(figure.read_data(source(pair="A-C")), LOOK)
     assert json.loads(json.dumps(drawn.data, allow_nan=False))["table"][0] == "table"
     assert "<b>short" not in drawn.to_html("x").replace("\\u003cb>short", "")
 
 
-def test_a_pair_that_there_is_not_and_a_map_without_a_sentence_are_refused(source):
+def test_unknown_pair_and_map_without_a_sentence_are_refused(source):
     with pytest.raises(InputError, match="pair=A-Z: one of A-B, A-C, B-C"):
         MATRIX.read_data(source(pair="A-Z"))
     with pytest.raises(NotAvailable, match="a sentence is needed"):
@@ -172,7 +172,7 @@ def test_a_pair_that_there_is_not_and_a_map_without_a_sentence_are_refused(sourc
 
 
 @pytest.mark.slow
-def test_all_figures_of_two_runs_are_written_and_those_of_a_third_are_left_out(store, tmp_path):
+def test_all_figures_of_two_runs_are_written_without_those_of_a_third(store, tmp_path):
     result = api.figures("good", tmp_path, against=["fair"], store=store)
     names = {each["name"] for each in result["files"]}
     assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= names

@@ -1,4 +1,4 @@
-"""A model drawn: every part and term stands there, in order, whole and in both themes."""
+"""The diagram of a model: every part and term, in order, complete, in both themes."""
 
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -23,7 +23,7 @@ def drawn(name: str, look: Look = Look()) -> ElementTree.Element:  # noqa: B008 
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_every_part_and_term_stands_there_in_order_and_nothing_lies_outside_or_over_another(name):
+def test_parts_and_terms_are_drawn_in_order_without_overlap(name):
     root = drawn(name)
     texts, height = list(root.iter(f"{SVG}text")), float(root.get("viewBox").split()[3])
     words, at = [text.text for text in texts], 0
@@ -35,13 +35,13 @@ def test_every_part_and_term_stands_there_in_order_and_nothing_lies_outside_or_o
     assert all(0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= WIDTH for text in texts)
 
 
-def test_each_branch_of_a_layer_comes_back_to_what_went_around_it():
+def test_each_branch_of_a_layer_returns_to_its_residual_connection():
     for name in ("sentiformer", "sentiformer-no-norm", "tweet-v1-p1"):
         assert len(list(drawn(name).iter(f"{SVG}circle"))) == 2, name
     assert not list(drawn("bilstm").iter(f"{SVG}circle"))
 
 
-def test_post_norm_stands_behind_the_sum_and_pre_norm_before_the_branch():
+def test_post_norm_follows_the_sum_and_pre_norm_precedes_the_branch():
     def order(name):
         root = drawn(name)
         seen = [(float(each.get("cy")), "+") for each in root.iter(f"{SVG}circle")]
@@ -52,7 +52,7 @@ def test_post_norm_stands_behind_the_sum_and_pre_norm_before_the_branch():
     assert order("vanilla") == ["norm", "+", "norm", "+", "norm"]
 
 
-def test_the_alternative_text_says_what_is_drawn_and_a_projector_enlarges_it():
+def test_alternative_text_describes_the_diagram_and_a_projector_enlarges_it():
     said, root = describe_parts(made("sentiformer")), drawn("sentiformer")
     assert (root.get("aria-label"), root.get("role")) == (said, "img")
     assert "in each of 6 layers Attention, 8 heads, queries of 32, values of 32 with gate (each key" in said
@@ -60,7 +60,7 @@ def test_the_alternative_text_says_what_is_drawn_and_a_projector_enlarges_it():
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_words_stand_out_from_their_boxes(dark):
+def test_words_have_contrast_on_their_boxes(dark):
     tokens = DARK if dark else LIGHT
     for text in drawn("sentiformer", Look(dark=dark)).iter(f"{SVG}text"):
         assert (

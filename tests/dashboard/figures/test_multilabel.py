@@ -1,4 +1,4 @@
-"""Several labels per text on the pages: counted by hand and by scikit-learn."""
+"""Multilabel results on the pages, compared with counts by hand and by scikit-learn."""
 
 import dataclasses
 
@@ -37,14 +37,14 @@ ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [
 ROWS.table["tuned_f1"] = [0.6, np.nan]
 
 
-def test_the_probability_of_an_answer_is_that_of_exactly_these_labels():
+def test_confidence_is_the_probability_of_exactly_these_labels():
     assert REPORT.labels.tolist() == OWN.tolist()
     assert REPORT.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
     assert compute_confidence(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
     assert compute_confidence(np.array([[0.9, 0.1]]), multi=False) == pytest.approx([0.9])
 
 
-def test_one_label_stands_against_the_rest():
+def test_one_label_is_decided_against_the_rest():
     decision = decide_label(REPORT, "calm", 0.5)
     assert decision.classes == ("not calm", "calm") and decision.positive == 1
     assert decision.counts.tolist() == [[1, 1], [1, 1]]
@@ -52,7 +52,7 @@ def test_one_label_stands_against_the_rest():
     assert lower.counts.tolist() == sk.confusion_matrix(OWN[:, 0], CHANCE[:, 0] > 0.3).tolist()
 
 
-def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is():
+def test_examples_have_all_labels_at_the_thresholds_and_one_probability():
     limits = multilabel.pick_thresholds(RECORD, "tuned")
     decision = decide_label(REPORT, "calm", limits[0])
     examples = multilabel.apply_thresholds(REPORT, decision, limits).examples
@@ -60,7 +60,7 @@ def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is():
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
 
-def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first():
+def test_table_has_each_label_at_both_thresholds_most_frequent_first():
     table = multilabel.build_label_table(REPORT, multilabel.read_thresholds(RECORD))
     assert list(table["label"]) == ["calm", "joy", "odd, rare"] and list(table["n"]) == [2, 2, 1]
     row = table.iloc[0]
@@ -73,7 +73,7 @@ def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first():
     assert not [name for name in without if "tuned" in name]
 
 
-def test_a_run_without_tuned_thresholds_has_half_only():
+def test_run_without_tuned_thresholds_has_only_half():
     bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
     assert multilabel.list_choices(RECORD) == ["tuned", "0.5"]
     assert multilabel.list_choices(bare) == ["0.5"]
@@ -81,30 +81,30 @@ def test_a_run_without_tuned_thresholds_has_half_only():
     assert multilabel.map_thresholds(RECORD) == TUNED
 
 
-def test_numbers_follow_the_choice_and_ranking_does_not():
+def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
     half, tuned = (multilabel.list_metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
     found = {stat.name: stat.value for stat in half}
     assert found == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
     assert (half[0].low, half[0].high, half[0].ends) == (0.3, 0.5, (0.0, 1.0))
-    assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # guessing
+    assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # precision of guessing
     table = multilabel.build_metric_table(RECORD, "test").set_index("metric")
     assert table.loc["f1_macro", ["value", "tuned", "tuned_high"]].tolist() == [0.4, 0.5, 0.55]
 
 
-def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thresholds():
+def test_headline_is_macro_f1_of_model_and_baseline_at_tuned_thresholds():
     yardstick = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
     fair, bare = (
         dataclasses.replace(RECORD, results=RECORD.results | more) for more in ({"yardstick": yardstick}, {"tuned": {}})
     )
     assert results.read_headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
     assert results.build_run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
-    # A yardstick without thresholds of its own stands beside no tuned model.
+    # A baseline without tuned thresholds is not compared with a model that has them.
     assert results.read_headline(RECORD) == results.Headline(0.5, 0.45, 0.55, None, "macro F1")
     assert results.read_headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
 
 
-def test_the_map_is_colored_by_a_chosen_label():
+def test_map_can_be_colored_by_a_chosen_label():
     points = build_points_table(SAVED, LABELS)
     own = [f"label {name}" for name in LABELS]
     assert embedding_map.list_colorings(points) == [*own, "correctness", "confidence", embedding_map.GROUP]
@@ -120,11 +120,11 @@ def test_the_map_is_colored_by_a_chosen_label():
     assert shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
 
 
-def test_a_ring_at_half_a_dot_where_it_was_tuned_and_n_beside():
+def test_ring_is_at_half_dot_is_tuned_and_n_is_shown():
     figure = draw_labels(ROWS, Look())
     half, tuned = (trace for trace in figure.data if trace.mode == "markers")
-    assert list(half.y) == ["rare", "&lt;b&gt;calm"]  # the first stands on top
+    assert list(half.y) == ["rare", "&lt;b&gt;calm"]  # the first label is at the top
     assert list(half.x) == [0.0, 0.5] and tuned.x[1] == 0.6 and np.isnan(tuned.x[0])
     assert half.marker.symbol == "circle-open" and tuned.marker.symbol == "circle"
     assert [note.text for note in figure.layout.annotations] == ["3", "400"]
-    assert list(half.marker.color) == [LIGHT.right, LIGHT.accent]  # grey: few sentences
+    assert list(half.marker.color) == [LIGHT.right, LIGHT.accent]  # grey: too few sentences

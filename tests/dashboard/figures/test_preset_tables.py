@@ -12,7 +12,7 @@ from dashboard.figures.model_diagram import build_parts_table
 from dashboard.figures.preset_tables import ALL, USUAL
 
 
-def test_a_baseline_says_how_it_reads_and_what_it_lacks():
+def test_baseline_describes_its_input_and_what_it_lacks():
     said = {preset_tables.describe_baseline(family, "heads and layers") for family in BASELINES}
     assert len(said) == 4, "those that read the same say the same"
     assert all(each.startswith("It ") and each.endswith(", without heads and layers.") for each in said)
@@ -26,7 +26,7 @@ def run(preset="vanilla", status="done", **known):
     return RunRecord("r", preset, status, compose(preset, {"data.name": "/some/reviews.csv"}), "", **known)
 
 
-def test_a_run_gives_the_sizes_at_which_parameters_are_told():
+def test_run_gives_the_sizes_for_counting_parameters():
     sizes = preset_tables.read_sizes(run(vocabulary=1_234, classes=("a", "b", "c")))
     assert sizes[:2] == (1_234, 3)
     assert sizes.words == "1\u202f234 tokens and 3 classes of reviews.csv, as in r"
@@ -43,7 +43,7 @@ def test_a_run_gives_the_sizes_at_which_parameters_are_told():
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_paper_shows_its_presets_with_their_runs(paper):
+def test_paper_shows_its_presets_with_their_runs(paper):
     own = [name for name, preset in PRESETS.items() if preset.paper == paper]
     frame = preset_tables.build_preset_frame(PAPERS[paper], USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")])
     assert frame["model"].tolist() == own == preset_tables.list_presets(PAPERS[paper])
@@ -51,7 +51,7 @@ def test_a_paper_shows_its_presets_with_their_runs(paper):
     assert set(frame["paper"]) == {PAPERS[paper]}
 
 
-def test_all_presets_have_their_size_and_the_parts_as_a_table_add_up():
+def test_all_presets_have_a_size_and_their_parts_add_up():
     frame = preset_tables.build_preset_frame(ALL, USUAL, []).set_index("model")
     assert len(frame) == len(PRESETS) and frame.loc["tweet-v1-p1", "parameters"] == 4_139_010
     assert frame.loc["vanilla", "parts"] == "plain encoder"
@@ -62,13 +62,13 @@ def test_all_presets_have_their_size_and_the_parts_as_a_table_add_up():
     assert parts_of("tweet-v1-p2")["term"].tolist().count("QK-norm") == 1
 
 
-def test_differences_name_both_models():
+def test_preset_differences_name_both_models():
     frame = preset_tables.compare_presets("lexical-all", "lexical-last")
     assert frame.columns.tolist() == ["what", "lexical-all", "lexical-last", "setting"]
     assert frame.iloc[0].tolist() == ["heads that sigma reaches", "all", "last", "model.attention.lexical_heads"]
 
 
-def test_the_newest_finished_runs_of_a_preset_are_linked():
+def test_newest_finished_runs_of_a_preset_are_linked():
     records = [RunRecord(f"run{i}", "vanilla", "done", compose("vanilla"), "") for i in range(preset_tables.LINKED + 2)]
     linked = preset_tables.list_preset_runs("vanilla", [run("vanilla", "failed"), run("cnn"), *records])
     assert linked == [f"run{i}" for i in range(preset_tables.LINKED)]

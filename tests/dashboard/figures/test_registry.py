@@ -1,4 +1,4 @@
-"""Every declared figure stands somewhere: on its page, in exports, under a name of its own."""
+"""Every declared figure has a page, an export and a unique name."""
 
 import dataclasses
 
@@ -16,14 +16,14 @@ from dashboard.figures.figure import Figure
 
 @pytest.fixture
 def declared(monkeypatch) -> Figure:
-    """A figure that somebody has just declared, and nothing else."""
+    """Only one new figure declaration."""
     figure = dataclasses.replace(CONFIDENCE, name="new", title="A new figure")
     monkeypatch.setattr(registry, "ALL", (*registry.ALL, figure))
     monkeypatch.setitem(registry.FIGURES, "new", (figure, {}))
     return figure
 
 
-def test_every_figure_has_a_name_of_its_own_stands_on_a_page_and_says_how_it_is_read():
+def test_each_figure_has_a_unique_name_a_page_and_a_reading():
     assert len({figure.name for figure in registry.ALL}) == len(registry.ALL) > 20
     for figure in registry.ALL:
         assert (ASSETS.parent / "screens" / f"{figure.page}.py").is_file(), figure.name
@@ -31,7 +31,7 @@ def test_every_figure_has_a_name_of_its_own_stands_on_a_page_and_says_how_it_is_
 
 
 @pytest.mark.slow
-def test_a_declared_figure_stands_at_the_end_of_its_page_and_is_exported(declared, app, runs, tmp_path):
+def test_declared_figure_appears_on_its_page_and_is_exported(declared, app, runs, tmp_path):
     shown = pages.words(pages.opened(app, "performance", run="finished"))
     assert "A new figure" in shown and shown.index("Calibration") < shown.index("A new figure")
     result = api.figures("finished", tmp_path, only=["new"], store=RunStore(runs))
@@ -40,7 +40,7 @@ def test_a_declared_figure_stands_at_the_end_of_its_page_and_is_exported(declare
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["metrics", "head-view", "steps"])
-def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path):
+def test_tables_and_components_are_figures_like_charts(name, trained, tmp_path):
     store = RunStore(trained)
     (written, *numbers) = api.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]
     page = (tmp_path / f"{name}.html").read_text()
@@ -51,7 +51,7 @@ def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path
 
 
 @pytest.mark.slow
-def test_the_head_view_begins_where_it_is_asked_to(trained, monkeypatch):
+def test_head_view_starts_at_the_chosen_token(trained, monkeypatch):
     monkeypatch.setattr(attention_heads, "WINDOW", 4)
     text, store = " ".join(["good"] * 6), RunStore(trained)
     shown = api.figure("finished", "head-view", text=text, options={"from": 3}, store=store)

@@ -1,4 +1,4 @@
-"""What a run has reached, as the pages show it."""
+"""The results of a run as the pages show them."""
 
 import dataclasses
 
@@ -40,7 +40,7 @@ BETTER, PLAIN, WITH_LAMBDA = run("vanilla", 0.95), run("vanilla", 0.9), run("ndt
         ([], None),
     ],
 )
-def test_a_finished_run_with_lambda_comes_first_then_the_best(records, first):
+def test_default_run_is_the_best_finished_one_with_lambda(records, first):
     assert choose_default_run(records) == first
 
 
@@ -52,7 +52,7 @@ RESULTS = {
 RECORD = RunRecord("r", "vanilla", "done", compose("vanilla"), "", results=RESULTS)
 
 
-def test_the_first_number_has_its_interval_and_a_run_row_says_it_in_words():
+def test_headline_has_its_interval_and_run_rows_format_it():
     assert results.read_headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
     assert results.read_headline(dataclasses.replace(RECORD, results={})) is None
     damaged = dataclasses.replace(RECORD, status="damaged", preset="", results={})
@@ -66,7 +66,7 @@ CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
 SAVED = build_prediction_table(texts([0, 0, 1, 1]), CHANCES, TWO)
 
 
-def test_a_report_has_the_rows_by_position_and_by_name():
+def test_report_has_rows_by_position_and_by_name():
     report = parse_predictions(SAVED, ("no", "yes"))
     assert report.labels.tolist() == [0, 0, 1, 1]
     assert report.probabilities[1].tolist() == [0.4, 0.6]
@@ -78,13 +78,13 @@ def test_a_report_has_the_rows_by_position_and_by_name():
         parse_predictions(SAVED, ("no", "maybe"))
 
 
-def test_the_yardstick_knows_the_phenomena_of_the_test_split_only():
+def test_baseline_has_phenomena_only_for_the_test_split():
     record = dataclasses.replace(RECORD, results={"yardstick": {"phenomena": {"plain": 0.9}}})
     assert results.read_tfidf_phenomena(record, "test") == {"plain": 0.9}
     assert results.read_tfidf_phenomena(record, "challenge") == results.read_tfidf_phenomena(RECORD, "test") == {}
 
 
-def test_numbers_lie_between_guessing_and_perfect_and_unknown_metrics_are_left_out():
+def test_metric_axes_span_chance_to_perfect_and_skip_unknown_metrics():
     accuracy, error = results.list_split_stats(RECORD, "test", parse_predictions(SAVED, ("no", "yes")))
     assert accuracy == results.Stat("Accuracy", 0.8, (0.5, 1.0), 4, 0.75, 0.85)
     assert (error.ends, error.low) == ((0.0, 0.2), None)

@@ -1,4 +1,4 @@
-"""Saved slices as a table: numbers of pandas, only those of the split, all sentences first."""
+"""Saved slices as a table: numbers from pandas, only the current split, all sentences first."""
 
 import numpy as np
 import pytest

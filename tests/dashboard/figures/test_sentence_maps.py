@@ -1,4 +1,4 @@
-"""What the page says of one text: rows of maps, words about differences, tables."""
+"""The attention maps of one text: rows, text about differences, tables."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=
     )
 
 
-def test_a_head_or_a_component_that_is_off_contributes_nothing_and_is_named():
+def test_ablated_heads_and_components_contribute_nothing_and_are_named():
     base, second, joined = sentence_maps.build_map_rows(view(), 0, False, Edits(heads_off=((0, 1), (1, 0))))
     for row in (base, second, joined):
         assert row.off == {1} and (row.weights[1] == 0).all()
@@ -43,14 +43,14 @@ def test_a_head_or_a_component_that_is_off_contributes_nothing_and_is_named():
     assert (rows[2].weights == MAPS[0]).all(), "the sum goes on"
 
 
-def test_layers_of_the_combined_map_have_their_numbers_and_a_word_is_read_as_much_as_its_column_says():
+def test_combined_maps_are_numbered_by_layer_and_received_attention_is_the_column_mean():
     rows = sentence_maps.build_combined_rows(view(), False)
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
     assert rows[0].weights == pytest.approx(MAPS[0] + 0.5 * MAPS[1])
     assert sentence_maps.sum_received(sentence_maps.build_map_rows(view(), 0, False)[0]) == [0.625, 0.375]
 
 
-def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answer():
+def test_difference_follows_the_second_class_and_reports_a_changed_label():
     before = view(positive=0.741)
     told = "against the trained model"
     assert sentence_maps.describe_difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
@@ -62,29 +62,29 @@ def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answ
     ), "of several: it"
 
 
-def test_places_that_are_no_words_are_told():
+def test_special_tokens_are_described():
     assert sentence_maps.describe_special(view(), 0).startswith("A single sentence needs no padding")
     said = sentence_maps.describe_special(view(tokens=(CLASS_TOKEN, "bad")), 0)
     assert said.startswith("[CLS] is a learned token") and "weight of exactly 0" in said
     assert CLASS_TOKEN == CORE_CLASS_TOKEN
 
 
-def test_padding_that_is_read_is_told_with_its_weight_and_nobody_says_that_it_weighs_nothing():
+def test_padding_read_as_text_is_reported_with_its_weight():
     folded = dataclasses.replace(view(tokens=("bad", name_padding(3)), coefficients=(1.0, 0.0)), filled=3)
     said = sentence_maps.describe_special(folded, 0)
-    # A reader of 1 place with 0.25 on padding, and one of 3 places with 0.5.
+    # A query with 1 position and 0.25 on padding, and one with 3 positions and 0.5.
     assert said.startswith("[PAD] × 3: 3 padding tokens, weight 0.44 (mean over tokens and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
     full = dataclasses.replace(view(), filled=0)
     assert "exactly 0" not in sentence_maps.describe_special(full, 0)
 
 
-def test_folded_padding_reads_as_often_as_it_has_places():
+def test_merged_padding_counts_as_often_as_its_tokens():
     folded = dataclasses.replace(view(tokens=("bad", name_padding(3))), filled=3)
     rows = sentence_maps.build_map_rows(folded, 0, False)
     assert sentence_maps.sum_received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
     assert sentence_maps.build_combined_rows(folded, False)[0].places.tolist() == [1, 3]
-    # An even spread over 4 places gives a word a quarter and the fold three.
+    # Uniform attention over 4 positions gives a word 1/4 and the folded rest 3/4.
     even = dataclasses.replace(rows[0], weights=np.array([[[0.25, 0.75], [0.25, 0.75]]]))
     assert scale_row(even, "against uniform").weights == pytest.approx(0, abs=1e-6)
 
@@ -120,18 +120,18 @@ PLAIN = dataclasses.replace(view(), layers=())
         ),
     ],
 )
-def test_what_two_models_read_differently_is_told(first, second, title, said):
+def test_different_tokens_of_two_models_are_described(first, second, title, said):
     assert sentence_maps.compare_views(first, second) == (title, said)
 
 
-def test_the_prediction_of_all_models_stands_in_one_table():
+def test_predictions_of_all_models_are_in_one_table():
     table = sentence_maps.build_prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
     assert list(table.columns) == ["class", "probability", "other"]
     assert table.set_index("class")["probability"].to_dict() == {"n": 0.25, "p": 0.75}
     assert table.set_index("class")["other"].isna().to_dict() == {"n": True, "p": False}
 
 
-def test_attention_has_a_row_for_each_weight_and_names_the_change():
+def test_attention_table_has_a_row_per_weight_and_names_the_edits():
     edits = Edits(heads_off=((0, 1),))
     table = sentence_maps.build_attention_table(view(), False, edits, view())
     assert len(table) == 2 * 2 * 2 * 2
@@ -146,7 +146,7 @@ def test_attention_has_a_row_for_each_weight_and_names_the_change():
     )
 
 
-def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing():
+def test_attention_table_has_the_cancellation_of_heads_with_several_components():
     shown = view(coefficients=(1.0, -0.5))
     table = sentence_maps.build_attention_table(shown, True)
     own = table[table["layer"] == 2].groupby("head")["cancelled"].unique()
@@ -156,7 +156,7 @@ def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing(
     assert "cancelled" not in sentence_maps.build_attention_table(dataclasses.replace(shown, layers=(one, one)), False)
 
 
-def test_the_head_view_says_what_cancels_where_anything_does():
+def test_head_view_reports_cancellation_if_there_is_any():
     shown = view(coefficients=(1.0, -0.5))
     lines = Lines(build_layer_maps(shown, 0, minus=True), 0)
     taken = [f"{100 * share:.0f} %" for share in shown.measure_cancellation(0)]

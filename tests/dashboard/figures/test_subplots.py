@@ -1,4 +1,4 @@
-"""Panels that are drawn in one go: those of Plotly, cells that are picked, titles, what is refused."""
+"""Panels drawn at once: equal to Plotly's, selectable cells, titles, errors."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from dashboard.figures.theme import Look, build_template
 FIRST, SECOND = np.array([0, 0, 1, 1, 0, -1]), np.array([0, 1, 1, 0, 1, -1])
 
 
-def test_a_cell_is_found_whatever_the_order_of_its_sentences_and_a_part_or_more_is_no_cell():
+def test_matrix_cell_is_found_only_for_exactly_its_rows():
     assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1)
     assert find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
     for rows in ([1], [1, 4, 0], [], [5]):
@@ -21,7 +21,7 @@ LOOK = Look(dark=True)
 
 
 def parts(figure):
-    """The same commands for ours and for Plotly's own figure."""
+    """Call the same commands on the project's figure and on Plotly's."""
     for row in (1, 2):
         for column in (1, 2):
             figure.add_scatter(x=[1, 2], y=[row, column], line={"color": "#123456"}, row=row, col=column)
@@ -38,7 +38,7 @@ def parts(figure):
 
 
 @pytest.mark.slow
-def test_drawn_in_one_go_it_is_what_plotly_builds_part_by_part():
+def test_figure_built_at_once_equals_plotly_built_part_by_part():
     spaces = {"horizontal_spacing": 0.1, "shared_xaxes": "columns"}
     ours, theirs = Panels(LOOK, [["", ""], ["", ""]], height=300, **spaces), make_subplots(2, 2, **spaces)
     theirs.update_layout(template=build_template(LOOK), height=300, margin={"t": 32})
@@ -47,7 +47,7 @@ def test_drawn_in_one_go_it_is_what_plotly_builds_part_by_part():
     assert ours.build_figure().to_plotly_json() == theirs.to_plotly_json()
 
 
-def test_a_title_stands_at_the_left_end_of_its_panel():
+def test_panel_title_is_at_the_left_end():
     figure = Panels(LOOK, [["loss", "accuracy"], ["", "rate"]], height=300).build_figure()
     found = {each.text: (each.xref, each.yref) for each in figure.layout.annotations}
     places = {"loss": "", "accuracy": "2", "rate": "4"}
@@ -61,7 +61,7 @@ def test_two_figures_of_one_shape_share_nothing():
     assert second.build_figure().layout.xaxis.range is None
 
 
-def test_a_setting_that_plotly_does_not_know_is_refused():
+def test_unknown_plotly_setting_is_refused():
     figure = Panels(LOOK, [["a"]], height=300)
     figure.update_xaxes(rnage=[0, 1])
     with pytest.raises(ValueError, match="rnage"):

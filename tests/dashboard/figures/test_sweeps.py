@@ -1,4 +1,4 @@
-"""A sweep in words, and its command line as one that means the same plan."""
+"""A sweep as text, and as a command line with the same plan."""
 
 import shlex
 
@@ -22,7 +22,7 @@ def progress(seconds=0.0, unknown=0, **counts):
 
 
 def read_back(text: str) -> Plan:
-    """The plan that the command line makes of a line."""
+    """The plan that the command line creates from a line."""
     _, _, name, *options = shlex.split(text)
     given: dict[str, list[str]] = {}
     for option in options:
@@ -45,7 +45,7 @@ CELLS = [
 ]
 
 
-def test_progress_in_words_what_is_done_first_and_for_how_many_runs_no_time_is_known():
+def test_progress_lists_done_runs_first_and_runs_without_an_estimate():
     assert describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not started, 2 training"
     assert describe_time_left(progress(90.0, 0)) == "about 1 min 30 s"
     assert describe_time_left(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs without an estimate"
@@ -53,7 +53,7 @@ def test_progress_in_words_what_is_done_first_and_for_how_many_runs_no_time_is_k
     assert describe_time_left(progress()) == ""
 
 
-def test_the_command_line_means_the_same_plan():
+def test_sweep_command_gives_the_same_plan():
     grid = {"training.lr": ("1e-3", "1e-2"), "model.head.kernels": ("2,3", "5")}
     plans = (
         Plan("a"),
@@ -65,7 +65,7 @@ def test_the_command_line_means_the_same_plan():
         assert read_back(write_command(plan)) == plan
 
 
-def test_runs_means_and_the_yardstick_stand_in_the_row_of_their_cell_the_first_on_top():
+def test_runs_means_and_baseline_are_in_the_row_of_their_cell():
     figure = draw_members(Members(CELLS, "<u>"), Look())
     ring, means, dots = figure.data
     assert (list(ring.x), list(ring.y)) == ([0.6], [0])

@@ -1,4 +1,4 @@
-"""The colours: one set in two places, readable, and with zero on the page."""
+"""Colours: equal in Python and CSS, readable, and with zero in the colour of the page."""
 
 import tomllib
 from pathlib import Path
@@ -13,7 +13,7 @@ THEMES = [("light", LIGHT), ("dark", DARK)]
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_the_page_and_the_charts_have_the_same_colors(name, tokens):
+def test_page_and_charts_have_the_same_colors(name, tokens):
     page = CONFIG["theme"][name]
     of_page = {"background": "paper", "secondaryBackground": "panel", "text": "ink", "primary": "accent"}
     of_page |= {"link": "accent", "blue": "plus", "orange": "minus", "red": "wrong", "gray": "muted"}
@@ -22,7 +22,7 @@ def test_the_page_and_the_charts_have_the_same_colors(name, tokens):
     assert page["chartSequentialColors"][0] == tokens.paper
 
 
-def test_the_server_is_closed_to_others_by_default():
+def test_server_is_closed_to_others_by_default():
     assert CONFIG["server"]["address"] == "127.0.0.1"
     assert CONFIG["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
     assert CONFIG["client"]["showErrorDetails"] == "none"
@@ -52,7 +52,7 @@ def test_text_on_every_gray_has_enough_contrast(tokens):
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_color(name, tokens):
+def test_zero_is_the_background_and_shades_reach_full_color(name, tokens):
     assert theme.make_sequential_scale(tokens)[0] == [0, tokens.paper]
     assert theme.make_diverging_scale(tokens)[5] == [0.5, tokens.paper]
     assert theme.shade_signed(tokens, 0.0, 1.0) == theme.shade_signed(tokens, 0.3, 0.0) == tokens.paper
@@ -61,7 +61,7 @@ def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_color(name, tok
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_what_is_read_is_ink_and_equal_ink_is_equal_weight_on_both_sides(name, tokens):
+def test_equal_attention_has_equal_ink_on_both_sides(name, tokens):
     upper = [[2 * (place - 0.5), color] for place, color in theme.make_two_sided_scale(tokens)[5:]]
     assert [color for _, color in upper] == [color for _, color in theme.make_sequential_scale(tokens)]
     assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.make_sequential_scale(tokens)])
@@ -77,13 +77,13 @@ def test_blend_meets_both_ends_and_the_middle():
     assert theme.blend_colors("#000000", "#204060", 0.5) == "#102030"
 
 
-def test_the_deepest_layer_is_the_strongest():
+def test_deepest_layer_has_the_strongest_color():
     assert [theme.color_layer(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
     assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0]
     assert theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
 
 
-def test_classes_are_colored_by_sign_where_their_names_or_their_order_have_one():
+def test_classes_are_colored_by_sign_or_order_if_they_have_one():
     assert theme.color_classes(LIGHT, ["negative", "neutral", "positive"]) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
     five = theme.color_classes(LIGHT, ["very negative", "negative", "neutral", "positive", "very positive"])
     assert (five[0], five[4]) == (LIGHT.minus_scale[5], LIGHT.plus_scale[5])
@@ -96,14 +96,14 @@ def test_classes_are_colored_by_sign_where_their_names_or_their_order_have_one()
     assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
 
 
-def test_labels_keep_their_distance_and_their_order():
+def test_spread_labels_keep_their_distance_and_order():
     placed = theme.spread_labels([0.5, 0.51, 0.1], 0.1)
     assert placed[1] - placed[0] == pytest.approx(0.1)
     assert placed[2] == 0.1
     assert theme.spread_labels([], 0.1) == []
 
 
-def test_a_projector_enlarges_text_and_lines():
+def test_projector_enlarges_text_and_lines():
     large, usual = (theme.build_template(look).layout.font.size for look in (Look(projector=True), Look()))
     assert large == pytest.approx(1.3 * usual)
     assert (Look(projector=True).scale_height(100), Look().scale_height(100)) == (120, 100)

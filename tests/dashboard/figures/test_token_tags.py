@@ -1,4 +1,4 @@
-"""What the page of tagged words shows: sentences that the filter finds, types, errors by kind, a typed sentence."""
+"""The page Tokens: filtered sentences, types, errors by kind, a typed sentence."""
 
 from types import SimpleNamespace
 
@@ -66,7 +66,7 @@ def shown(**choices):
     return TAG_SENTENCES.read_data(source(**choices)).places
 
 
-def test_the_filter_finds_sentences_and_labels_stand_above_what_is_said():
+def test_filter_finds_sentences_and_labels_are_above_predictions():
     assert shown() == shown(tag_outcome=ANY_ERROR) == (1, 2, 3, 4)
     assert shown(tag_outcome="wrong border") == (1,)
     assert shown(tag_outcome="wrong type") == (2,)
@@ -87,7 +87,7 @@ def test_the_filter_finds_sentences_and_labels_stand_above_what_is_said():
     assert "<b>Berin" not in TAG_CHANCES.draw(TAG_CHANCES.read_data(source(text="<b>Berin</b> ran")), Look()).to_json()
 
 
-def test_errors_of_labeled_spans_add_up_and_spurious_spans_stand_apart(monkeypatch):
+def test_errors_of_labeled_spans_add_up_without_spurious_spans(monkeypatch):
     head, rest = summarize_spans(TAG_TYPES.read_data(source()))
     assert head == "2 of 5 spans are found with their type and both borders"
     assert rest == "The other 3: 1 with a wrong type, 1 with a wrong border, 1 missed. 1 predicted span has no label."
@@ -98,7 +98,7 @@ def test_errors_of_labeled_spans_add_up_and_spurious_spans_stand_apart(monkeypat
     assert summarize_spans(TAG_TYPES.read_data(source()))[1] == "No span is missed, and none is added."
 
 
-def test_types_and_errors_have_the_numbers_of_their_tables():
+def test_type_and_error_figures_equal_their_tables():
     rows = TAG_TYPES.read_data(source())
     table = TAG_TYPES.build_tables(rows)["Types"].set_index("type")
     assert table.loc["PER", ["spans", "right", "wrong type", "missed"]].tolist() == [3, 1, 1, 1]
@@ -107,7 +107,7 @@ def test_types_and_errors_have_the_numbers_of_their_tables():
     assert {trace.name: sum(trace.x) for trace in drawn.data} == {"LOC": 2, "PER": 2}
 
 
-def test_a_typed_sentence_has_a_probability_for_each_tag_and_none_where_a_word_was_not_read():
+def test_typed_sentence_has_tag_probabilities_except_for_truncated_words():
     typed = TAG_CHANCES.read_data(source(text="Almo ran"))
     table = TAG_CHANCES.build_tables(typed)["Probabilities"]
     assert table["tag"].tolist() == ["B-PER", "O"]
@@ -116,12 +116,12 @@ def test_a_typed_sentence_has_a_probability_for_each_tag_and_none_where_a_word_w
 
 
 @pytest.mark.parametrize("figure", [TAG_SENTENCES, TAG_TYPES, TAG_ERRORS, TAG_TYPED])
-def test_a_run_that_labels_texts_has_none_of_it(figure):
+def test_text_classification_run_has_no_tag_figures(figure):
     with pytest.raises(NotAvailable, match="gives a text a label"):
         figure.read_data(source(task="single", text="Almo"))
 
 
-def test_the_texts_of_the_data_page_have_their_tags_in_words(tmp_path):
+def test_data_page_shows_the_tags_of_texts(tmp_path):
     dataset = load_dataset(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60))))
     rows = filter_rows(dataset, Filters("", "B-LOC", "", ""))
     assert len(rows) and all("B-LOC" in label.split() for label in rows["label"])

@@ -1,4 +1,4 @@
-"""What a model knows of each token and its other learned numbers, as rows, tables and cells."""
+"""Values of each token and other learned numbers, as rows, tables and cells."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from dashboard.figures.training_log import build_number_lines
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("preset", "name"), [("lexical-last", "added"), ("lexical-hadamard", "multiplied")])
-def test_sigma_is_the_product_of_the_polarities_in_the_last_head(preset, name):
+def test_sigma_is_the_product_of_polarities_in_the_last_head(preset, name):
     seen, _ = read(preset)
     row = token_values.compute_lexicon_effect(seen, 0, slice(-1, None))
     assert row.name.startswith(name)
@@ -25,7 +25,7 @@ def test_sigma_is_the_product_of_the_polarities_in_the_last_head(preset, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 2.5])
-def test_each_of_two_lexicons_that_lie_apart_is_shown_in_its_first_head(strength):
+def test_each_of_two_separate_lexicons_is_shown_in_its_first_head(strength):
     apart = {"lexicons": 2, "lexical_heads": "apart", "lexical_strength": strength}
     seen, _ = read("lexical-all", **apart)
     row = token_values.compute_lexicon_effect(seen, 0, slice(2))
@@ -36,7 +36,7 @@ def test_each_of_two_lexicons_that_lie_apart_is_shown_in_its_first_head(strength
 
 
 @pytest.mark.slow
-def test_what_two_lexicons_add_in_one_head_is_counted_from_what_both_add_beside_a_neutral_word():
+def test_two_lexicons_in_one_head_are_relative_to_a_neutral_word():
     seen, _ = read("lexical-all", lexicons=2)
     first, second = seen.polarity[:, :3], seen.polarity[:, 3:]
     added = first @ first.T + second @ second.T
@@ -45,7 +45,7 @@ def test_what_two_lexicons_add_in_one_head_is_counted_from_what_both_add_beside_
     )
 
 
-def test_gates_polarity_and_factors_of_sentiformer():
+def test_gates_polarity_and_factors_of_sentiformer_are_shown():
     seen, model = read("sentiformer")
     rows = token_values.build_gate_rows(seen)
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
@@ -60,7 +60,7 @@ def test_gates_polarity_and_factors_of_sentiformer():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_what_speaks_for_the_positive_class_is_blue_and_for_the_negative_class_orange(theme):
+def test_positive_effects_are_blue_and_negative_ones_orange(theme):
     rows = token_values.build_polarity_rows(read("lexical-last")[0])
     look, words = Look(dark=theme is DARK), ["[CLS]", "not", "a", "bad", "film"]
     chart = token_values.draw_token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3)
@@ -70,12 +70,12 @@ def test_what_speaks_for_the_positive_class_is_blue_and_for_the_negative_class_o
     }
     bad = len(drawn["positive"]) - 2
     assert drawn["negative"][bad] in theme.minus_scale[1:] and drawn["positive"][bad] in theme.minus_scale
-    assert not set(drawn["negative"] + drawn["positive"]) & set(theme.plus_scale[1:])  # no word here is positive
+    assert not set(drawn["negative"] + drawn["positive"]) & set(theme.plus_scale[1:])  # no word is positive
     assert set(drawn["neutral"]) == {theme.paper}
-    assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # the number on hover is the lexicon's own
+    assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # hover shows the value of the lexicon
 
 
-def test_branches_and_the_attention_of_the_inceptive_head_of_an_empty_text_nothing(recwarn):
+def test_branches_and_head_attention_are_shown_and_an_empty_text_has_none(recwarn):
     seen, _ = read("inceptive-16")
     assert [row.name for row in token_values.build_branch_rows(seen)] == [f"{k} tokens wide" for k in (2, 3, 5, 7)]
     (reading,) = token_values.read_head_attention(seen)
@@ -85,14 +85,14 @@ def test_branches_and_the_attention_of_the_inceptive_head_of_an_empty_text_nothi
     assert not recwarn.list
 
 
-def test_lambda_of_each_token():
+def test_lambda_is_shown_for_each_token():
     seen, _ = read("differential-v2")
     rows = token_values.build_lambda_rows(seen, minus=True)
     assert [row.name for row in rows] == ["layer 1, −λ₁", "layer 2, −λ₁"]
     np.testing.assert_allclose(rows[0].values, seen.layers[0].coefficients[1].mean(0))
 
 
-def test_temperatures_of_the_tweet_encoder_and_nothing_else():
+def test_tweet_encoder_shows_only_its_temperatures():
     seen, model = read("tweet-v1-p2")
     assert learned_scalars.build_number_table(learned_scalars.read_view_scalars(seen))["learned"].tolist() == [
         ", ".join(f"{value:.3f}" for value in model.get_scalars()["tau"])
@@ -105,7 +105,7 @@ def test_temperatures_of_the_tweet_encoder_and_nothing_else():
     assert list(token_values.build_token_table(seen).columns) == ["place", "token"]
 
 
-def test_the_course_of_numbers_has_a_line_for_each_layer():
+def test_learned_numbers_have_a_curve_for_each_layer():
     rows = [
         {"kind": "step", "step": 0, "epoch": 0, "scalars": {"tau": [1.0, 1.0], "alpha": [1.0]}},
         {"kind": "step", "step": 5, "epoch": 0, "scalars": {"tau": [1.2, 0.9], "alpha": [1.1]}},
@@ -120,7 +120,7 @@ def test_the_course_of_numbers_has_a_line_for_each_layer():
     assert build_number_lines(History([], 0), 10) == {}
 
 
-def test_a_record_tells_its_numbers_and_what_its_lexicon_does_not_know():
+def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():
     shares = {"validation": 0.5, "test": 0.884, "extra": None}
     results = {"scalars": {"tau": [1.5, 0.25]}, "gates": [[0.9, 0.05]], "neutral_share": shares}
     record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)

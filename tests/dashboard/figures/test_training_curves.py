@@ -1,4 +1,4 @@
-"""A history as curves."""
+"""The training history as curves."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def lines(figure):
     return {(trace.xaxis or "x", tuple(trace.x)): tuple(trace.y) for trace in figure.data}
 
 
-def test_history_becomes_curves_over_epochs():
+def test_history_is_converted_to_curves_over_epochs():
     rows = [
         step(0, 0, loss=None, **{"lambda": [[0.2], [0.3]]}),
         step(5, 0, **{"lambda": [[0.21], [None]]}),
@@ -38,27 +38,27 @@ def test_history_becomes_curves_over_epochs():
     curves = build_curves(History(rows, 0), epochs=4, metric="accuracy", steps=40)
     assert (curves.step, curves.epoch, curves.seconds) == ((0.5, 1.5), (1.0,), 1.5)
     assert (curves.validation_loss, curves.validation_metric) == ((0.6,), (0.7,))
-    assert curves.lambda_step == (0.0, 1.5)  # a row whose lambda is not finite is left out
+    assert curves.lambda_step == (0.0, 1.5)  # rows with a non-finite lambda are left out
     assert curves.lambdas == {(0, 1): (0.2, 0.22), (1, 1): (0.3, 0.32)}
     assert build_curves(History([], 0), 3, "accuracy", 0).step == ()
 
 
-def test_without_planned_steps_the_first_epoch_tells_its_length_before_it_the_logging_distance():
+def test_epoch_length_is_read_from_the_first_epoch_or_the_logging_distance():
     rows = [step(0, 0), step(4, 0), epoch(8, 0, validation={"loss": 1.0, "f1_macro": 0.5})]
     assert build_curves(History(rows, 0), 2, "f1_macro", 0).epoch == (1.0,)
     curves = build_curves(History([step(0, 0), step(6, 0)], 0), 10, "accuracy", 0)
     assert curves.step == pytest.approx((0.0, 0.05))  # 6 of 200 · 6 steps, ten epochs
 
 
-def test_a_share_of_known_sentences_has_an_interval():
+def test_accuracy_on_known_sentences_has_an_interval():
     rows = [epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.75})]
     ((low, high),) = build_curves(History(rows, 0), 4, "accuracy", 40, 20).validation_range
-    assert (low, high) == pytest.approx((0.531299, 0.888138), abs=1e-6)  # statsmodels, Wilson's of 15 of 20
+    assert (low, high) == pytest.approx((0.531299, 0.888138), abs=1e-6)  # Wilson interval of 15/20, by statsmodels
     assert build_curves(History(rows, 0), 4, "accuracy", 40).validation_range == ()
     assert build_curves(History(rows, 0), 4, "loss", 40, 20).validation_range == ()
 
 
-def test_learning_draws_losses_left_and_the_metric_right_and_marks_the_lowest():
+def test_learning_curves_show_losses_and_metric_and_mark_the_lowest_loss():
     figure = draw_learning(CURVES, Look())
     found = lines(figure)
     assert found["x", CURVES.step] == CURVES.loss
@@ -68,7 +68,7 @@ def test_learning_draws_losses_left_and_the_metric_right_and_marks_the_lowest():
     assert line.x0 == 1.0 and "lowest 0.550" in [note.text for note in figure.layout.annotations]
 
 
-def test_the_axis_has_its_whole_length_from_the_first_step_on():
+def test_axis_has_its_full_length_from_the_first_step():
     early = draw_learning(Curves(epochs=4, step=(0.1,), loss=(0.7,)), Look()).layout
     late, empty = draw_learning(CURVES, Look()).layout, draw_learning(Curves(epochs=3), Look())
     assert early.xaxis.range == late.xaxis.range and early.xaxis.range[1] > 4
@@ -77,7 +77,7 @@ def test_the_axis_has_its_whole_length_from_the_first_step_on():
     assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
 
 
-def test_lambdas_have_a_row_for_each_component_and_the_change_beside_the_value():
+def test_lambdas_have_a_row_per_component_with_value_and_change():
     figure = draw_lambdas(CURVES, Look())
     titles = [note.text for note in figure.layout.annotations if note.text.startswith("λ")]
     assert titles == [f"λ{i}{what}" for i in "₁₂" for what in ("", ", change since the start")]
@@ -92,6 +92,6 @@ def test_lambdas_have_a_row_for_each_component_and_the_change_beside_the_value()
 
 
 @pytest.mark.parametrize(("end", "top"), [(0.21, 0.0115), (0.2, 0.00115)])
-def test_a_change_of_a_hundredth_fills_its_panel_and_less_than_a_thousandth_is_not_magnified(end, top):
+def test_small_changes_fill_their_panel_but_tiny_ones_are_not_magnified(end, top):
     curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, end)})
     assert draw_lambdas(curves, Look()).layout.yaxis2.range == pytest.approx((-top, top))

@@ -1,11 +1,11 @@
-"""A training that is put together: its parts, its size, its time and its command line."""
+"""A planned training: its parts, size, time and command line."""
 
 import shlex
 
 import pytest
 from structures import STRUCTURES
 
-from core.config import SETTINGS, compose, flatten_config, list_setting_names
+from core.config import SETTINGS, compose, flatten_config
 from core.models.config import READS
 from core.runs.cost_estimate import Estimate, Size
 from core.settings import GROUPS
@@ -21,15 +21,15 @@ from dashboard.figures.training_plan import (
 )
 
 
-def test_every_setting_is_offered_once_under_its_group():
+def test_each_setting_is_offered_once_under_its_group():
     offered = [name for names in list_shown_settings({}, None).values() for name in names]
     assert set(offered) == OFFERED
     assert len(offered) == len(set(offered))
-    model = {name for name in list_setting_names() if name.startswith("model.")}
+    model = {name for name in SETTINGS if name.startswith("model.")}
     assert model <= OFFERED
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
     assert OFFERED - model == further
-    assert set(list_setting_names()) >= OFFERED
+    assert set(SETTINGS) >= OFFERED
     everything = list_shown_settings({}, None)
     assert tuple(everything) == GROUPS
     assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
@@ -40,7 +40,7 @@ def offered(preset, own=(), **settings):
     return {name for names in list_shown_settings(dict.fromkeys(own, "x"), config.model).values() for name in names}
 
 
-def test_what_has_no_effect_is_not_shown_unless_a_person_has_set_it():
+def test_settings_without_effect_are_hidden_unless_the_user_set_them():
     plain = offered("vanilla")
     assert "model.attention.gate" in plain and "model.attention.lexicon_gate" not in plain
     assert "model.attention.lexicon_gate" in offered("sentiformer")
@@ -51,14 +51,14 @@ def test_what_has_no_effect_is_not_shown_unless_a_person_has_set_it():
 
 
 @pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])
-def test_a_baseline_shows_the_settings_that_its_family_reads(preset):
+def test_baseline_shows_the_settings_that_its_family_reads(preset):
     model = compose(preset).model
     read = {f"model.{name}" for name in READS[model.family]}
     assert {name for name in offered(preset) if name.startswith("model.")} - {"model.family"} == read
 
 
 @pytest.mark.parametrize("preset", STRUCTURES)
-def test_no_setting_that_a_preset_changes_is_hidden(preset):
+def test_settings_that_a_preset_changes_are_never_hidden(preset):
     usual = flatten_config(compose("vanilla"))
     own = flatten_config(compose(preset))
     changed = {name for name in OFFERED if own[name] != usual[name]}
@@ -74,11 +74,11 @@ def test_no_setting_that_a_preset_changes_is_hidden(preset):
         (None, "Its size is known when its n-grams are counted"),
     ],
 )
-def test_a_size_says_what_it_rests_on(size, said):
+def test_size_names_its_basis(size, said):
     assert describe_size(size) == said
 
 
-def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
+def test_changed_model_is_described_by_parts_changes_and_implied_settings():
     settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
     along = {"text.lexicon": "vader"}
     said = summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
@@ -92,7 +92,7 @@ def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
 CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
 
 
-def test_a_time_says_what_it_rests_on_without_false_digits():
+def test_time_estimate_names_its_basis_without_false_precision():
     assert describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
         "a guess: nothing similar has been trained on this machine yet"
     )
@@ -105,7 +105,7 @@ def test_a_time_says_what_it_rests_on_without_false_digits():
     assert "in one go" in describe_time(None, compose("tfidf-logreg"))
 
 
-def test_the_command_line_does_the_same_and_values_are_written_as_typed():
+def test_command_line_sets_the_same_values_as_typed():
     said = write_command("my data.csv", "vanilla", {"data.name": "x", "training.lr": "0.001"}, "first")
     parts = ["sentiscope", "train", "--data=my data.csv", "--model=vanilla", "--set=training.lr=0.001", "--name=first"]
     assert shlex.split(said) == parts

@@ -1,4 +1,4 @@
-"""The words of a text with their push: what is said, in which colour, in which table."""
+"""The words of a text with their attributions: text, colours, table."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ def record(classes=("negative", "positive"), *, task="single", ordered=False, fa
 
 
 def shown(pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), **more):
-    """Its further fields: what is read, which tokens belong to whom, the pushes before; attention, and its test."""
+    """Further fields: token ids, tokens of each word, earlier attributions, attention and its test."""
     read, belongs, before = (more.get(name) for name in ("read", "belongs", "before"))
     of, attention, test = of or record(), more.get("attention"), more.get("test")
     spans, start = [], 0
@@ -45,44 +45,44 @@ def shown(pushes: dict[str, float], *, of=None, target="positive", label="positi
     return WordView(of, view, AttributedWords(found, belongs, most_read), read, "layer 1, A₀", before)
 
 
-def told(lines) -> str:
+def join_text(lines) -> str:
     return "".join(text for _, text in lines)
 
 
-def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
+def test_most_important_word_and_unknown_words_are_named():
     line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
-    assert told(line) == "Mostly because of “splendid” (+11.39). Unknown: “repelled”, read as a placeholder. "
+    assert join_text(line) == "Mostly because of “splendid” (+11.39). Unknown: “repelled”, read as a placeholder. "
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
     assert (
-        told(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
+        join_text(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
         == "Mostly because of “not” (−8.07). "
     )
-    assert told(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
+    assert join_text(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
     three = record(("bad", "so so", "fine"))
-    assert "Mostly because of “a” (+1.00)" in told(
+    assert "Mostly because of “a” (+1.00)" in join_text(
         explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad"))
     )
-    assert "Largest effect towards fine: “a”" in told(
+    assert "Largest effect towards fine: “a”" in join_text(
         explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
     )
 
 
-def test_a_word_without_tokens_is_not_read_and_one_that_a_baseline_does_not_know_adds_nothing():
+def test_word_without_tokens_is_unread_and_unknown_words_of_baselines_have_no_effect():
     of = record(family="tfidf-logreg")
     found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
-    assert "Unknown: “qqq”, ignored." in told(explain_answer(found))
+    assert "Unknown: “qqq”, ignored." in join_text(explain_answer(found))
     assert found.unread.tolist() == [False, False]
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
     assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK])
-def test_blue_and_orange_mean_the_sides_and_nothing_else(tokens):
+def test_blue_and_orange_are_used_only_for_positive_and_negative_classes(tokens):
     assert make_ramps(record(), "positive", tokens) == (tokens.plus_scale, tokens.minus_scale)
     three = record(("negative", "neutral", "positive"))
     assert make_ramps(three, "negative", tokens) == (tokens.minus_scale, tokens.plus_scale)
     ramp, away = make_ramps(three, "neutral", tokens)
-    assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # away is hatched
+    assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # negative values are hatched
     named = make_ramps(record(("bearish", "bullish")), "bullish", tokens)
     assert [ramp[-1] for ramp in named] == [tokens.categories[1], tokens.categories[0]]
     assert make_ramps(record(("joy", "anger"), task="multi"), "joy", tokens)[0][1] == blend_colors(
@@ -90,12 +90,12 @@ def test_blue_and_orange_mean_the_sides_and_nothing_else(tokens):
     )
 
 
-def test_a_positive_push_speaks_for_the_positive_class_wherever_it_stands():
+def test_positive_effect_supports_the_positive_class_at_any_index():
     assert find_positive_class(record(("positive", "negative"))) == "positive"
     assert find_positive_class(record(("bearish", "bullish"))) == "bullish"
 
 
-def test_a_chip_has_one_of_five_steps_and_hardly_any_push_is_pale():
+def test_word_has_one_of_five_shades_and_tiny_effects_are_pale():
     data = word_attributions._draw_words(
         shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0])), Look()
     ).data
@@ -110,7 +110,7 @@ def test_a_chip_has_one_of_five_steps_and_hardly_any_push_is_pale():
 
 
 @pytest.mark.slow
-def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
+def test_long_text_shows_its_most_important_words_in_text_order():
     pushes = {f"w{i}": float(i % 70) for i in range(140)}
     items = word_attributions._draw_words(shown(pushes), Look()).data["items"]
     kept = [item for item in items if "word" in item]
@@ -118,10 +118,10 @@ def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     assert len(kept) == SHOWN and words_kept == [word for word in pushes if word in words_kept]
     assert sum(item["folded"] for item in items if "folded" in item) == 140 - SHOWN
     fewer = word_attributions._draw_words(shown(pushes), Look(projector=True)).data["items"]
-    assert sum("word" in item for item in fewer) == BRIEFLY  # the picture below has to stay on the screen
+    assert sum("word" in item for item in fewer) == BRIEFLY  # the figure below must stay in view
 
 
-def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained():
+def test_table_has_each_word_with_position_and_trained_effect():
     table = build_push_table(shown({"not": -1.0, "bad": 2.0}, unknown=("bad",), read=np.array([0.25, 0.75])))
     expected = {"word": ["not", "bad"], "start": [0, 4], "end": [3, 7], "towards": ["positive", "positive"]}
     expected |= {"push": [-1.0, 2.0], "is read": [0.25, 0.75], "unknown": [False, True]}
@@ -136,11 +136,11 @@ def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained()
     assert build_push_table(edited)["as trained"].tolist() == [2.0, -0.125]
 
 
-def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
+def test_most_attended_and_most_important_word_are_compared():
     pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
-    line = told(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
+    line = join_text(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
     agrees = "Attention and effect: inconclusive (ρ = −0.11)"
     assert line.endswith(f"Most attention: “a”, largest effect: “never”. {agrees}. ")
-    line = told(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
+    line = join_text(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most attention and effect: “never”. ")
-    assert "Most attention" not in told(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
+    assert "Most attention" not in join_text(explain_answer(shown({"never": -2.0}, attention=(1.0,))))

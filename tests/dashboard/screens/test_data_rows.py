@@ -1,4 +1,4 @@
-"""Labels of a person's own file: what the table says becomes data.rename and data.order."""
+"""Labels of a user's file: the table sets data.rename and data.order."""
 
 import pytest
 
@@ -19,21 +19,21 @@ NAMES = {"1": "bad", "2": "bad", "3": "", "4": "good", "5": "good"}
         (["1", "2"], {}),
     ],
 )
-def test_known_words_of_a_scale_have_their_place(labels, places):
+def test_known_scale_names_have_an_order(labels, places):
     assert guess_order(labels) == places
 
 
-def test_nothing_changed_is_nothing_said():
+def test_labels_without_changes_give_no_settings():
     config, classes = rename_labels(DataConfig(), STARS, {name: name for name in STARS}, dict.fromkeys(STARS))
     assert config == DataConfig() and classes == STARS
 
 
-def test_merged_and_left_out_labels_are_said_in_the_settings():
+def test_merged_and_omitted_labels_are_written_into_the_settings():
     config, classes = rename_labels(DataConfig(), STARS, NAMES, dict.fromkeys(STARS))
     assert config.parse_renames() == NAMES and config.order == "" and classes == {"bad": 11, "good": 17}
 
 
-def test_an_order_counts_where_every_class_has_a_place_of_its_own():
+def test_order_is_used_only_if_each_class_has_its_own_position():
     places = {"1": 2, "2": None, "3": None, "4": 1, "5": 1}
     config, classes = rename_labels(DataConfig(), STARS, NAMES, places)
     assert config.parse_order() == ("good", "bad") and list(classes) == ["good", "bad"]
@@ -41,7 +41,7 @@ def test_an_order_counts_where_every_class_has_a_place_of_its_own():
     assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": None})[0].order == "", "a class without a place"
 
 
-def test_a_name_with_a_comma_comes_back_whole():
+def test_class_name_with_a_comma_is_kept():
     said = {**NAMES, "3": "fair, I guess"}
     places = {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3}
     config, _ = rename_labels(DataConfig(), STARS, said, places)

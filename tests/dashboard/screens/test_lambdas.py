@@ -1,4 +1,4 @@
-"""The page Lambdas through the entrance, in every state it can meet."""
+"""The page Lambdas in every state."""
 
 import json
 import re
@@ -34,13 +34,13 @@ def make(runs, preset, name, **record):
 
 
 @pytest.fixture
-def twin(runs):
-    """`finished` once more with another seed."""
+def second_seed(runs):
+    """A run like `finished` with another seed."""
     copied(runs, "twin", run="twin", config__training__seed=1)
 
 
 @pytest.mark.slow
-def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
+def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished"))
     assert SHOWN in shown and "There are no reported values" in shown
     assert re.search(r"λ hardly moved: at most 0\.00\d\d \(λ. of layer \d\), below 0\.01", shown)
@@ -49,7 +49,7 @@ def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_re
     assert drawn(app) == {"finished"} and len(app.get("download_button")) == 3
 
 
-def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
+def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
     shown = text_of(opened(app, run="finished"))
     assert "<b>2</b> seeds with these settings" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
@@ -61,7 +61,7 @@ def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("preset", "words"), [("vanilla", "one map each"), ("tfidf-logreg", "without attention")])
-def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words):
+def test_model_without_lambda_gives_the_reason_and_a_next_step(app, runs, preset, words):
     make(runs, preset, "plain", status="done")
     shown = text_of(opened(app, run="plain"))
     assert f"{preset} has no λ" in shown
@@ -70,13 +70,13 @@ def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words
     assert app.session_state[state.RUN] == "finished" and SHOWN in text_of(app)
 
 
-def test_where_no_run_has_a_lambda_one_can_be_trained(app, runs):
+def test_page_without_lambda_runs_offers_to_train_one(app, runs):
     shutil.rmtree(runs / "finished")
     assert "Train ndt-01-n3" in text_of(opened(app, run="baseline"))
     assert "Train a model" in [button.label for button in app.button]
 
 
-def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
+def test_model_with_other_learned_numbers_shows_them(app, runs):
     make(runs, "tweet-v1-p2", "plain", status="done", results={"scalars": {"tau": [2.5, 2.6, 2.7]}})
     rows = [{"kind": "step", "step": step, "loss": 1.0, "scalars": {"tau": [2.0, 2.0, 2.0]}} for step in (0, 10)]
     (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -86,14 +86,14 @@ def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
     assert "Course of numbers" in str([button.label for button in app.get("download_button")])
 
 
-def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
+def test_model_with_a_lexicon_shows_its_coverage(app, runs):
     make(runs, "lexical-last", "plain", status="done", results={"neutral_share": {"test": 0.89}})
     shown = text_of(opened(app, run="plain"))
     assert shown.index("Lexicon coverage") < shown.index("has no λ")
     assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 
-def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
+def test_running_run_is_drawn_up_to_its_last_step(app, runs):
     make(runs, "ndt-01-n3", "live", status="running", process=get_own_process())
     assert "No λ has been logged yet" in text_of(opened(app, run="live"))
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
@@ -101,7 +101,7 @@ def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
     assert SHOWN in text_of(app.run()) and drawn(app) == {"live"}
 
 
-def test_a_run_whose_history_is_gone_says_so(app, runs):
+def test_run_with_a_missing_history_gives_the_reason(app, runs):
     (runs / "finished" / "history.jsonl").unlink()
     assert "No λ was logged" in text_of(opened(app, run="finished"))
 
@@ -109,7 +109,7 @@ def test_a_run_whose_history_is_gone_says_so(app, runs):
 @pytest.mark.parametrize(
     ("preset", "words"), [("differential", "subtracts its second map"), ("differential-v2", "depends on the token")]
 )
-def test_a_lambda_that_means_something_else_is_explained(app, runs, preset, words):
+def test_lambda_with_another_meaning_is_explained(app, runs, preset, words):
     make(runs, preset, "dt", status="done")
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.2], [0.3]]}
     row["lambda_heads"] = [[[0.1, 0.3]], [[0.2, 0.4]]]

@@ -1,4 +1,4 @@
-"""The page of models: found, shown whole, compared, trained."""
+"""The page Models: search, details, comparison, training."""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ def table(app, start: str):
     return next(frame.value for frame in app.dataframe if frame.proto.alt.startswith(start))
 
 
-def test_a_link_restores_paper_model_and_comparison(opened):
+def test_link_restores_paper_model_and_comparison(opened):
     app = opened(paper="SentiFormer", model="sentiformer-full", against="vanilla", sizes="usual")
     assert table(app, "All models")["model"].tolist() == [n for n in PRESETS if n.startswith("sentiformer")]
     assert "every token sees every other" in words(app) and "30\u202f000 tokens" in words(app)
@@ -31,14 +31,14 @@ def test_a_link_restores_paper_model_and_comparison(opened):
     assert "model.attention.gate" in compared["setting"].tolist()
 
 
-def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
+def test_comparison_follows_the_model_to_its_most_similar_preset(opened):
     app = opened(model="sentiformer-no-gate")
     assert app.selectbox(key=state.AGAINST).value == "sentiformer"
     app.selectbox(key=state.PRESET).set_value("lexical-last").run()
     assert app.selectbox(key=state.AGAINST).value == "lexical-all"
 
 
-def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
+def test_sizes_are_those_of_the_chosen_run_or_the_default(opened):
     app = opened(run="finished", model="vanilla")
     own = table(app, "All models").set_index("model").loc["vanilla", "parameters"]
     assert "Suggested experiments" not in words(app)
@@ -46,17 +46,17 @@ def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     assert table(app, "All models").set_index("model").loc["vanilla", "parameters"] > own
 
 
-def test_a_run_of_the_model_is_linked(opened):
+def test_run_of_the_model_is_linked(opened):
     app = press(opened(model="ndt-01-n3"), "run-finished")
-    assert app.session_state[state.RUN] == "finished" and "Confusion matrix" in words(app)
+    assert app.session_state[state.RUN] == "finished" and "16 wrong:" in words(app)
 
 
-def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):
+def test_suggested_experiments_are_listed_only_if_they_have_an_effect(opened):
     rows = table(opened(model="lexical-all"), "Experiments suggested for lexical-all")
     assert "model.attention.learn_strength=true" in rows["set"].tolist()
 
 
-def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_one_lists_nothing(opened):
+def test_deviations_from_the_paper_are_listed_if_there_are_any(opened):
     app = opened(model="tweet-v8-p2")
     assert "Differences from the paper" in words(app)
     rows = table(app, "Differences of tweet-v8-p2 from its paper").set_index("what")
@@ -67,9 +67,7 @@ def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_
     assert "Differences from the paper" not in words(app)
 
 
-def test_the_backbones_of_a_paper_are_shown_with_what_they_lack_and_no_folder_of_the_server(
-    opened, tmp_path, monkeypatch
-):
+def test_backbones_of_a_paper_show_missing_files_but_no_server_folder(opened, tmp_path, monkeypatch):
     folder = tmp_path / "own" / "distilbert" / "distilbert-base-uncased"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text('{"model_type": "distilbert"}')

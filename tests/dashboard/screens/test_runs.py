@@ -1,4 +1,4 @@
-"""Runs: every state of its tables, the order in the link, the way to Compare."""
+"""The page Runs: every state of its tables, the order in the link, the link to Compare."""
 
 import json
 
@@ -21,7 +21,7 @@ def tables(app) -> dict[str, list[str]]:
     return found
 
 
-def test_models_of_a_data_set_stand_together_best_first(app, runs):
+def test_models_of_a_data_set_are_listed_together_best_first(app, runs):
     copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
     copied(runs, "elsewhere", config__data__name="my__reviews.csv")
     shown = tables(opened(app, "runs"))
@@ -31,7 +31,7 @@ def test_models_of_a_data_set_stand_together_best_first(app, runs):
     assert "Run “damaged” is damaged" in words(app)
 
 
-def test_the_order_is_in_the_link(app, runs):
+def test_order_is_in_the_link(app, runs):
     reached = {"results__metrics__test__accuracy": 0.1, "results__metrics__test__loss": 0.0}
     copied(runs, "surer", config__training__lr=1e-3, **reached)
     opened(app, "runs", metric="Loss")
@@ -39,7 +39,7 @@ def test_the_order_is_in_the_link(app, runs):
     assert rows[0] == "surer" and app.selectbox(key=state.METRIC).value == "Loss"
 
 
-def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
+def test_unfinished_runs_show_their_status_and_cannot_be_ticked(app, runs):
     copied(runs, "broken", status="failed", reason="out of memory", results={})
     opened(app, "runs")
     drawn = next(each.proto.json for each in app.get("bidi_component") if "out of memory" in each.proto.json)
@@ -48,14 +48,14 @@ def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
 
 def test_two_ticked_models_can_be_compared(app, runs):
     opened(app, "runs")
-    assert app.button(key="compare-reviews.csv").disabled
+    assert app.button(key="compare-reviews.csv").label == "Compare all 2"
     app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
     app.run()
-    assert not app.button(key="compare-reviews.csv").disabled and "2 selected" in words(app)
+    assert app.button(key="compare-reviews.csv").label == "Compare 2 selected"
     assert set(press(app, "compare-reviews.csv").session_state[state.COMPARE]) == {"finished", "baseline"}
 
 
 @pytest.mark.parametrize("lost", ["evaluation/test/predictions.parquet", "evaluation/test/metrics.json"])
-def test_a_lost_file_takes_the_lines_away_and_not_the_page(app, runs, lost):
+def test_missing_file_removes_the_curves_but_not_the_page(app, runs, lost):
     (runs / "finished" / lost).unlink()
     assert ("could not be tested" in words(opened(app, "runs"))) == lost.endswith("parquet")

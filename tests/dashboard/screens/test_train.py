@@ -1,4 +1,4 @@
-"""Train: presets by paper, and a model of one's own put together from its parts."""
+"""The page Train: presets by paper, and custom models."""
 
 import json
 import shlex
@@ -38,7 +38,7 @@ def choose(app, **choices: str):
 
 
 def grayed(app) -> dict[str, str]:
-    """What stands in the empty fields, by setting."""
+    """The placeholders of empty fields, by setting."""
     return {each.key.removeprefix(state.SETTING): each.placeholder for each in app.text_input if each.key}
 
 
@@ -46,7 +46,7 @@ def command(app) -> list[str]:
     return shlex.split(app.code[0].value)
 
 
-def test_a_paper_offers_its_presets_and_a_link_restores_both(opened):
+def test_paper_offers_its_presets_and_a_link_restores_both(opened):
     app = opened(paper="7ess-Xin", model="tweet-v3-p2")
     assert app.selectbox(key=state.PRESET).value == "tweet-v3-p2"
     assert app.selectbox(key=state.PRESET).options == [name for name in PRESETS if name.startswith("tweet-")]
@@ -54,7 +54,7 @@ def test_a_paper_offers_its_presets_and_a_link_restores_both(opened):
     assert app.selectbox(key=state.PRESET).value == "bilstm"
 
 
-def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
+def test_changed_model_is_described_drawn_and_given_as_a_command(opened):
     app = choose(opened(model="ndt-01-n3"), model__attention__gate="true", model__attention__rotary="true")
     shown = words(app)
     assert "It has rotary, gate, 3 maps, λ in [0,1]. 2 changes to the preset." in shown and "parameters at" in shown
@@ -62,7 +62,7 @@ def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
     assert "--set=model.attention.gate=true" in command(app)
 
 
-def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
+def test_file_read_on_the_data_page_has_an_estimate_from_its_rows(opened, table):
     assert "up to 1\u202f000 steps" in words(opened(model="vanilla")), "it has not been read"
     source = access.find_dataset(str(table))
     rows = len(data.load_dataset(access.make_config(source).data).splits["train"])
@@ -71,14 +71,14 @@ def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
     assert "tokens, counted in these texts" in shown and "training rows" not in shown
 
 
-def test_what_a_part_reads_comes_along_into_the_command(opened):
+def test_settings_implied_by_a_part_are_in_the_command(opened):
     app = choose(opened(model="vanilla"), model__position="polarity-aware", model__attention__lexical="add")
     assert "Also set, because a part needs it: text.tagger=auto and text.lexicon=vader." in words(app)
     assert {"--set=text.tagger=auto", "--set=text.lexicon=vader"} <= set(command(app))
     assert grayed(app)["text.lexicon"] == "vader"
 
 
-def test_the_command_makes_the_same_settings(opened, table):
+def test_command_makes_the_same_settings(opened, table):
     app = choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2")
     given = command(app)
     assert given[:2] == ["sentiscope", "train"]
@@ -96,7 +96,7 @@ def test_the_command_makes_the_same_settings(opened, table):
         ("vanilla", {"model__width": "130"}, "the nearest is 128"),
     ],
 )
-def test_a_contradiction_is_refused_at_once_with_the_nearest_valid_choice(opened, model, choices, way_out):
+def test_contradicting_settings_are_refused_with_the_nearest_valid_choice(opened, model, choices, way_out):
     app = choose(opened(model=model), **choices)
     assert "These settings do not fit together" in words(app) and way_out in words(app) and not app.latex
     runs = len(RunStore().list())
@@ -104,7 +104,7 @@ def test_a_contradiction_is_refused_at_once_with_the_nearest_valid_choice(opened
     assert len(RunStore().list()) == runs
 
 
-def test_a_setting_that_rests_says_why(opened):
+def test_setting_without_effect_gives_the_reason(opened):
     app = choose(opened(model="lexical-all"), text__lexicon="vader")
     choose(app, model__attention__lexical="none")
     help_of = {each.label: each.help for each in app.text_input}
@@ -112,13 +112,13 @@ def test_a_setting_that_rests_says_why(opened):
     assert "Without effect" not in help_of["heads"]
 
 
-def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
+def test_reset_to_the_preset_empties_only_the_builder(opened):
     app = choose(opened(model="vanilla"), model__attention__gate="true", training__lr="0.01")
     parts = command(press(app, "compose-clear"))
     assert not any("model." in part for part in parts) and "--set=training.lr=0.01" in parts
 
 
-def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opened, runs):
+def test_training_starts_from_a_finished_run_with_its_tokenizer_and_encoder(opened, runs):
     app = opened(model="ndt-01-n3")
     run, *_ = app.selectbox(key=f"{state.SETTING}training.start").options  # finished encoders
     app = choose(app, training__start=run)
@@ -128,7 +128,7 @@ def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opene
     assert fields["model.width"] == str(own.model.width) and fields["text.min_freq"] == str(own.text.min_freq)
 
 
-def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened, runs, table):
+def test_rows_that_the_start_run_learned_are_counted_before_training(opened, runs, table):
     app = choose(opened(), training__start="finished")
     assert "Lineage" not in words(app) and "would be refused" not in words(app), "cut as that run did"
     told = dict.fromkeys(("Lineage: ", "would be refused"), 0)
@@ -143,7 +143,7 @@ def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened,
     assert sum(told.values()) == 2
 
 
-def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs, monkeypatch):
+def test_recipe_lists_its_settings_and_is_in_command_and_run(opened, runs, monkeypatch):
     monkeypatch.setattr("core.runs.training_jobs.start", lambda store, run: store.read(run))
     app = opened(model="vanilla")
     assert "The recipe sets" not in words(app)
@@ -160,7 +160,7 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     assert (record.recipe, record.config.model.ngram_buckets, record.config.training.lr) == ("strong", 20_000, 0.002)
 
 
-def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
+def test_counter_examples_are_added_as_listed_now(opened, runs):
     app = opened(model="vanilla")
     assert app.toggle(key=state.ALONG).disabled, "there are none"
     keep_example(runs, "not bad", "positive")
@@ -171,7 +171,7 @@ def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
     assert "--add=counter-examples" in command(app) and str(file) not in " ".join(command(app))
 
 
-def test_what_stands_in_gray_is_that_of_the_chosen_backbone(opened, tmp_path):
+def test_gray_settings_are_those_of_the_chosen_backbone(opened, tmp_path):
     folder = backbone(tmp_path / "tiny")
     app = choose(opened(model="pretrained"), model__backbone=str(folder))
     sizes = {"model.width": "24", "model.layers": "2", "model.ff_width": "32", "model.attention.heads": "3"}
@@ -179,7 +179,7 @@ def test_what_stands_in_gray_is_that_of_the_chosen_backbone(opened, tmp_path):
     assert f"--set=model.backbone={folder}" in command(app)
 
 
-def test_a_backbone_that_a_visitor_may_not_open_shows_nothing_of_itself(opened, tmp_path, monkeypatch):
+def test_forbidden_backbone_reveals_nothing_to_visitors(opened, tmp_path, monkeypatch):
     folder = backbone(tmp_path / "tiny")
     app = opened(model="pretrained", data="built-in")
     monkeypatch.setattr(access, "is_local", lambda: False)

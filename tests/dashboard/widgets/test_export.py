@@ -15,7 +15,7 @@ from core.table_format import format_csv
 
 
 def written(frame: pd.DataFrame) -> str:
-    """The CSV behind its byte order mark; the table itself is not changed."""
+    """The CSV after its byte order mark; the table itself is not changed."""
     before = frame.copy(deep=True)
     mark, *text = format_csv(frame)
     pd.testing.assert_frame_equal(frame, before)
@@ -23,7 +23,7 @@ def written(frame: pd.DataFrame) -> str:
     return "".join(text)
 
 
-def test_a_csv_begins_with_the_mark_by_which_excel_knows_utf_8_and_we_read_it_without(tmp_path):
+def test_csv_starts_with_the_mark_for_excel_and_is_read_without_it(tmp_path):
     frame = pd.DataFrame({"text": ["나쁜 영화, 정말", "schön “so”"] * 20, "label": ["나쁨", "gut"] * 20})
     path = tmp_path / "given.csv"
     path.write_text(format_csv(frame), encoding="utf-8")
@@ -34,7 +34,7 @@ def test_a_csv_begins_with_the_mark_by_which_excel_knows_utf_8_and_we_read_it_wi
     pd.testing.assert_frame_equal(pd.read_csv(path), frame)
 
 
-def test_numbers_and_two_columns_of_one_name_stay_as_they_are():
+def test_numbers_and_two_columns_of_one_name_are_kept():
     frame = pd.DataFrame([["=1", -2.0], [None, 1.5]], columns=["a", "a"])
     assert written(frame).splitlines() == ["a,a", "'=1,-2.0", ",1.5"]
 
@@ -44,7 +44,7 @@ AFTER_BLANKS = ["\n=1+1", "\r\n=1", "\t=1", "  =1", "\xa0@x", "\ufeff=1", "\n", 
 
 
 @pytest.mark.parametrize("text", [*PLAIN, *AFTER_BLANKS])
-def test_cells_and_names_of_columns_are_no_formulas_whatever_stands_before_the_sign(text):
+def test_cells_and_column_names_cannot_be_formulas(text):
     frame = pd.DataFrame({text: [text], "kind": pd.Categorical([text])})
     header, row = csv.reader(io.StringIO(written(frame), newline=""))
     assert header == [f"'{text}", "kind"]
@@ -52,12 +52,12 @@ def test_cells_and_names_of_columns_are_no_formulas_whatever_stands_before_the_s
 
 
 @pytest.mark.parametrize("text", ["good = bad", "a-b", "'1", "", " ", "not bad", "😀"])
-def test_other_texts_stay_as_they_are(text):
+def test_other_texts_are_kept(text):
     assert next(csv.reader([written(pd.DataFrame({text: [1]})).splitlines()[0]])) == ([text] if text else [""])
 
 
-def test_tables_offer_no_csv_of_their_own():
-    """That of Streamlit's toolbar is made in the browser and guards nothing."""
+def test_tables_have_no_csv_button_of_their_own():
+    """Streamlit's toolbar creates its CSV in the browser and does not escape formulas."""
     config = tomllib.loads((Path(dashboard.__file__).parent / ".streamlit" / "config.toml").read_text())
     assert config["client"]["disableDataExport"] is True
     assert "client.disableDataExport" in streamlit.config.get_config_options()

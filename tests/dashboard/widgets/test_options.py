@@ -1,4 +1,4 @@
-"""Options as widgets: the labels of buttons are markdown, so names that it would take for marks stand in a menu."""
+"""Options as widgets: button labels are Markdown, so names with Markdown characters use a menu."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,7 +17,7 @@ def script(names):
     ("name", "menu"),
     [("very_positive", False), ("not-good", False), ("![x](http://a)", True), ("_late_", True), (":smile:", True)],
 )
-def test_names_that_markdown_would_read_are_in_a_menu(name, menu):
+def test_names_with_markdown_are_shown_in_a_menu(name, menu):
     app = AppTest.from_function(script, args=([name, "warm"],)).run()
     assert (len(app.selectbox), len(app.button_group)) == ((1, 0) if menu else (0, 1))
     (widget,) = app.selectbox if menu else app.button_group

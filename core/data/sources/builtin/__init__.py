@@ -3,4 +3,4 @@
 from core.data.sources.builtin.generate import generate_corpus
 from core.data.sources.builtin.handwritten import get_class_names
 
-__all__ = ["class_names", "generate"]
+__all__ = ["generate_corpus", "get_class_names"]

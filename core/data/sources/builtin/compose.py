@@ -20,7 +20,7 @@ from core.data.sources.builtin.lexicon import (
 from core.data.sources.builtin.sentence_templates import SLOT, Frame, read_clauses
 
 Mode = Literal["train", "seen", "unseen"]
-"""Which words: pairs of word and phenomenon open to training; all but the starred words; starred words only."""
+"""The words to use: those allowed in training for the phenomenon; all but starred words; only starred words."""
 
 Item = TypeVar("Item", Noun, PolarWord)
 
@@ -44,9 +44,9 @@ AGREEING = {
     "they": ("it", "they"),
     "it": ("it", "them"),
 }
-"""Slots that follow the number of the opinion's noun: singular, plural."""
+"""Slots that agree with the opinion's noun: singular, plural."""
 VOWEL = re.compile(r"\b([Aa]) (?=hour|honest|[aeiou](?!se|niq|uph|ne-))")
-"""`a` before a vowel sound (but not before use…, uniq…, euph…, one-…)."""
+"""`a` before a vowel sound; use…, uniq…, euph… and one-… have none."""
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] ))[a-z]")
 
 
@@ -76,9 +76,9 @@ def compose_sentence(frame: Frame, sign: int, rng: Random, mode: Mode = "train")
 
     Args:
         frame: The template and its rule of composition.
-        sign: +1 or -1; for a frame of score zero it only says which opinion comes first.
-        rng: The source of every choice.
-        mode: Which words may be used. With `unseen` one opinion has a starred word, the others have not.
+        sign: +1 or -1; for a frame with score zero, it only decides which opinion comes first.
+        rng: The random generator.
+        mode: The words to use. With `unseen`, exactly one opinion has a starred word.
     """
     domain = frame.domain or rng.choice(list_domains())
     template = SLOT.sub(lambda slot: _choose_clause(slot, rng), frame.template)

@@ -1,7 +1,7 @@
 """Generation of the built-in corpus: shares of phenomena, no duplicates, and items held out from training.
 
-Every choice comes from generators seeded here, so the texts are the same on every machine. Score 0 (mixed and
-lukewarm opinions, facts) is drawn after the rest: the two-class view is the three- or five-class view without it.
+All random generators are seeded here, so the texts are the same on every machine. Sentences with score 0 (mixed and
+lukewarm opinions, facts) are drawn last, so the corpus with two classes is the one with three or five without them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.data.sources.builtin.sentence_templates import FACT, LUKEWARM, MIXED, 
 
 SEED = "built-in corpus 2"
 ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}
-"""Rows with an opinion; a quarter as many of score 0 come on top."""
+"""Rows with an opinion; a quarter as many with score 0 are added."""
 SHARES = {
     "plain": 54,
     "intensifier": 6,
@@ -42,32 +42,31 @@ SHARES = {
     "aspect switch": 4,
     "stacked": 3,
 }
-"""Phenomenon: its weight among the rows with an opinion, the same in every split."""
+"""Phenomenon → its weight among the rows with an opinion, the same in every split."""
 NEUTRAL_SHARES = {MIXED: 1, LUKEWARM: 1, FACT: 1}
 NEW_FRAME_SHARE = 0.45
-"""Test rows in frames that training never uses."""
+"""Share of test rows with frames that training never uses."""
 UNSEEN_SHARE = 0.15
-"""Test rows with a polar word that training never has."""
+"""Share of test rows with a polar word that never occurs in training."""
 WITH_UNSEEN = (
     *("plain", "contrast", "concession", "verdict", "reported opinion", "then and now", "conditional"),
     "aspect switch",
 )
-"""Phenomena in which a second opinion lets a reader infer the unseen word."""
+"""Phenomena with a second opinion, from which a reader can infer the unseen word."""
 _UNSEEN_WEIGHT = sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
 WITHOUT_NEW_PAIRS = ("irony",)
-"""Its situations occur nowhere else, so that nothing can be held out but frames and whole sentences."""
+"""Its situations occur in no other phenomenon, so only frames and whole sentences can be held out."""
 
 
 def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
     """Build the splits of the built-in corpus with two, three or five classes.
 
     Args:
-        classes: The view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
+        classes: 2 (without score 0), 3 (by sign) or 5 (every score).
 
     Returns:
-        Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
-        score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge and everyday, written
-        by hand, with the same columns.
+        Train, validation and test, and the handwritten splits challenge and everyday, with a new index and the columns
+        text (str), label (int64), phenomenon, score (int64, -2..2), domain, frame (id in `frames.tsv`), unseen (bool).
     """
     get_class_names(classes)
     splits = {name: _build_table(rows, classes) for name, rows in draw_sentences(neutral=classes != 2).items()}
@@ -78,12 +77,9 @@ def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
 def draw_sentences(neutral: bool) -> Mapping[str, tuple[ComposedSentence, ...]]:
     """Draw all sentences of the built-in corpus by split, shuffled, with or without neutral ones; takes 1.5 seconds."""
     taken: set[str] = set()
-    splits: dict[str, list[ComposedSentence]] = {}
-    for split, count in ROWS.items():
-        splits[split] = _draw_split(split, SHARES, count, taken)
-    if neutral:
-        for split, count in ROWS.items():
-            splits[split] += _draw_split(split, NEUTRAL_SHARES, count // 4, taken)
+    splits = {split: _draw_split(split, SHARES, count, taken) for split, count in ROWS.items()}
+    for split, count in ROWS.items() if neutral else ():
+        splits[split] += _draw_split(split, NEUTRAL_SHARES, count // 4, taken)
     for split, rows in splits.items():
         Random(f"{SEED} order {split}").shuffle(rows)
     return {split: tuple(rows) for split, rows in splits.items()}

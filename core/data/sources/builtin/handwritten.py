@@ -1,9 +1,9 @@
 """The sentiment scale and class names of the built-in corpus, and its handwritten splits.
 
-`challenge.tsv` has 350 hard sentences, each about one phenomenon; for 100, drawn with a fixed seed over all phenomena,
-`second` is the score by a labeller who saw the texts and the scale only. `everyday.tsv` has 200 short sentences, ten of
-each walk of life (domain). Scores are from -2 (very negative) to 2 (very positive; 0: mixed or neutral). Written and
-labelled by language models, in separate sessions, and never trained on.
+`challenge.tsv` has 350 hard sentences, each for one phenomenon; for a random sample of 100, `second` is the score of a
+second labeller who saw only the texts and the scale. `everyday.tsv` has 200 short sentences, ten per domain. Scores are
+from -2 (very negative) to 2 (very positive; 0: mixed or neutral). Written and labelled by language models, in separate
+sessions, and never used for training.
 """
 
 from __future__ import annotations

@@ -16,20 +16,20 @@ class PolarWord:
     """A polar (positive or negative) word or phrase of the built-in corpus."""
 
     text: str
-    """The word as listed: a verb's base form, an outcome in the past tense, a noun with its article."""
+    """A verb's base form, an outcome in the past tense, or a noun with its article."""
     other: str
     """A verb's past tense, an adjective's comparative, an outcome's participle."""
     part: str
-    """Which slot it fills: adj, feel, affect, pn, adv, outcome or situation."""
+    """The slot that it fills: adj, feel, affect, pn, adv, outcome or situation."""
     kind: str
-    """What it can be said of: any, thing (all but people), person, one kind of noun, or a domain (situations)."""
+    """What it can describe: any, thing (all but people), person, one kind of noun, or a domain (situations)."""
     score: int
     """Polarity and strength: -2, -1, 1 or 2."""
     unseen: bool
-    """Kept for the test split: marked with a star in the file."""
+    """Whether only the test split has it: marked with a star in the file."""
     deniable: bool
-    """Whether to deny it is to say the opposite. Not so of strong blame (what is not horrible need not be good) and of
-    words marked with a tilde (what did not bother me)."""
+    """Whether its negation means the opposite; false for score -2 (not horrible does not mean good), and for words with
+    a tilde in the file."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Noun:
     role: str
     """`whole` (the film) or `aspect` (its plot)."""
     kind: str
-    """Which adjectives fit: story, dish, room, device, event, staff or artist."""
+    """story, dish, room, device, event, staff or artist; decides which adjectives fit."""
     number: str
     """s: singular, p: plural, m: mass noun (singular, without an article)."""
 
@@ -89,9 +89,8 @@ def is_held_out(word: PolarWord, phenomenon: str) -> bool:
 
     Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
     """
-    one_use = word.part == "situation" or (
-        word.part in ("adj", "outcome") and word.other not in (word.text, f"more {word.text}")
-    )
+    irregular = word.part in ("adj", "outcome") and word.other not in (word.text, f"more {word.text}")
+    one_use = word.part == "situation" or irregular
     return not one_use and zlib.crc32(f"{phenomenon}:{word.text}".encode()) % HELD_OUT_ONE_IN == 0
 
 

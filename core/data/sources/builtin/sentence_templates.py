@@ -1,6 +1,6 @@
 """The sentence templates (frames) of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
 
-Slots carry the number of their opinion: `The {n1} {be1} not {adj1}.` Capital ones (`{C1}`) are for a whole clause.
+Slots have the number of their opinion: `The {n1} {be1} not {adj1}.` Slots with a capital (`{C1}`) are clauses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from core.data.sources.builtin.lexicon import read_rows
 SLOT = re.compile(r"\{([A-Za-z]+?)(\d?)\}")
 MIXED, LUKEWARM, FACT = "mixed", "lukewarm", "neutral fact"
 SIGNS = {"+": 1, "-": -1, "~": -1}
-"""`-`: the words have the other sign than the sentence; `~`: and this because the sentence denies them."""
+"""`-`: the words have the opposite sign of the sentence; `~`: the same, as the sentence denies them."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,15 @@ class Frame:
     id: str
     phenomenon: str
     held_out: bool
-    """Only the test split uses it."""
     template: str
     signs: tuple[int, ...] = ()
-    """Per opinion +1 or -1: the sign of its words, times the sign of the sentence."""
+    """For each opinion, the sign of its words relative to the sentence: +1 or -1."""
     denied: tuple[bool, ...] = ()
-    """Per opinion whether the sentence denies its words, so that only deniable ones fit."""
+    """For each opinion, whether the sentence denies its words, so that only deniable words fit."""
     score: str = "zero"
     """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
     kinds: frozenset[str] = frozenset()
-    """Kinds of noun that the frame suits; empty: all."""
+    """Kinds of noun that fit; empty: all."""
     domain: str = ""
     """The only domain it belongs to; empty: any."""
 

@@ -1,6 +1,6 @@
 """The data set `life`: short sentences on what happens to people, written without templates, in `life.tsv`.
 
-Written and labelled by language models without the splits of the built-in corpus that models are judged on.
+Written and labelled by language models that did not see the evaluation splits of the built-in corpus.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from core.data.dataset import TEST, TRAIN, VALIDATION
 
 CLASSES = ("negative", "positive")
 BLOCK, BLOCKS = 12, 10
-"""Neighbours in the file belong together (many are pairs that differ in a few words): so many go into one split, and of
-every ten such blocks one goes into validation and one into test."""
+"""Rows per block, and blocks per cycle. A block goes into one split, as neighbours in the file are often pairs that
+differ in a few words; one block of each cycle goes into validation and one into test."""
 HELD = {BLOCKS - 2: VALIDATION, BLOCKS - 1: TEST}
 
 

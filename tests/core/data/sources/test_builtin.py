@@ -1,4 +1,4 @@
-"""The built-in corpus: its texts are frozen, its classes are views of one scale, and what training never shows."""
+"""The built-in corpus: frozen texts, classes of one scale, and items held out from training."""
 
 import functools
 import hashlib
@@ -19,16 +19,16 @@ from core.data.sources.builtin.lexicon import is_held_out, list_domains
 from core.data.sources.builtin.sentence_templates import read_frames
 from core.exceptions import ConfigError
 
-pytestmark = pytest.mark.slow  # draws the corpus in all its views
+pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes
 
 GENERATED = ("train", "validation", "test")
 FROZEN = "093defb64802b213c2de8c87719c0a57d12c6fbbb26cf8a719e5eb599f12c66a"
-"""SHA-256 of all rows of all splits with all columns, of five classes; what else was promised of them stays true."""
+"""SHA-256 of all rows and columns of all splits, with five classes."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def drawn():
-    """The sentences are drawn once with and once without score 0; three and five classes are views of the first."""
+    """Return the function that draws the sentences with or without score 0."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             sys.modules[generate_corpus.__module__], "draw_sentences", draw := functools.cache(draw_sentences)
@@ -58,7 +58,7 @@ def test_classes_are_views_of_one_scale(classes, five):
         assert split == "everyday" or set(rows["label"]) == set(range(len(get_class_names(classes))))
 
 
-def test_another_number_of_classes_is_refused():
+def test_other_numbers_of_classes_are_refused():
     with pytest.raises(ConfigError, match="2, 3 or 5"):
         generate_corpus(4)
 
@@ -73,7 +73,7 @@ def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
         assert five[split]["score"].eq(0).sum() == len(five[split]) - len(opinions)
 
 
-def test_training_shows_no_frame_word_or_pair_that_is_held_out_and_the_test_split_has_them(drawn):
+def test_held_out_frames_words_and_pairs_are_only_in_the_test_split(drawn):
     def new(sentence):
         return any(is_held_out(word, sentence.frame.phenomenon) for word in sentence.words)
 
@@ -91,7 +91,7 @@ def test_training_shows_no_frame_word_or_pair_that_is_held_out_and_the_test_spli
         assert each.unseen == bool(words & tokens(each.text)), each.text
 
 
-def test_words_have_the_sign_that_the_frame_gives_them(drawn):
+def test_words_have_the_sign_of_their_frame(drawn):
     assert len({frame.id for frame in read_frames()}) == len(read_frames()) >= 60
     for each in drawn(neutral=True)["train"]:
         if each.score:
@@ -106,7 +106,7 @@ def naive_kappa(first, second, scale, weight):
     return 1 - observed / expected
 
 
-def test_the_data_card_says_how_far_a_second_blind_labeling_agrees():
+def test_the_data_card_reports_agreement_with_a_second_labeling():
     rows = read_split("challenge").dropna(subset=["second"])
     first, second = [int(each) for each in rows["score"]], [int(each) for each in rows["second"]]
     signs = [[int(np.sign(each)) for each in scores] for scores in (first, second)]

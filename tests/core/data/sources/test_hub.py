@@ -1,4 +1,4 @@
-"""Downloads against a hub of our own on the loopback interface; the real one is never asked."""
+"""Downloads from our own hub on the loopback interface, never from the real one."""
 
 import hashlib
 import os
@@ -93,7 +93,7 @@ def hub():
 
 
 def run(names, url, home):
-    """What a process says that loads these data sets; the client library reads its variables when it is imported."""
+    """Return the output of a process that loads these data sets; a new process, as variables are read on import."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "SENTISCOPE_"))}
     environment |= {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "no_proxy": "*"}
     root = Path(__file__).parents[4]
@@ -117,13 +117,13 @@ def test_a_data_set_is_downloaded_once_and_then_comes_from_the_cache(hub, tmp_pa
 
 
 @pytest.mark.slow
-def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
+def test_offline_errors_suggest_remedies(tmp_path):
     said = run("sst2", "http://127.0.0.1:9", tmp_path)
     assert said.startswith("NotAvailable 'sst2': the Hugging Face hub cannot be reached from here")
     assert "--data PATH" in said and "SENTISCOPE_DATA" in said
 
 
-def test_a_missing_package_is_named_with_its_install_line_and_a_source_without_a_repository_too(monkeypatch):
+def test_missing_packages_are_named_with_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[hub\]'; or give a local copy with --data PATH"):
         fetch_splits(SOURCES["sst2"])
@@ -131,7 +131,7 @@ def test_a_missing_package_is_named_with_its_install_line_and_a_source_without_a
         fetch_splits(SOURCES["ohsumed"])
 
 
-def test_every_source_says_what_it_is_its_classes_stand_in_label_order_and_its_settings_are_valid():
+def test_every_source_has_facts_ordered_classes_and_valid_settings():
     for source in SOURCES.values():
         assert source.title and source.licence and source.citation and source.language
         assert source.checked

@@ -1,0 +1,66 @@
+"""Talks: what is a link, what a file of links holds, and limits."""
+
+import pytest
+
+from core.exceptions import InputError
+from core.runs import talks
+
+
+@pytest.mark.parametrize(
+    ("link", "stored"),
+    [
+        ("http://127.0.0.1:8501/performance?run=first&threshold=0.7", "performance?run=first&threshold=0.7"),
+        ("/errors?run=a&present=1&talk=t&exhibit=2&projector=true", "errors?run=a"),
+        ("/sentence?text=not+bad%3B+really", "sentence?text=not+bad%3B+really"),
+        ("lessons", "lessons"),
+        ("/compare?compare=a&compare=b", "compare?compare=a&compare=b"),
+    ],
+)
+def test_a_link_is_stored_without_server_and_presenter(link, stored):
+    assert talks.clean_link(link) == stored
+    assert talks.clean_link(stored) == stored
+
+
+@pytest.mark.parametrize("link", ["", "http://[", "/a%20b?x=1", "javascript:alert(1)", "x" * 30_001])
+def test_no_link_to_a_page_is_refused(link):
+    with pytest.raises(InputError):
+        talks.clean_link(link)
+
+
+def test_repeated_parameters_are_a_list():
+    assert talks.split_link("compare?compare=a&compare=b&run=c") == ("compare", {"compare": ["a", "b"], "run": "c"})
+
+
+def test_a_talk_grows_is_replaced_and_removed(tmp_path):
+    assert talks.list_talks(tmp_path) == []
+    assert talks.add_link(tmp_path, "monday", "/errors?run=a") == ("errors?run=a",)
+    assert talks.add_link(tmp_path, "monday", "/steps?run=b") == ("errors?run=a", "steps?run=b")
+    assert talks.write_talk(tmp_path, "monday", ["# a comment", "", "steps?run=b"]) == ("steps?run=b",)
+    assert talks.list_talks(tmp_path) == ["monday"] and talks.read_talk(tmp_path, "monday") == ("steps?run=b",)
+    talks.remove_talk(tmp_path, "monday")
+    with pytest.raises(InputError, match="no talk 'monday'; there are none yet"):
+        talks.read_talk(tmp_path, "monday")
+
+
+def test_a_bad_line_is_named_and_nothing_is_lost(tmp_path):
+    talks.add_link(tmp_path, "t", "errors?run=a")
+    with pytest.raises(InputError, match="line 2: "):
+        talks.write_talk(tmp_path, "t", ["steps?run=a", "a b c"])
+    with pytest.raises(InputError, match="at most 100 links"):
+        talks.write_talk(tmp_path, "t", ["steps?run=a"] * 101)
+    assert talks.read_talk(tmp_path, "t") == ("errors?run=a",)
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "a b"])
+def test_a_name_stays_in_its_folder(tmp_path, name):
+    with pytest.raises(InputError, match="is not a name for a talk"):
+        talks.add_link(tmp_path, name, "errors?run=a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_are_only_so_many_talks(tmp_path, monkeypatch):
+    monkeypatch.setattr(talks, "MOST_TALKS", 1)
+    talks.add_link(tmp_path, "one", "errors?run=a")
+    talks.add_link(tmp_path, "one", "errors?run=b")
+    with pytest.raises(InputError, match="the maximum"):
+        talks.add_link(tmp_path, "two", "errors?run=a")
