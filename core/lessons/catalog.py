@@ -6,8 +6,10 @@ from core.exceptions import InputError
 from core.lessons.accuracy import ACCURACY
 from core.lessons.heads import HEADS
 from core.lessons.lesson import Lesson
+from core.lessons.word import WORD
 
 LESSONS: dict[str, Lesson] = {
+    "word": WORD,
     "heads": HEADS,
     "accuracy": ACCURACY,
 }
