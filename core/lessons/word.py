@@ -18,6 +18,7 @@ from core.lessons.word_sets import (
     find_words,
     join_words,
     predict_sets,
+    split_text,
     write_answer,
 )
 from core.runs.store import RunStore
@@ -189,16 +190,11 @@ def _count_same(run: LoadedRun, texts: Sequence[str]) -> tuple[int, int, float]:
 
 
 def _describe_sentence(sentence: _Sentence) -> dict[str, Any]:
-    """Return what the page draws: the words and what stands before each, answers without them, and attention."""
-    ends = [0, *(end for _, end in sentence.spans)]
-    between = [sentence.text[end:start] for end, (start, _) in zip(ends, sentence.spans, strict=False)]
+    """Return what the page draws: the words, answers without each, and attention."""
     return {
-        "text": sentence.text,
-        "words": sentence.words,
-        "before": between,
-        "after": sentence.text[ends[-1] :],
-        "positive": round(sentence.positive, 4),
-        "alone": [round(float(each), 4) for each in sentence.alone],
+        **split_text(sentence.text),
+        "positive": round(sentence.positive, 6),
+        "alone": [round(float(each), 6) for each in sentence.alone],
         "attention": [round(float(each), 3) for each in sentence.attention],
         "deciding": sentence.deciding,
         "most": sentence.read_most,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.formatting import number
 from core.lazy_imports import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 9
 """Of a sentence: 512 answers travel with the page, and it fits on a line."""
-WHOLE = 10_000  # in which probabilities travel
+WHOLE = 1_000_000  # in which probabilities travel
 
 
 def find_words(text: str) -> list[Span]:
@@ -23,8 +23,20 @@ def find_words(text: str) -> list[Span]:
     return [span for span in find_word_spans(text) if any(sign.isalnum() for sign in text[slice(*span)])]
 
 
+def split_text(text: str) -> dict[str, Any]:
+    """Return a text as its words, what stands before each, and what stands after the last."""
+    spans = find_words(text)
+    ends = [0, *(end for _, end in spans)]
+    return {
+        "text": text,
+        "words": [text[start:end] for start, end in spans],
+        "before": [text[end:start] for end, (start, _) in zip(ends, spans, strict=False)],
+        "after": text[ends[-1] :],
+    }
+
+
 def predict_sets(run: LoadedRun, text: str, words: Sequence[Span]) -> list[int]:
-    """Return the probability of the second class without each set of words, in ten-thousandths, by the set's bits."""
+    """Return the probability of the second class without each set of words, in millionths, by the set's bits."""
     gone = [[word for place, word in enumerate(words) if bits >> place & 1] for bits in range(2 ** len(words))]
     found = run.predict([remove_words(text, each) for each in gone]).probabilities[:, 1]
     shares: list[int] = np.rint(WHOLE * found).astype(int).tolist()

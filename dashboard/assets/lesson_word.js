@@ -46,14 +46,14 @@ const LESSON = {
     },
     (view) => {
       const { figure, state } = view, { first, sets } = figure, right = first.deciding;
-      const bits = Math.min(sets.length - 1, Math.max(0, Math.round(+state.set) || 0)), positive = sets[bits] / 1e4, flipped = isPositive(positive) !== isPositive(first.positive);
+      const bits = Math.min(sets.length - 1, Math.max(0, Math.round(+state.set) || 0)), positive = sets[bits] / 1e6, flipped = isPositive(positive) !== isPositive(first.positive);
       const off = first.words.filter((_, place) => bits >> place & 1), own = Boolean(bits >> right & 1);
       const press = (place) => view.change({ set: String(bits ^ 1 << place) });
       const next = own ? ` Put \u201c${first.words[right]}\u201d back and try others.` : "";
       return {
         headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : undefined,
         left: [drawWords(first, { mine: state.pick, gone: bits, press, toggles: true }), drawBar(figure, positive, first.positive),
-          drawRows(figure, first, { mine: state.pick, gone: bits, from: positive, alone: first.words.map((_, place) => sets[bits ^ 1 << place] / 1e4), attention: false })],
+          drawRows(figure, first, { mine: state.pick, gone: bits, from: positive, alone: first.words.map((_, place) => sets[bits ^ 1 << place] / 1e6), attention: false })],
         side: [say(off.length ? `Removed: ${off.join(", ")}.${next}` : "No word is removed yet."), fact("Below: the answer if you click this word next."),
           bits ? make("button", { type: "button", class: "plain", "data-id": "all-back", onclick: () => view.change({ set: "" }) }, "Put all back") : ""],
       };
