@@ -19,7 +19,7 @@ from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.data.load import load_dataset
 from core.evaluation.inference import compute_probabilities, predict_texts
 from core.evaluation.metrics import evaluate
-from core.lessons.recorded_training import FILE, PRESET, PROBES, SETTINGS
+from core.lessons.recorded_training import FILE, MEASURED, PRESET, PROBES, SETTINGS
 from core.models.builder import Model, build_model
 from core.runs.configuration import configure
 from core.text.token_table import build_token_table
@@ -32,7 +32,6 @@ from core.training.training_stage import LOGGED_STEPS, Events, Examples
 
 DISTANCE = 1.13
 """Each recorded step is at least by this factor later than the one before."""
-MEASURED = 400  # sentences of each split whose answers are counted
 SEEDS = range(1, 5)
 """Of the further trainings on few sentences, of which only the end is kept."""
 

@@ -16,6 +16,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "many": {"data.limit": 0, "training.epochs": 10, "training.patience": 0},
 }
 """Of each training, by name; all else is as in the preset."""
+MEASURED = 400  # sentences of training and of validation whose answers are counted
 PROBES = (
     "The soup was delicious.",
     "The soup was not delicious.",

@@ -1,4 +1,4 @@
-"""The lesson on explanations: orders are those of the methods, curves those of typed sentences, counts those of both."""
+"""The lesson on explanations: orders are those of the methods, curves those of typed sentences, counts of both."""
 
 import numpy as np
 import pytest
