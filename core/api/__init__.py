@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "believe": "faithfulness:believe",
     "flip": "counterfactual:flip",
     "distance": "counterfactual:distance",
+    "quiz": "quiz_questions:quiz",
     "project": "embeddings:project",
     "groups": "embeddings:groups",
     "layers": "embeddings:layers",

@@ -26,6 +26,7 @@ from core.api import (
     inspection,
     notebook,
     prediction,
+    quiz_questions,
     training,
 )
 from core.api import runs as runs_api
@@ -128,6 +129,7 @@ class Run(NamedRun):
     steps = bind_verb(inspection.steps)
     flip = bind_verb(counterfactual.flip)
     distance = bind_verb(counterfactual.distance)
+    quiz = bind_verb(quiz_questions.quiz)
     agreement = bind_verb(faithfulness.agreement)
     believe = bind_verb(faithfulness.believe)
     project = bind_verb(embeddings.project)

@@ -242,7 +242,7 @@ def print_train(result: dict[str, Any]) -> None:
     for sentence in result["shortened"]:
         say(sentence, head="Note: ")
     if result["status"] == "done" and result["task"] == "tokens":
-        say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tokens of `sentiscope dashboard`')
+        say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tagging of `sentiscope dashboard`')
     elif result["status"] == "done":
         example = '"not bad at all" --pair "it was good"' if result["pairs"] else '"not bad at all"'
         say(f"Look inside: sentiscope inspect {result['run']} {example}")

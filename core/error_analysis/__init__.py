@@ -27,6 +27,6 @@ if TYPE_CHECKING:
         predictions_table,
         tags,
     )
-    from core.error_analysis import training_index, mc_dropout
+    from core.error_analysis import training_index, mc_dropout, quiz
 
 __getattr__ = make_getattr(__name__)

@@ -337,7 +337,7 @@ def refuse_tagged(record: RunRecord) -> None:
     if record.task == "tokens":
         raise InputError(
             f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "
-            f"page Tokens, `sentiscope evaluate {record.run}`, `sentiscope predict {record.run} TEXT`"
+            f"page Tagging, `sentiscope evaluate {record.run}`, `sentiscope predict {record.run} TEXT`"
         )
 
 

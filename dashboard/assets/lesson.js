@@ -6,7 +6,7 @@
 // A view is { content, figure, state, question, picked, answered, asking, choose(number), change(fields) }: `picked` is the
 // number of the choice or -1, `asking` whether one can still be made; `change({ set })` keeps what was moved in the link.
 // Words arrive as data and become text nodes only.
-const NS = "http://www.w3.org/2000/svg", LETTERS = "ABCDEFGH", LEAST = 5, PAUSE = 250;
+const NS = "http://www.w3.org/2000/svg", LETTERS = "ABCDEFGH", LEAST = 5, PAUSE = 250, RETRY = 4000; // milliseconds
 const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: each counts once, also after a reload
 const fill = (node, attributes, children) => {
   for (const [name, value] of Object.entries(attributes)) {
@@ -62,10 +62,17 @@ export default function ({ data, parentElement, send }) {
   if (data.problem !== root.problem) { root.problem = data.problem; if (data.problem) root.state.said = data.problem; }
   const state = root.state;
 
+  Object.assign(root, { send, confirmed: data.confirmed ?? 0 });
+  const push = (change) => { // a busy page may not hear it: it is told again until a drawing confirms it
+    root.told = Date.now();
+    root.send(change);
+    clearTimeout(root.again);
+    if (data.server) root.again = setTimeout(() => root.confirmed < root.told && push({}), RETRY);
+  };
   const tell = () => { // what the link has to restore goes to the page, and an answer into the tally
     clearTimeout(root.waiting);
     root.waiting = setTimeout(() => {
-      send({ state: Object.fromEntries(Object.keys(EMPTY).map((field) => [field, state[field]])) });
+      push({ state: Object.fromEntries(Object.keys(EMPTY).map((field) => [field, state[field]])) });
     }, PAUSE);
   };
   const change = (fields) => { Object.assign(state, fields, { said: "" }); root.draw(); tell(); };
@@ -97,7 +104,7 @@ export default function ({ data, parentElement, send }) {
         make("em", {}, turns.map((turn) => make(turn ? "b" : "span", {}, counts[turn] ? String(counts[turn][place]) : "\u2013")))))),
       after ? fact("Outline: before. Filled: after.") : "");
   };
-  const clear = () => { Object.assign(root, { hands: [[], []], cleared: (root.cleared ?? 0) + 1 }); send({ reset: true }); root.draw(); };
+  const clear = () => { Object.assign(root, { hands: [[], []], cleared: (root.cleared ?? 0) + 1 }); push({ reset: true }); root.draw(); };
   const drawClass = () => {
     const opened = data.room, own = opened?.own ?? true;
     const field = (turn, place) => make("input", {
@@ -107,7 +114,7 @@ export default function ({ data, parentElement, send }) {
         root.hands[turn][place] = Math.min(999, Math.max(0, Math.round(+event.target.value) || 0));
         clearTimeout(root.typing);
         root.typing = setTimeout(() => {
-          if (opened) send({ hands: content.options.map((_, at) => [0, 1].map((each) => root.hands[each][at] || 0)) });
+          if (opened) push({ hands: content.options.map((_, at) => [0, 1].map((each) => root.hands[each][at] || 0)) });
           root.draw();
         }, PAUSE);
       },
@@ -117,7 +124,7 @@ export default function ({ data, parentElement, send }) {
         ? [make("p", {}, "Open ", make("b", { class: "address" }, opened.link)), opened.note ? fact(opened.note) : "",
            fact("Nobody is named. Each device counts once."),
            own ? make("button", { type: "button", class: "plain", "data-id": "reset", onclick: clear }, "Delete all answers") : ""]
-        : make("button", { type: "button", class: "plain", "data-id": "open", onclick: () => send({ open: true }) }, "Open a class")] : "",
+        : make("button", { type: "button", class: "plain", "data-id": "open", onclick: () => push({ open: true }) }, "Open a class")] : "",
       own ? [make("h3", {}, "Raised hands"), make("table", {}, make("thead", {}, make("tr", {}, ["Answer", "first", "again"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, content.options.map((label, place) => make("tr", {}, make("th", { scope: "row" }, label), [0, 1].map((turn) => make("td", {}, field(turn, place)))))))] : "");
   };

@@ -3,7 +3,7 @@ const capped = (figure, head) => capitalize(figure.names[head]);
 
 // A map as lines from each word to those that it attends to; with words it is large, without them a small picture.
 const drawMap = (map, words, width, height) => {
-  const middle = (row) => (height * (row + .5)) / map.length, [left, right] = words ? [78, width - 78] : [4, width - 4], half = (left + right) / 2;
+  const middle = (row) => (height * (row + .5)) / map.length, [left, right] = words ? [68, width - 68] : [4, width - 4], half = (left + right) / 2;
   const lines = map.flatMap((row, from) => row.map((weight, to) => weight && vector("path", {
     d: `M${left} ${middle(from)}C${half} ${middle(from)} ${half} ${middle(to)} ${right} ${middle(to)}`, fill: "none", stroke: "var(--ink)",
     "stroke-width": .6 + 2.4 * Math.abs(weight), "stroke-opacity": Math.min(1, .06 + Math.abs(weight)), "stroke-dasharray": weight < 0 ? "5 4" : null,
@@ -13,7 +13,7 @@ const drawMap = (map, words, width, height) => {
   return vector("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: words ? null : "none", "aria-hidden": true }, lines, texts);
 };
 
-const drawZoom = (figure, sentence, head) => [make("h2", {}, capped(figure, head), make("small", {}, " from \u2192 to")), drawMap(sentence.maps[head], sentence.tokens, 300, Math.max(180, 23 * sentence.tokens.length))];
+const drawZoom = (figure, sentence, head) => [make("h2", {}, capped(figure, head), make("small", {}, " from \u2192 to")), drawMap(sentence.maps[head], sentence.tokens, 240, Math.max(160, 21 * sentence.tokens.length))];
 const placeZoom = (figure, sentence, head) => {
   figure.zoom = make("div", { class: "zoom", role: "img", "aria-label": `Attention of ${figure.names[head]}` }, drawZoom(figure, sentence, head));
   return figure.zoom;

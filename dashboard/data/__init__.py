@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import gc
 import hashlib
 import logging
@@ -62,9 +63,14 @@ def _make_cache(how: CachePolicy) -> Cache:
 class PageReader(Reader):
     """The reader of the dashboard pages, which also caches drawn figures, details of rows and error tags."""
 
+    _named: tuple[tuple[datetime.date, list[RunRecord]], dict[str, RunName]] | None = None
+
     def name_runs(self) -> dict[str, RunName]:
         """Return the name for people of each run on disk, by its id."""
-        return name_runs(self.list_runs())
+        now, before = (datetime.date.today(), self.list_runs()), self._named
+        if before is None or before[0] != now:
+            before = self._named = now, name_runs(now[1])
+        return before[1]
 
     def label_run(self, run: str) -> str:
         """Return how pages name a run (`core.runs.run_names`); a model of several runs has its name already."""

@@ -53,7 +53,7 @@ def _read_map(source: Source) -> ModelMap:
         raise NotAvailable("a sentence is needed: --text")
     sides = {get_letter(source, side): side for side in source.sides.sides}
     views = {key: source.reader.inspect_text(side.model.records[0].run, source.text) for key, side in sides.items()}
-    name, view = f"{letter} {sides[letter].name}", views[letter]
+    name, view = f"{letter} {source.reader.label_run(sides[letter].name)}", views[letter]
     said, chance = max(view.probabilities.items(), key=lambda known: known[1])
     if not view.layers:
         raise NotAvailable(f"{name} has no attention: it says {said} ({number(chance, 2)})")
@@ -155,7 +155,11 @@ def read_matrix(source: Source) -> AgreementMatrix:
     places = [np.where(each, 0, 1) if by_right else score.answers for each, score in zip(right, scores, strict=True)]
     several = any(len(side.answers) > 1 for side in sides)
     numbers = [source.sides.sides.index(side) for side in sides]
-    names, letters = (sides[0].name, sides[1].name), (get_letter(source, sides[0]), get_letter(source, sides[1]))
+    label = source.reader.label_run
+    names, letters = (
+        (label(sides[0].name), label(sides[1].name)),
+        (get_letter(source, sides[0]), get_letter(source, sides[1])),
+    )
     seed = f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else ""
     return AgreementMatrix(names, letters, (numbers[0], numbers[1]), kinds, places[0], places[1], right, answers, seed)
 

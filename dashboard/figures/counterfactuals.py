@@ -144,8 +144,7 @@ class ClassList:
     said: Mapping[str, Sequence[ExamplePrediction]]
     run: str
     total: int
-    names: Mapping[str, str] = field(default_factory=dict)
-    """How each run is called where people read it; a run without an entry by its id."""
+    names: Mapping[str, str] = field(default_factory=dict)  # run → its name for people; without an entry: its id
 
     @property
     def breaking(self) -> tuple[int, int]:

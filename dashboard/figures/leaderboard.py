@@ -215,12 +215,12 @@ def describe_order(
     if not measured:
         return ""
 
-    def name(entry: BoardEntry) -> str:
+    def label_entry(entry: BoardEntry) -> str:
         """Return how a model is called where people read it."""
         known = names.get(entry.model.name)
         return entry.model.name if known is None else known.text
 
-    best = name(measured[0])
+    best = label_entry(measured[0])
     if len(measured) == 1:
         return f"{best} is the only tested model."
     if groups is None:
@@ -229,7 +229,7 @@ def describe_order(
     if any(each.record.preset == YARDSTICK and each.id in group for each in measured):
         return "No model is clearly better than TF-IDF."
     if len(group) == len(measured) == 2:
-        return f"{best} and {name(measured[1])} show no clear difference."
+        return f"{best} and {label_entry(measured[1])} show no clear difference."
     if len(group) == len(measured):
         return f"No two of the {len(group)} {kind} show a clear difference."
     rest = f", but the first {len(group)} show no clear difference" if len(group) > 1 else ""
@@ -279,7 +279,7 @@ def build_models_table(board: Board, groups: Sequence[Sequence[str]], names: Map
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
         told, name = number(yardstick), TextCell("TF-IDF", small="baseline")
         drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
-        cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
+        cells: dict[str, Cell] = {"model": name, "value": told, "95 % interval": drawn}
         rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
     columns = _list_columns(board, shared, ties=bool(groups))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)

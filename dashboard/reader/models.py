@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable
+    from core.error_analysis.quiz import Question, Quiz
     from core.evaluation.inference import PassagePredictions
     from core.interpret.ablation import AblationEffects
     from core.interpret.activation_patching import Patches
@@ -225,6 +226,23 @@ class ModelReader(RunReader):
             return asked.judge()
         except InputError as error:
             raise NotAvailable(str(error)) from error
+
+    @cache_result(
+        64,
+        lambda self, run: (
+            self.make_model_key(run),
+            [self.make_key(run, split, PREDICTIONS) for split in self.list_splits(run)],
+        ),
+        spinner="Choosing sentences",
+    )
+    def make_quiz(self, run: str) -> Quiz:
+        """Return the sentences that Start shows for a run; NotAvailable: it has none, RunDamaged: it is unreadable."""
+        return error_analysis.quiz.make_quiz(self.store(), run, load=lambda: self.load_model(run))
+
+    @cache_result(48, RunReader.make_model_key)
+    def ask_sentence(self, run: str, text: str, common: Sequence[str]) -> Question:
+        """Return a run's answers to a typed sentence and to it without some words; InputError: it is too long."""
+        return error_analysis.quiz.ask_sentence(self.load_model(run), text, common=common)
 
     def list_examples(self) -> list[CounterExample]:
         """List the counter-examples that users have submitted, newest first; every call reads the disk."""

@@ -55,16 +55,19 @@ def show_page() -> None:
         _show_missing(record)
         return
     head = st.empty()
-    with head:  # shown until the number of examples is known, or if they cannot be read
-        show_header("Embeddings", QUESTION, list_facts(record))
+    of, facts = state.get_value(state.MAP_FACTS, ("", []))
+    with head:  # shown until the number of examples is known, or if they cannot be read; unchanged ones are not redrawn
+        show_header("Embeddings", QUESTION, facts if of == record.run else list_facts(record))
     source = _pick_options(record, splits)
     _, typed = overlays.show_fields(source)
     points, files = (
         data.read_points(record, source.split),
         data.get_map_files(record.run, source.split, read_map_config(source)),
     )
+    facts = list_facts(record, (f"n = {count(len(points))}", source.split))
+    state.set_value(state.MAP_FACTS, (record.run, facts))
     with head:
-        show_header("Embeddings", QUESTION, list_facts(record, (f"n = {count(len(points))}", source.split)))
+        show_header("Embeddings", QUESTION, facts)
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:

@@ -29,7 +29,7 @@ ALONE = "Only this computer can open it. Start the server with --address 0.0.0.0
 
 def show_page() -> None:
     """Draw the lesson of the link; a mistyped link or a missing starter run is explained."""
-    tally, code = TallyStore(data.store().folder), state.read_link(state.JOIN).lower()
+    tally, code = TallyStore(data.store().folder), state.get_param(state.JOIN).lower()
     try:
         found = tally.find_class(code)
         name = state.read_link(state.LESSON) or _choose_lesson(code, found)
@@ -102,7 +102,7 @@ def _receive(key: str, name: str, content: dict[str, Any], tally: TallyStore) ->
     """Apply changes from the browser: to the link, the visitor's answers, and what the teacher does with a class."""
     with state.store_refusal(state.LESSON_PROBLEM):
         for change in state.receive_changes(key, state.get_confirmed(key)):
-            code, secret = state.read_link(state.JOIN).lower(), state.get_secret()
+            code, secret = state.get_param(state.JOIN).lower(), state.get_secret()
             if "state" in change:
                 known = read_state(
                     {
@@ -116,7 +116,8 @@ def _receive(key: str, name: str, content: dict[str, Any], tally: TallyStore) ->
                 if found is not None and found.lesson == name:
                     _record_answers(tally, code, secret, known, content)
             elif "open" in change:
-                state.write_link({state.JOIN: tally.open_class(name, len(content["options"]), secret).code})
+                # Not the link alone: a message that left before it had the code would take it back.
+                state.set_param(state.JOIN, tally.open_class(name, len(content["options"]), secret).code)
             elif "reset" in change:
                 tally.reset_class(code, secret)
             elif "hands" in change:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -92,7 +92,9 @@ def _match_labels(record: RunRecord, chosen: DataRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         by = st.selectbox("Group by", [NONE, *offered.columns], key=f"elsewhere-by-{chosen.data}", width=180)
         others = [other.run for other in data.list_runs() if _can_compare(other, record)]
-        against = st.selectbox("Compare with", [NONE, *others], key="elsewhere-against", width=220)
+        names = data.name_runs()
+        labels: dict[str, Any] = {"format_func": lambda run: names[run].full if run in names else run}
+        against = st.selectbox("Compare with", [NONE, *others], key="elsewhere-against", width=220, **labels)
         limit = st.number_input("Maximum rows", 0, value=0, step=1000, key="elsewhere-limit", width=150, help="0: all")
         by, against = ("" if each in (None, NONE) else each for each in (by, against))
         wanted = replace(chosen, rename=rename, limit=int(limit or 0))

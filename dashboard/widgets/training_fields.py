@@ -57,12 +57,14 @@ def pick_dataset(*, more: str = "") -> None:
 
 def pick_start(key: str) -> None:
     """Show the menu of finished runs whose tokenizer, vocabulary and layers a training may start from."""
+    names = data.name_runs()
     st.selectbox(
         "Start from",
         [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
         index=None,
         placeholder="scratch",
         key=key,
+        format_func=lambda run: names[run].full,
         persist_state="session",
         width=WIDTH,
         help="A finished run: its tokenizer, words and layers are reused where they fit (training.start)",

@@ -8,14 +8,17 @@ import pandas as pd
 import pytest
 
 from core.data.sources.builtin import generate_corpus
+from core.error_analysis.quiz import locate_file, make_quiz
 from core.interpret.faithfulness_verdict import judge_method
 from core.interpret.sentence_inspection import CLASS_TOKEN, inspect_text
+from core.interpret.word_subsets import compute_probabilities
 from core.models.presets import PAPERS, PRESETS
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run
 from core.runs.projections import MapFiles
 from core.runs.record import CHECKPOINT, EMBEDDINGS, EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
+from core.text.word_spans import remove_words
 from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
@@ -66,6 +69,22 @@ def test_starter_weights_reproduce_its_predictions(run):
     assert len(view.layers) == loaded.record.config.model.layers
     words = tuple(token.strip() for token in view.tokens if token != CLASS_TOKEN)
     assert words == ("not", "bad", "at", "all")
+
+
+@pytest.mark.slow
+@EVERY
+def test_its_quiz_says_what_its_weights_say(run):
+    loaded, path = load_run(STORE, run), locate_file(STORE, run)
+    assert path.parent == TRAINED / run / "quiz" and [*path.parent.iterdir()] == [path]
+    questions = make_quiz(STORE, run).questions
+    assert [each.right for each in questions].count(False) == 3 and len(questions) == 5
+    for each in questions:
+        flipped = remove_words(each.text, [each.words[word] for word in each.flip])
+        bits = sum(1 << each.subset.index(word) for word in each.flip)
+        found = loaded.predict([each.text, flipped]).probabilities
+        for row, chances in zip((0, bits), found, strict=True):
+            np.testing.assert_allclose(compute_probabilities(each.scores, row), chances, atol=1e-3)
+        assert [loaded.record.classes[place] == each.predicted for place in found.argmax(1)] == [True, False]
 
 
 @pytest.fixture(scope="module")

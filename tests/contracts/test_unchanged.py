@@ -335,9 +335,8 @@ def differing(before: str, now: str, places: int = 1) -> bool:
 
 
 def differences(before: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> list[str]:
-    """A line for each entry, key or column that is missing, new, moved or different."""
+    """Return a line for each recorded entry, key or column that is missing, moved or different."""
     said = [f"{name}: is gone" for name in before if name not in now]
-    said += [f"{name}: is new" for name in now if name not in before]
     for name in (name for name in before if name in now):
         kept, found = before[name], now[name]
         said += [f"{name}: {key} is {'gone' if key in kept else 'new'}" for key in kept.keys() ^ found.keys()]

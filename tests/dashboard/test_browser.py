@@ -36,7 +36,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     assert "run=first" in page.url
 
     page.get_by_role("link", name="Performance").click()
-    expect(page.get_by_role("heading", name="Confusion matrix")).to_be_visible()
+    expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
     text = page.get_by_role("textbox", name="Sentence", exact=True)
     text.fill("<b>good</b> but dull")

@@ -1,4 +1,4 @@
-"""Behave in a browser: select a capability by keyboard, open a failed sentence, no accessibility errors."""
+"""Behaviour tests in a browser: select a capability by keyboard, open a failed sentence, no accessibility errors."""
 
 from urllib.parse import parse_qs, urlsplit
 

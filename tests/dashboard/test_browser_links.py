@@ -73,7 +73,7 @@ def test_row_of_the_runs_table_opens_its_run(browser, server, library):
     expect(page.locator(".s-sel b")).to_have_text("finished")
     settle(page)
     library.create(compose("vanilla"), "vanilla", "elsewhere")  # runs of others appear without a reload
-    expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
+    expect(page.get_by_text("elsewhere on built-in waits for a free place")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Sentence", exact=True).click()
     page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))

@@ -43,7 +43,7 @@ def test_rows_can_be_focused_ticked_unfolded_and_picked(browser, server, seeds):
     expect(table.get_by_role("rowheader", name="seed 7")).to_be_hidden()
     alone.focus()
     page.keyboard.press(" ")
-    page.locator("[class*=st-key-compare-reviews] button").click()
+    page.get_by_role("button", name="Compare 2 selected", exact=True).click()
     page.wait_for_url("**/compare?**")
     for run in ("finished", "second", "baseline"):
         assert f"compare={run}" in page.url

@@ -26,7 +26,7 @@ def test_old_and_unlisted_addresses_open_their_page(browser, server):
         expect(page.get_by_role("heading", level=1)).to_have_text(title)
         assert f"/{path}?" in page.url and "run=finished" in page.url
     open_page(page, f"{server}/overview?run=finished&metric=Loss")
-    expect(page.get_by_text("Loss, test").first).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Loss", exact=True).first).to_be_visible()
     assert complaints == []
 
 

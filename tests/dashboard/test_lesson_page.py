@@ -140,7 +140,8 @@ def test_a_message_of_the_browser_changes_link_and_tally(app, starters, monkeypa
     link: dict[str, str] = {"join": found.code}
     sent = [{"state": {**NO_STATE, "step": 2, "pick": 3}}, {"state": {**NO_STATE, "pick": 77}}, {"hands": [[5, 5]]}]
     monkeypatch.setattr(state, "receive_changes", lambda key, after: sent)
-    monkeypatch.setattr(state, "read_link", lambda key: link.get(key, ""))
+    monkeypatch.setattr(state, "get_param", lambda key: link.get(key, ""))
+    monkeypatch.setattr(state, "set_param", link.__setitem__)
     monkeypatch.setattr(state, "write_link", link.update)
     monkeypatch.setattr(state, "get_secret", lambda: "a pupil")
     problems: dict[str, str] = {}

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
 SAID = {
-    "start": ("Is the writer positive or negative?",) * 4,
+    "start": ("Is the writer positive", '"model": "finished"', '"model": "damaged"', "Write one yourself"),
     "lessons": ("Predict first. Then look.",) * 4,
     "lesson": ("Predict first. Then look.",) * 4,
     "runs": (EMPTY, "Bars: 95", DAMAGED, "Bars: 95"),
@@ -62,9 +62,16 @@ def brief(table, monkeypatch) -> dict[str, str]:
 EVERY = pytest.mark.parametrize("page", SAID)
 
 
+def read_page(app) -> str:
+    """Return the words of a page, and what Start gives its component."""
+    return f"{text_of(app)} {json.dumps(drawn(app, 'start'), ensure_ascii=False)}"
+
+
 @EVERY
 def test_pages_without_a_run_explain_what_to_do(app, page, brief):
-    assert SAID[page][0] in text_of(opened(app, page, **brief))
+    assert SAID[page][0] in read_page(opened(app, page, **brief))
+    if page not in ("start", "lesson"):
+        assert f"<h1>{PAGES[page].title}</h1>" in text_of(app), "the menu and the page have one name"
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
     own |= dict.fromkeys(("start", "lessons", "lesson"), "")
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)
@@ -73,7 +80,7 @@ def test_pages_without_a_run_explain_what_to_do(app, page, brief):
 @EVERY
 @pytest.mark.parametrize(("place", "run"), [(1, "finished"), (2, "damaged"), (3, "baseline")])
 def test_run_is_shown_and_its_damage_or_missing_parts_are_reported(app, runs, page, brief, place, run):
-    shown = text_of(opened(app, page, run=run, **brief))
+    shown = read_page(opened(app, page, run=run, **brief))
     assert SAID[page][place] in shown
     assert run != "damaged" or page in WITHOUT_RUN or "run.json" in shown
 

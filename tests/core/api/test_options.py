@@ -11,6 +11,7 @@ OPTIONS = {
     "presets": "--classes --vocabulary --paper",
     "sweeps": "--seeds --folds --grid --jobs --detach --dry-run --baseline",
     "what is shown": "--metric --cost --against --order --slice --tags --unsure --label-errors --wrong --yardstick",
+    "quiz": "--right",
     "explanations": "--method --methods --target --parts --lambdas --layer --head --component --edit --readings",
     "distance, embeddings": "--insert --most --dimensions --space",
     "files": "--to --csv --label-csv --json --html --book",

@@ -146,6 +146,7 @@ def test_baseline_has_a_row_or_a_ring_but_not_both():
     table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
     assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
+    assert table.rows[1].cells["95 % interval"].value == 0.7
     other = run("b", 0.8, data__limit=100)
     other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
     table = made([run("a", 0.9), other])
@@ -162,7 +163,7 @@ def test_models_without_result_give_the_reason_below_the_others():
     assert told["waits"].text == "queued" and told["bare"].text == "not tested"
     assert told["broken"] == TextCell("failed", title="out of memory")
     long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
-    assert len(long.title) == 300, "every visitor of Overview is sent it"
+    assert len(long.title) == 300, "every visitor of Runs is sent it"
     assert [row.apart for row in table.rows] == [False, False, True, False, False]
     assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 

@@ -59,3 +59,20 @@ def test_two_ticked_models_can_be_compared(app, runs):
 def test_missing_file_removes_the_curves_but_not_the_page(app, runs, lost):
     (runs / "finished" / lost).unlink()
     assert ("could not be tested" in words(opened(app, "runs"))) == lost.endswith("parquet")
+
+
+def test_beside_own_data_the_built_in_corpus_is_cut_and_unfolds(app, runs, monkeypatch):
+    for place in range(5):
+        given = {"config__training__lr": (place + 1) / 1000, "results__metrics__test__accuracy": 0.9 - place / 10}
+        copied(runs, f"c{place}", config__data__name="built-in", **given)
+    starters = runs.parent / "starters"
+    starters.mkdir()
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(starters))
+    for place in range(5):
+        (runs / f"c{place}").rename(starters / f"starter-c{place}")
+    shown = tables(opened(app, "runs"))
+    assert list(shown) == ["Models on reviews.csv, best first", "Models on built-in, best first"]
+    cut = [f"starter-c{place}" for place in range(3)]
+    assert shown["Models on built-in, best first"] == cut and "2 more, 0.500 to 0.600" in words(app)
+    assert "<h2>reviews.csv: " in words(app) and "8</b> runs" in words(app)
+    assert len(tables(press(app, "runs-unfold"))["Models on built-in, best first"]) == 5

@@ -1,0 +1,362 @@
+"""A quiz: sentences that a person judges before a run's prediction is shown, some predicted right and some wrong.
+
+Sentences come from splits that the run was evaluated on. Each has its predictions without every subset of its words, so
+that a page answers without a model. A starter run carries its quiz; that of another run is stored in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core import json_store
+from core.cache import get_cache_folder, keep_files
+from core.data.dataset import TEST, VALIDATION
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.fingerprint import hash_file, hash_value
+from core.interpret.word_subsets import (
+    MOST,
+    Predict,
+    count_common,
+    find_flips,
+    find_removable_words,
+    predict_subsets,
+)
+from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
+from core.runs.record import EVALUATION, PREDICTIONS, WEIGHTS, RunRecord
+from core.runs.store import RunStore
+from core.text.words import split_words
+
+if TYPE_CHECKING:
+    from core.error_analysis.predictions_table import PredictionTable
+    from core.runs.load import LoadedRun
+
+KIND = "quiz"
+"""The folder of stored quizzes, in a starter run and in the cache."""
+VERSION = 1
+"""Raised whenever the same run would give another quiz."""
+RIGHT, WRONG, LARGEST = 2, 3, 20
+"""Sentences predicted right and wrong in a quiz, and of each kind at most."""
+LEAST, FEW, LONGEST = 3, 10, 88
+"""Words of a sentence at least; words that it should have at most; its characters at most."""
+CLEAR = 0.2
+"""Least difference between the two largest probabilities of a sentence."""
+POOL = 30
+"""Candidates whose words are deleted, predicted right and predicted wrong each."""
+COMMON = 60
+"""Words that count as common: so many with the most texts."""
+LONGEST_TYPED, TYPED_SUBSET = 60, 10
+"""Words of a typed sentence at most, and words of it that are deleted in subsets."""
+DIGITS = 3
+"""Decimal places of stored scores."""
+CHALLENGE, PHENOMENON = "challenge", "phenomenon"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A sentence of a quiz, with its predictions without every subset of its words."""
+
+    text: str
+    label: str
+    """The true class; of a typed sentence what its author means, or empty."""
+    predicted: str
+    kind: str
+    """The kind of sentence, such as irony; empty if unknown."""
+    split: str
+    words: tuple[tuple[int, int], ...]
+    """Span of each word in the text."""
+    unknown: tuple[int, ...]
+    """Words that the run does not know."""
+    effects: tuple[float, ...]
+    """Of each word: how far the log-odds of the predicted class fall without it."""
+    flip: tuple[int, ...]
+    """The fewest words, one or two, whose deletion changes the prediction; empty if none do."""
+    subset: tuple[int, ...]
+    """Words that are deleted in `scores`, k of them."""
+    scores: tuple[tuple[float, ...], ...]
+    """For each class but the first 2ᵏ values log p_c - log p_0; bit i says that word `subset[i]` is deleted."""
+
+    @property
+    def right(self) -> bool:
+        """Return whether the prediction is the true class."""
+        return self.label == self.predicted
+
+    @property
+    def gap(self) -> float:
+        """Return the difference between the two largest scores of the whole sentence."""
+        second, first = sorted([0.0, *(each[0] for each in self.scores)])[-2:]
+        return first - second
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """A quiz about a run: its questions, and the common words of its data."""
+
+    questions: tuple[Question, ...]
+    common: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    text: str
+    label: str
+    predicted: str
+    kind: str
+    split: str
+    place: int
+    """Of its split, in the order of preference."""
+    gap: float
+    """Difference between its two largest probabilities."""
+
+
+def make_quiz(
+    store: RunStore, run: str, right: int = RIGHT, wrong: int = WRONG, load: Callable[[], LoadedRun] | None = None
+) -> Quiz:
+    """Return the quiz of a run, stored or computed now; `load` returns the loaded run.
+
+    Raises InputError for numbers of sentences that cannot be asked for, and NotAvailable with the reason if the run
+    cannot have a quiz.
+    """
+    if not (0 <= right <= LARGEST and 0 <= wrong <= LARGEST and right + wrong):
+        raise InputError(f"--right {right} --wrong {wrong}: from 0 to {LARGEST} each, and one sentence at least")
+    record, path = store.read(run), locate_file(store, run, right, wrong)
+    refuse_run(store, record)
+    try:
+        return json_store.read(path, Quiz)
+    except FileNotFoundError:
+        pass
+    except RunDamaged as error:
+        log.warning("%s; making it again", error)
+    quiz = compute_quiz(store, (load or functools.partial(_load_run, store, run))(), right, wrong)
+    if path.parent == get_cache_folder() / KIND:
+        keep_files([(path, encode_quiz(quiz))], KIND)
+    return quiz
+
+
+def _load_run(store: RunStore, run: str) -> LoadedRun:
+    from core.runs.load import load_run
+
+    return load_run(store, run)
+
+
+def encode_quiz(quiz: Quiz) -> bytes:
+    """Encode a quiz as the content of its file."""
+    return json.dumps(asdict(quiz), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def locate_file(store: RunStore, run: str, right: int = RIGHT, wrong: int = WRONG) -> Path:
+    """Return the file of a quiz, named by all that it depends on: in the starter run that has it, else in the cache."""
+    folder, record = store.get_path(run), store.read(run)
+    files = [folder / WEIGHTS, *(_locate_predictions(folder, split) for split in list_splits(folder))]
+    read = [hash_file(file) if file.is_file() else "" for file in files]
+    name = f"{KIND}-{hash_value([VERSION, read, record.answering, record.classes, right, wrong])}.json"
+    own = folder / KIND / name
+    return own if own.is_file() else get_cache_folder() / KIND / name
+
+
+def _locate_predictions(folder: Path, split: str) -> Path:
+    return folder / EVALUATION / split / PREDICTIONS
+
+
+def list_splits(folder: Path) -> list[str]:
+    """List the evaluated splits from which a quiz is made, in the order of preference."""
+    there = list_evaluated_splits(folder)
+    return [split for split in (CHALLENGE, TEST) if split in there] or [each for each in there if each == VALIDATION]
+
+
+def refuse_run(store: RunStore, record: RunRecord) -> None:
+    """Raise NotAvailable with the reason if a run cannot predict single sentences with one class; RunDamaged."""
+    folder = store.get_path(record.run)
+    if record.status == "damaged":
+        raise RunDamaged(record.reason)
+    if record.task != "single":
+        raise NotAvailable("it predicts " + ("a tag for each word" if record.task == "tokens" else "several labels"))
+    if record.pairs:
+        raise NotAvailable("it reads two texts at a time")
+    if not (folder / WEIGHTS).is_file():
+        raise NotAvailable("it has no weights")
+
+
+def compute_quiz(store: RunStore, loaded: LoadedRun, right: int = RIGHT, wrong: int = WRONG) -> Quiz:
+    """Choose the sentences of a quiz from a run's evaluated splits; NotAvailable: no sentence is short and clear."""
+    from core.error_analysis.predictions_table import read_table
+
+    run = loaded.record.run
+    folder = store.get_path(run)
+    if reason := explain_lacking_texts(folder, loaded.record):
+        raise NotAvailable(reason)
+    tables = [read_table(store, run, split) for split in list_splits(folder)]
+    common = find_common_words(table.texts for table in tables)
+    candidates = list(_iterate_candidates(tables))
+    chosen: list[Question] = []
+    for outcome, number in ((False, wrong), (True, right)):
+        pool = _draw_pool([each for each in candidates if (each.label == each.predicted) == outcome])
+        chosen += _choose_questions(loaded, pool, common, number, chosen)
+    if missing := right + wrong - len(chosen):  # a model without errors of this kind
+        known = {each.text for each in chosen}
+        rest = _draw_pool([each for each in candidates if each.label == each.predicted and each.text not in known])
+        chosen += _choose_questions(loaded, rest, common, missing, chosen)
+    if not chosen:
+        raise NotAvailable("none of its test sentences is short and has a clear answer")
+    return Quiz(tuple(order_questions(chosen)), common)
+
+
+def choose_unanswered(number: int = RIGHT + WRONG) -> tuple[Question, ...]:
+    """Return short sentences that come with Sentiscope, each of another kind, without predictions of a run."""
+    from core.data.sources.builtin.handwritten import get_class_names, load_split
+
+    rows, names = load_split(CHALLENGE), get_class_names(2)
+    short = rows[rows["text"].map(lambda text: LEAST <= len(find_removable_words(text)) <= FEW)]
+    drawn = sorted(short.to_dict("records"), key=lambda row: hash_value(row["text"]))
+    kinds = {row[PHENOMENON]: row for row in drawn}
+    return tuple(
+        Question(
+            str(row["text"]),
+            names[int(row["label"])],
+            "",
+            kind,
+            CHALLENGE,
+            tuple(find_removable_words(row["text"])),
+            (),
+            (),
+            (),
+            (),
+            (),
+        )
+        for kind, row in list(kinds.items())[:number]
+    )
+
+
+def find_common_words(splits: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return the words that most texts of each split have, lower-cased and sorted."""
+    shares: list[dict[str, float]] = []
+    for texts in splits:
+        words = [{each.casefold() for each in split_words(text) if each[0].isalpha()} for text in texts]
+        shares.append({word: n / len(words) for word, n in Counter(chain.from_iterable(words)).items()})
+    least = {word: min(share.get(word, 0) for share in shares) for word in (shares[0] if shares else ())}
+    return tuple(sorted(sorted(least, key=lambda word: (-least[word], word))[:COMMON]))
+
+
+def _iterate_candidates(tables: Iterable[PredictionTable]) -> Iterable[_Candidate]:
+    """Yield each short sentence with a known class and a clear prediction once."""
+    import numpy as np
+
+    seen: set[str] = set()
+    for place, table in enumerate(tables):
+        largest = np.sort(table.probabilities, 1)
+        gaps, frame = largest[:, -1] - largest[:, -2], table.frame
+        kinds = frame[PHENOMENON].astype(str) if PHENOMENON in table.own else frame["true"]
+        known = table.true.any(1)
+        for row in np.flatnonzero(known & (gaps >= CLEAR) & (frame["text"].str.len() <= LONGEST).to_numpy()):
+            text = str(frame["text"].iloc[row]).strip()
+            if text in seen or len(text.splitlines()) != 1 or not LEAST <= len(find_removable_words(text)) <= MOST:
+                continue
+            seen.add(text)
+            label, predicted = str(frame["true"].iloc[row]), str(frame["predicted"].iloc[row])
+            yield _Candidate(text, label, predicted, str(kinds.iloc[row]), table.split, place, float(gaps[row]))
+
+
+def _draw_pool(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+    """Return at most `POOL` candidates, of each kind by turns: sure errors first, right answers nearly missed first."""
+    by_kind = defaultdict(list)
+    for each in candidates:
+        by_kind[each.place, each.kind].append(each)
+    for found in by_kind.values():
+        found.sort(key=lambda each: (each.gap if each.label == each.predicted else -each.gap, each.text))
+    turns: list[_Candidate] = []
+    for place in sorted({place for place, _ in by_kind}):
+        kinds = [by_kind[key] for key in sorted(by_kind) if key[0] == place]
+        turns += [each for turn in zip_longest(*kinds) for each in turn if each is not None]
+    return list(islice(turns, POOL))
+
+
+def _choose_questions(
+    loaded: LoadedRun, pool: Sequence[_Candidate], common: Collection[str], number: int, chosen: Iterable[Question]
+) -> list[Question]:
+    """Return the best candidates one by one: first that few words flip, then that it is another kind and label."""
+    kinds, labels = Counter(each.kind for each in chosen), Counter(each.label for each in chosen)
+    predict, words = make_predict(loaded), [find_removable_words(each.text) for each in pool]
+    texts = [(each.text, own) for each, own in zip(pool, words, strict=True)]
+    flips = find_flips(predict, texts, common) if number and pool else []
+
+    def rank_candidate(row: int) -> tuple[float, ...]:
+        """Return the sort key of a candidate; the smallest is chosen next."""
+        each, flip = pool[row], flips[row]
+        rarely = (kinds[each.kind], len(words[row]) > FEW, labels[each.label])
+        return not flip, *rarely, count_common(*texts[row], flip, common), each.place, row
+
+    best: list[Question] = []
+    left = list(range(len(flips)))
+    while left and len(best) < number:
+        left.remove(row := min(left, key=rank_candidate))
+        each = pool[row]
+        question = build_question(loaded, each.text, each.label, common, kind=each.kind, split=each.split)
+        if question.predicted == each.predicted:  # as it was when it was evaluated
+            best.append(question)
+            kinds[each.kind] += 1
+            labels[each.label] += 1
+    return best
+
+
+def make_predict(loaded: LoadedRun) -> Predict:
+    """Return a function from texts to the probabilities that a run predicts, (n, C)."""
+    return lambda texts: loaded.predict(texts).probabilities
+
+
+def order_questions(questions: Iterable[Question]) -> list[Question]:
+    """Order questions so that the order gives no answer away: the surest error with a reason first, then by hash."""
+    shuffled = sorted(questions, key=lambda each: hash_value(each.text))
+    first = min(shuffled, key=lambda each: (each.right, not each.flip, -each.gap))
+    return [first, *(each for each in shuffled if each is not first)]
+
+
+def build_question(
+    loaded: LoadedRun,
+    text: str,
+    label: str,
+    common: Collection[str] = (),
+    *,
+    most: int = MOST,
+    kind: str = "",
+    split: str = "",
+) -> Question:
+    """Return a sentence as a quiz question; of a long one only the `most` words with most effect are in subsets."""
+    predict = make_predict(loaded)
+    found = predict_subsets(predict, text, most)
+    shares = [loaded.tokenizer.compute_unknown_share(text[start:end]) or 0.0 for start, end in found.words]
+    [flip] = find_flips(predict, [(text, [found.words[place] for place in found.subset])], common)
+    return Question(
+        text,
+        label,
+        loaded.record.classes[found.predicted],
+        kind,
+        split,
+        found.words,
+        tuple(place for place, share in enumerate(shares) if share > 0),
+        tuple(found.effects.round(DIGITS).tolist()),
+        tuple(found.subset[place] for place in flip),
+        found.subset,
+        tuple(map(tuple, found.scores.T.round(DIGITS).tolist())),
+    )
+
+
+def ask_sentence(loaded: LoadedRun, text: str, label: str = "", common: Collection[str] = ()) -> Question:
+    """Return a typed sentence as a quiz question; InputError: it has no word, too many, or is cut off by the model."""
+    text = " ".join(text.split())
+    words = len(find_removable_words(text))
+    if not words:
+        raise InputError("this sentence has no words")
+    if words > LONGEST_TYPED:
+        raise InputError(f"this sentence has {words} words; {LONGEST_TYPED} are the maximum here")
+    [(read, cut)] = loaded.tokenizer.count_read([text])
+    if cut:
+        raise InputError(f"this model reads only the first {read} tokens of this sentence")
+    return build_question(loaded, text, label, common, most=TYPED_SUBSET)

@@ -1,0 +1,130 @@
+"""The page Start as a browser component: sentences, classes, links and what happened to a typed sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.behavioral_tests.polarity import infer_polarity
+from core.error_analysis.quiz import Question
+from core.formatting import count
+from dashboard.figures.drawing import Component
+from dashboard.figures.results import get_nested
+from dashboard.figures.theme import Look, Tokens, choose_text_color
+
+if TYPE_CHECKING:
+    from core.runs.record import RunRecord
+
+NAME = "start"
+ENOUGH = 5
+"""Saved sentences from which the page offers to train with them."""
+CLASSES = ("negative", "positive")
+"""Of sentences that come with Sentiscope, where there is no model."""
+
+
+@dataclass(frozen=True)
+class TypedSentence:
+    """A sentence that a visitor typed, and what the model answered."""
+
+    number: int
+    """Given by the browser, which may have asked for another one meanwhile."""
+    text: str
+    label: int
+    question: Question | None = None
+    problem: str = ""
+    """Why the model did not answer; `link` opens a page where it does."""
+    link: str = ""
+    saved: bool = False
+
+
+@dataclass(frozen=True)
+class StartView:
+    """What the page Start shows: a model with its quiz, or why there is none."""
+
+    classes: Sequence[str]
+    questions: Sequence[Question]
+    links: Mapping[str, str]
+    record: RunRecord | None = None
+    model: str = ""
+    """The name of the run for people."""
+    at: int = 0
+    note: str = ""
+    again: Mapping[str, str] | None = None
+    """One line on unfinished work, and the label of the button that leads there: `text` and `action`."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """Why no model answers: `title`, `text`, `action` and `other` (each `text` and `href`); empty: one does."""
+    typed: TypedSentence | None = None
+    saved: int = 0
+
+
+def draw_start(view: StartView, look: Look) -> Component:
+    """Draw the page Start as one component that answers without the server until somebody types."""
+    record, classes = view.record, list(view.classes)
+    order, ends = order_classes(classes, ordered=record is not None and record.ordered)
+    writer = len(classes) == 2 and all(map(infer_polarity, classes))
+    data = {
+        "subject": [record.run if record else "", [each.text for each in view.questions]],
+        "model": view.model,
+        "classes": classes,
+        "order": order,
+        "ends": ends,
+        "writer": writer,
+        "ask": f"Is the writer {' or '.join(classes[place] for place in reversed(order))}?"
+        if writer
+        else "Which label fits?",
+        "questions": [_describe_question(each, classes) for each in view.questions],
+        "at": view.at,
+        "links": dict(view.links),
+        "note": view.note,
+        "again": view.again,
+        "state": view.state or None,
+        "accuracy": write_accuracy(record),
+        "own": view.typed and _describe_typed(view.typed, classes),
+        "saved": view.saved,
+        "enough": ENOUGH,
+        "ramps": {name: _pair_colors(look.tokens, getattr(look.tokens, f"{name}_scale")) for name in ("plus", "minus")},
+    }
+    return Component(NAME, data, look)
+
+
+def order_classes(classes: Sequence[str], *, ordered: bool = False) -> tuple[list[int], dict[str, int | None]]:
+    """Return class numbers from left to right, and those at the negative (minus) and the positive end (plus).
+
+    Of several classes without an order, only those with a polarity in their names are ends.
+    """
+    sides = [infer_polarity(name) for name in classes]
+    order = list(range(len(classes)))
+    if not ordered:
+        order.sort(key=lambda place: {"negative": 0, "positive": 2}.get(sides[place] or "", 1))
+    first, last = order[0], order[-1]
+    if len(classes) == 2 or ordered:
+        return order, {"minus": first, "plus": last}
+    return order, {
+        "minus": first if sides[first] == "negative" else None,
+        "plus": last if sides[last] == "positive" else None,
+    }
+
+
+def write_accuracy(record: RunRecord | None) -> str:
+    """Return a sentence with the accuracy of a run on its test set; empty if it was not measured."""
+    accuracy = None if record is None else get_nested(record.results, "metrics", "test", "accuracy")
+    return (
+        "" if accuracy is None else f"On its own test set this model gets {count(round(100 * accuracy))} of 100 right."
+    )
+
+
+def _pair_colors(tokens: Tokens, scale: Sequence[str]) -> list[tuple[str, str]]:
+    return [(color, choose_text_color(tokens, color)) for color in scale]
+
+
+def _describe_question(question: Question, classes: Sequence[str]) -> dict[str, Any]:
+    numbers = {name: place for place, name in enumerate(classes)}
+    found = {**asdict(question), "label": numbers.get(question.label), "predicted": numbers.get(question.predicted)}
+    return {name: value for name, value in found.items() if name not in ("kind", "split")}
+
+
+def _describe_typed(typed: TypedSentence, classes: Sequence[str]) -> dict[str, Any]:
+    question = typed.question and _describe_question(typed.question, classes)
+    rest = {"number": typed.number, "problem": typed.problem, "link": typed.link, "saved": typed.saved}
+    return {**rest, "question": question}

@@ -1,0 +1,161 @@
+"""The quiz of a run: which sentences, in which order, and that each answer is that of the ordinary prediction."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core import api
+from core.error_analysis import quiz as quizzes
+from core.error_analysis.quiz import (
+    ask_sentence,
+    choose_unanswered,
+    compute_quiz,
+    encode_quiz,
+    locate_file,
+    make_quiz,
+    order_questions,
+)
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.interpret.word_subsets import compute_probabilities
+from core.runs.load import load_run
+from core.runs.record import EVALUATION, PREDICTIONS
+from core.runs.store import RunStore
+from core.text.word_spans import remove_words
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+RUN = "starter-tweet-v1-p2"
+
+
+@pytest.fixture(scope="module")
+def starter():
+    """A starter run, loaded."""
+    return load_run(RunStore(TRAINED), RUN)
+
+
+def predict_without(loaded, question, bits):
+    """Predict the sentence without the words of some bits, by the ordinary way."""
+    gone = [question.words[word] for place, word in enumerate(question.subset) if bits >> place & 1]
+    return loaded.predict([remove_words(question.text, gone)]).probabilities[0]
+
+
+def check_answers(loaded, question):
+    """The stored answers are the predictions of the shortened sentences, for some of them."""
+    classes = loaded.record.classes
+    for bits in (0, 1, 2, 5, (1 << len(question.subset)) - 2):
+        chances = predict_without(loaded, question, bits)
+        assert compute_probabilities(question.scores, bits) == pytest.approx(chances.tolist(), abs=1e-3)
+    assert question.predicted == classes[predict_without(loaded, question, 0).argmax()]
+    if question.flip:
+        bits = sum(1 << question.subset.index(word) for word in question.flip)
+        assert classes[predict_without(loaded, question, bits).argmax()] != question.predicted
+    for place, effect in enumerate(question.effects):
+        before, after = (
+            np.log(chances[classes.index(question.predicted)] / chances[1 - classes.index(question.predicted)])
+            for chances in (predict_without(loaded, question, 0), predict_without(loaded, question, 1 << place))
+        )
+        assert effect == pytest.approx(before - after, abs=2e-3)
+
+
+@pytest.mark.slow
+def test_the_sentences_are_short_clear_of_different_kinds_and_answered_as_always(starter):
+    quiz = compute_quiz(RunStore(TRAINED), starter)
+    assert Counter(each.right for each in quiz.questions) == {True: 2, False: 3}
+    assert len({each.kind for each in quiz.questions}) == 5
+    assert len({each.label for each in quiz.questions}) == 2
+    for each in quiz.questions:
+        saved = pd.read_parquet(TRAINED / RUN / EVALUATION / each.split / PREDICTIONS).set_index("text").loc[each.text]
+        assert (saved["label"], saved["predicted"]) == (each.label, each.predicted)
+        assert abs(saved["probability:positive"] - 0.5) >= 0.1
+        assert len(each.text.split()) <= 12 and len(each.words) <= 10 and len(each.flip) in (1, 2)
+        check_answers(starter, each)
+    assert compute_quiz(RunStore(TRAINED), starter) == quiz
+    assert {"the", "and", "it"} <= set(quiz.common)
+
+
+@pytest.mark.slow
+def test_other_numbers_of_sentences_can_be_asked_for(starter):
+    quiz = compute_quiz(RunStore(TRAINED), starter, right=1, wrong=0)
+    assert [each.right for each in quiz.questions] == [True]
+
+
+def test_a_starter_brings_its_quiz_along_and_no_model_is_loaded():
+    store = RunStore(TRAINED)
+    path = locate_file(store, RUN)
+    assert path.parent == TRAINED / RUN / "quiz"
+    quiz = make_quiz(store, RUN, load=lambda: pytest.fail("the model was loaded"))
+    assert encode_quiz(quiz) == path.read_bytes()
+
+
+@pytest.mark.slow
+def test_the_quiz_of_an_own_run_is_made_once_and_again_when_its_file_is_broken(trained, monkeypatch):
+    store, calls = RunStore(trained), []
+    monkeypatch.setattr(quizzes, "compute_quiz", lambda *given, make=compute_quiz: calls.append(1) or make(*given))
+    quiz = make_quiz(store, "finished")
+    assert all(each.split == "test" and len(each.words) >= 3 for each in quiz.questions)
+    assert quiz.questions and make_quiz(store, "finished") == quiz and calls == [1]
+    locate_file(store, "finished").write_text('{"questions": [')
+    assert make_quiz(store, "finished") == quiz and calls == [1, 1]
+    (trained / "finished" / "quiz").exists() and pytest.fail("it was written into the run")
+
+
+def test_a_run_that_cannot_have_a_quiz_says_why(trained, paired):
+    with pytest.raises(NotAvailable, match="two texts"):
+        make_quiz(paired, "both")
+    with pytest.raises(RunDamaged, match=r"run\.json"):
+        make_quiz(RunStore(trained), "damaged")
+    for right, wrong in ((0, 0), (-1, 3), (2, 21)):
+        with pytest.raises(InputError, match="from 0 to 20 each, and one sentence at least"):
+            make_quiz(RunStore(trained), "finished", right, wrong)
+
+
+def test_the_surest_error_with_a_reason_comes_first_and_the_rest_in_an_order_without_meaning():
+    questions = make_quiz(RunStore(TRAINED), RUN).questions
+    first = questions[0]
+    assert not first.right and first.flip
+    assert first.gap == max(each.gap for each in questions if not each.right and each.flip)
+    assert order_questions(reversed(questions)) == list(questions)
+
+
+@pytest.mark.slow
+def test_a_typed_sentence_is_answered_as_always(starter):
+    typed = ask_sentence(starter, "  I cannot say\n that I was bored. ", "positive")
+    assert typed.text == "I cannot say that I was bored." and typed.label == "positive"
+    check_answers(starter, typed)
+    long = ask_sentence(starter, " ".join(["a film that was not so bad and more than good"] * 4))
+    assert len(long.words) == 44 and len(long.subset) == 10 and len(long.scores[0]) == 1024
+    effects = np.abs(long.effects)
+    assert effects[list(long.subset)].min() >= np.sort(effects)[-10] - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("", "no words"), ("?! …", "no words"), ("word " * 61, "61 words; 60 are the maximum")]
+)
+def test_a_sentence_without_words_or_with_too_many_is_refused(starter, text, reason):
+    with pytest.raises(InputError, match=reason):
+        ask_sentence(starter, text)
+
+
+def test_words_that_a_run_does_not_know_are_marked(trained):
+    typed = ask_sentence(load_run(RunStore(trained), "finished"), "good zyzzyva film qwertz")
+    assert [typed.text[slice(*typed.words[place])] for place in typed.unknown] == ["zyzzyva", "qwertz"]
+
+
+def test_without_a_model_there_are_sentences_with_a_label_and_no_answer():
+    questions = choose_unanswered()
+    assert len(questions) == 5 and len({each.kind for each in questions}) == 5
+    assert {each.label for each in questions} == {"negative", "positive"}
+    assert all(each.words and not each.scores and not each.predicted for each in questions)
+    assert choose_unanswered() == questions
+
+
+def test_the_command_gives_what_the_page_shows():
+    found = api.quiz(RUN, store=RunStore(TRAINED))
+    json.dumps(found, allow_nan=False)
+    assert (found["run"], found["classes"]) == (RUN, ["negative", "positive"])
+    for each in found["questions"]:
+        assert max(each["probabilities"], key=each["probabilities"].get) == each["predicted"]
+        assert sum(each["probabilities"].values()) == pytest.approx(1)
