@@ -33,7 +33,9 @@ export default function ({ data, parentElement, send }) {
     made.onclick = press;
     return made;
   };
-  const toggle = (name) => { show[name] = !show[name]; draw(); };
+  const toggle = (name) => { show[name] = !show[name]; draw(); focusPicker(); };
+  // A dialog that opens has the focus, and one that closes gives it back.
+  const focusPicker = () => root.querySelector(show.picker ? ".picker button" : '[data-id="picker"]').focus({ preventScroll: true });
 
   const draw = () => {
     const focused = root.getRootNode().activeElement?.dataset?.id;
@@ -57,7 +59,7 @@ export default function ({ data, parentElement, send }) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.composedPath()[0].matches?.(FIELDS)) return;
     const { key } = event;
     if (key === "Escape") {
-      if (show.picker || show.blank) { show.picker = show.blank = false; draw(); } else ask({ leave: true });
+      if (show.picker || show.blank) { show.picker = show.blank = false; draw(); focusPicker(); } else ask({ leave: true });
     } else if (show.picker && pages[key]) open(pages[key]);
     else if (key === "g") toggle("picker");
     else if (key === "b") toggle("blank");
