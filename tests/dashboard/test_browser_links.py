@@ -153,7 +153,7 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
 def test_text_of_the_data_page_opens_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/data?run=finished&find=porter")
-    expect(page.get_by_role("heading", name="Texts")).to_be_visible()
+    expect(page.get_by_text("Choose one to open it.")).to_be_visible()
     settle(page)
     first_row(page, "Texts of the data set")
     page.get_by_role("button", name="Try it on the Sentence page").click()

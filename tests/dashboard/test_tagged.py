@@ -36,4 +36,4 @@ def test_pages_about_text_labels_explain_what_to_use_instead(runs, app, page):
 @pytest.mark.parametrize("page", ["runs", "data", "train"])
 def test_pages_without_predictions_show_the_run(runs, app, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table)))
+    assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table), view="run"))

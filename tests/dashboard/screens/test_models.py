@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def opened(app, runs):
-    """opened(**parameters) → the page as a link shows it."""
-    return partial(pages.opened, app, "models")
+    """opened(**parameters) → the page as a link shows it, with all its parts open."""
+    return partial(pages.opened, app, "models", more="all")
 
 
 def table(app, start: str):
