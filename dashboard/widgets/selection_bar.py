@@ -207,10 +207,15 @@ def _save_slice(record: RunRecord, now: SelectedTexts, usual: str) -> None:
 def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str]) -> None:
     """Show the table of selected sentences, and scroll to it if a figure or table of `clicked` made the selection."""
     if state.get_value(state.SELECTOR, "") in clicked:
-        _in_sight(key="in-sight", data={"what": str(now.selection), "room": ROOM})
+        show_in_sight(str(now.selection))
     with st.container(key="selection"):
         show_selection(f"{count(len(now))} of {count(len(now.rows))} sentences", now.words)
     _show_table(record, now)
+
+
+def show_in_sight(what: str) -> None:
+    """Move the window to this place of the page when `what` changes, such as the clicked row that is shown here."""
+    _in_sight(key="in-sight", data={"what": what, "room": ROOM})
 
 
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:

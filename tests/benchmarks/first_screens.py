@@ -3,7 +3,7 @@
     python tests/benchmarks/first_screens.py [--run starter-vanilla] [--pages errors,train]
 
 Counted in the main area and above the fold, without the user's own texts (`data-text`) and the marks of figures
-(`data-mark`, and all that Plotly draws), at 1440 x 900 and on a projector of 1280 x 720.
+(`data-mark`, and all that Plotly and KaTeX draw), at 1440 x 900 and on a projector of 1280 x 720.
 """
 
 import argparse
@@ -35,7 +35,7 @@ COUNT = """() => {
     }
     if (node.nodeType !== Node.ELEMENT_NODE && !(node instanceof ShadowRoot)) return;
     if (node instanceof Element) {
-      if (node.matches(`style, script, [data-text], [data-mark], .main-svg, .modebar, ${icons}`)) return;
+      if (node.matches(`style, script, [data-text], [data-mark], .main-svg, .modebar, .katex, ${icons}`)) return;
       if (heard(node) || !shown(node)) return;
       const box = node.getBoundingClientRect();
       const first = node.matches("[class*=st-key-fig-]") && found.figure === null && box.height > 80;
