@@ -116,6 +116,7 @@ MATRIX = "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
 MAP_FACTS = "map-facts"  # the run of the last map, and what the heading of the page says about it
 SELECTOR = "selected-by"  # the figure or table that set the selection
+SELECTED = "selected-before"  # the last selection, and how many a button has made
 MARKED = "map-marked"  # rows that the map was drawn with as marked
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"

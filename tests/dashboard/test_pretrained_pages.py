@@ -15,7 +15,7 @@ SAID = {
     "train": "finished after",
     "performance": "n = 16",
     "embeddings": "PCA, 2-D",
-    "sentence": "Attention is not an explanation",
+    "sentence": ">Attention</h2>",
     "steps": "Darker = larger",
 }
 """By page: words that it shows with such a run."""

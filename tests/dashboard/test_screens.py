@@ -38,7 +38,7 @@ SAID = {
     "behave": (EMPTY, "passes", DAMAGED, "passes"),
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to map"),
-    "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention maps"),
+    "sentence": (EMPTY, ">Attention</h2>", DAMAGED, "has no attention maps"),
     "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
@@ -163,7 +163,7 @@ def test_threshold_changes_all_counts(app, runs):
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
     expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
-    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 wrong" in text_of(app)
+    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 are wrong" in text_of(app)
 
 
 def test_cost_ratio_sets_the_threshold_until_it_is_moved_or_reset(app, runs):

@@ -44,9 +44,9 @@ def test_all_pages_show_the_run_and_explain_differences(app, runs, page, said):
 
 
 def test_performance_page_is_about_one_label_and_its_threshold(app, runs):
-    opened(app, "performance", rule="loud", split="test")
+    opened(app, "performance", rule="loud", split="test", more="all")
     shown = words(app)
-    assert "Per label" in shown and "One label" in shown
+    assert "Per label" in shown and "not loud predicted loud" in shown
     assert "Accuracy is not defined: a sentence may have several labels" in shown
     assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
     assert app.slider(key="limit").value == 0.5
@@ -106,7 +106,16 @@ def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
 
 def test_flip_pin_and_template_are_about_one_label(app, runs):
     store, text = RunStore(runs), "word1 late warm"
-    opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
+    opened(
+        app,
+        "sentence",
+        text=text,
+        more="all",
+        towards="late",
+        of="late",
+        pinned="word1 warm",
+        **{"pinned-run": "several"},
+    )
     pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])
     found = api.flip("several", text, target="late", store=store)
     assert found["verdict"] == "proven" and "change is enough" in words(app)

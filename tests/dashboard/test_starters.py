@@ -27,7 +27,7 @@ SAID = {
     "performance": "3\u202f202 wrong",
     "errors": " wrong",
     "embeddings": "PCA, 2-D",
-    "sentence": "Attention is not an explanation",
+    "sentence": ">Attention</h2>",
     "steps": "Darker = larger",
     "lambdas": "Change since the first step",
 }

@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
 
 
 def test_tokens_page_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):
-    text = words(opened(app, "tokens", run="names"))
+    text = words(opened(app, "tokens", run="names", more="all"))
     for part in ("Span F1", "Sentences", "Per type", "Error types", "Tag probabilities"):
         assert part in text
     assert re.search(r"Span F1 <small>n = \d+ sentences", text)
