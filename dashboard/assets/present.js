@@ -43,7 +43,8 @@ export default function ({ data, parentElement, send }) {
       { "data-id": `exhibit-${place}`, ...(place === (show.to ?? data.at) ? { "aria-current": "true" } : {}) }, () => go(place), `${place + 1} ${title}`,
     )));
     const strip = make("div", { class: "strip" }, make("ol", { "aria-label": "Exhibits" }, ...exhibits), make("b", {}, data.run),
-      button({ "data-id": "picker", "aria-expanded": show.picker }, () => toggle("picker"), make("kbd", {}, "g"), " go to"));
+      button({ "data-id": "picker", "aria-expanded": show.picker }, () => toggle("picker"), make("kbd", {}, "g"), " go to"),
+      button({ "data-id": "leave", "aria-label": "Leave the presenter" }, () => send({ leave: true }), "\u2715"));
     root.replaceChildren(strip);
     if (show.picker) {
       const groups = data.groups.map(([group, list]) => make("div", {}, make("h2", {}, group || "Begin"), make("ul", {}, ...list.map(
