@@ -139,16 +139,16 @@ def slices(
     if where and not save:
         raise InputError("--where says what is to be saved; name it with --save NAME")
     table, kept = error_analysis.predictions_table.read_table(store, run, split), error_analysis.slices
+    tagged = error_analysis.tags.TableTags(store, table)
     if save:
         asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
-        tagged = error_analysis.tags.TableTags(store, table)
         error_analysis.selection.select_rows(asked, table, tagged, store)  # refuses a wrong rule before it is saved
         kept.save_slice(store, table.record, save, asked)
     if any(rename):
         kept.rename_slice(store, table.record, *rename)
     if remove:
         kept.remove_slice(store, table.record, remove)
-    found = error_analysis.slices.report_slices(store, table, kept.read_slices(store, table.record))
+    found = [kept.report_slice(store, table, tagged, each) for each in kept.read_slices(store, table.record)]
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 

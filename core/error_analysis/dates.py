@@ -102,16 +102,10 @@ def cut_quarters(times: pd.Series) -> RowGroups:
     return RowGroups(tuple(names), place.astype(np.int64))
 
 
-def is_between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times lie between two date spans, including both spans."""
-    found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
-    return found
-
-
-def compare_times(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times are before or after a date's time span; `sign` is <, <=, > or >=."""
-    found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
-    return found.to_numpy(bool)
+def compare_times(times: pd.Series, sign: str, low: DateSpan, high: DateSpan) -> np.ndarray:
+    """Return (n,) bool: which times are before or after `low` (<, <=, >, >=); for = and !=, from `low` to `high`."""
+    ways = {"<": times < low.start, "<=": times < low.end, ">": times >= low.end, ">=": times >= low.start}
+    return ways.get(sign, (times >= low.start) & (times < high.end)).to_numpy(bool)
 
 
 def _is_date_like(kinds: pd.Series) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core import json_store
 from core.cache import get_cache_folder, keep_files
@@ -209,7 +209,7 @@ def compute_quiz(store: RunStore, loaded: LoadedRun, right: int = RIGHT, wrong: 
     return Quiz(tuple(order_questions(chosen)), common)
 
 
-def choose_unanswered(number: int = RIGHT + WRONG) -> tuple[Question, ...]:
+def choose_unanswered() -> tuple[Question, ...]:
     """Return short sentences that come with Sentiscope, each of another kind, without predictions of a run."""
     from core.data.sources.builtin.handwritten import get_class_names, load_split
 
@@ -217,22 +217,12 @@ def choose_unanswered(number: int = RIGHT + WRONG) -> tuple[Question, ...]:
     short = rows[rows["text"].map(lambda text: LEAST <= len(find_removable_words(text)) <= FEW)]
     drawn = sorted(short.to_dict("records"), key=lambda row: hash_value(row["text"]))
     kinds = {row[PHENOMENON]: row for row in drawn}
-    return tuple(
-        Question(
-            str(row["text"]),
-            names[int(row["label"])],
-            "",
-            kind,
-            CHALLENGE,
-            tuple(find_removable_words(row["text"])),
-            (),
-            (),
-            (),
-            (),
-            (),
-        )
-        for kind, row in list(kinds.items())[:number]
-    )
+    nothing: dict[str, Any] = dict.fromkeys(("unknown", "effects", "flip", "subset", "scores"), ())
+    found = []
+    for kind, row in list(kinds.items())[: RIGHT + WRONG]:
+        text, words = str(row["text"]), tuple(find_removable_words(row["text"]))
+        found.append(Question(text, names[int(row["label"])], "", kind, CHALLENGE, words, **nothing))
+    return tuple(found)
 
 
 def find_common_words(splits: Iterable[Iterable[str]]) -> tuple[str, ...]:

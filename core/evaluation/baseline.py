@@ -95,13 +95,6 @@ def predict_split(
     return said.astype(np.float64)
 
 
-def predict_new_texts(
-    fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
-) -> np.ndarray:
-    """Return the TF-IDF baseline's probabilities of any texts, (n, C) float64; arguments as of `predict_split`."""
-    return load_baseline(fingerprint, classes, dataset, model).predict(texts).astype(np.float64)
-
-
 def load_baseline(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> FittedBaseline:
