@@ -106,8 +106,6 @@ def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
 def print_log_odds(result: dict[str, Any]) -> None:
     """Print the prediction for a text and the log-odds of the explained class, after a note if there is one."""
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     say(f"{format_answer(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
 
 

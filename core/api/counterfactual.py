@@ -145,8 +145,6 @@ def distance(
 def print_flip(result: dict[str, Any]) -> None:
     """Print each counterfactual text with its prediction."""
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     say(format_answer(result))
     for flipped in [result["flip"], *result["also"]] if result["flip"] else []:
         out.print(_mark_changes(result["text"], flipped["moves"]), soft_wrap=True)

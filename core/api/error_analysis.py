@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from core import error_analysis
 from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
-from core.api.printing import say, tabulate, write_ends, write_p, write_points
+from core.api.printing import say, tabulate, write_ends, write_p, write_points, write_value
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
-from core.table_format import format_csv, format_decimals
+from core.table_format import format_csv
 
 SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 
@@ -269,5 +269,4 @@ def print_slices(result: dict[str, Any]) -> None:
 
 def _write_metric(name: str, each: dict[str, Any]) -> str:
     """Format a metric of a slice with its interval."""
-    ends = write_ends(each["intervals"].get(name))
-    return f"{format_decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"
+    return write_value(each["metrics"].get(name), each["intervals"].get(name))

@@ -151,8 +151,6 @@ def print_inspect(result: dict[str, Any]) -> None:
     """Print the prediction for a text, its tokens, and a summary of each layer's attention maps."""
     prediction = result["prediction"]
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     say(format_answer(prediction))
     for part, chances in (result["mix"] or {"parts": {}})["parts"].items():
         say(f"{part}: {', '.join(f'{name} {format_decimals(p)}' for name, p in chances.items())}")
@@ -171,8 +169,6 @@ def print_inspect(result: dict[str, Any]) -> None:
 def print_steps(result: dict[str, Any]) -> None:
     """Print a row for each step of a model's forward pass, and the prediction."""
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     if result["layers"]:
         say(f"layer {result['layer']}, head {result['head']}, A{result['component']}")
     rows = []

@@ -6,7 +6,6 @@ that a page answers without a model. A starter run carries its quiz; that of ano
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 from collections import Counter, defaultdict
@@ -16,7 +15,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import json_store
+from core import json_store, runs
 from core.cache import get_cache_folder, keep_files
 from core.data.dataset import TEST, VALIDATION
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -135,16 +134,10 @@ def make_quiz(
         pass
     except RunDamaged as error:
         log.warning("%s; making it again", error)
-    quiz = compute_quiz(store, (load or functools.partial(_load_run, store, run))(), right, wrong)
+    quiz = compute_quiz(store, load() if load else runs.load.load_run(store, run), right, wrong)
     if path.parent == get_cache_folder() / KIND:
         keep_files([(path, encode_quiz(quiz))], KIND)
     return quiz
-
-
-def _load_run(store: RunStore, run: str) -> LoadedRun:
-    from core.runs.load import load_run
-
-    return load_run(store, run)
 
 
 def encode_quiz(quiz: Quiz) -> bytes:
@@ -155,15 +148,11 @@ def encode_quiz(quiz: Quiz) -> bytes:
 def locate_file(store: RunStore, run: str, right: int = RIGHT, wrong: int = WRONG) -> Path:
     """Return the file of a quiz, named by all that it depends on: in the starter run that has it, else in the cache."""
     folder, record = store.get_path(run), store.read(run)
-    files = [folder / WEIGHTS, *(_locate_predictions(folder, split) for split in list_splits(folder))]
+    files = [folder / WEIGHTS, *(folder / EVALUATION / split / PREDICTIONS for split in list_splits(folder))]
     read = [hash_file(file) if file.is_file() else "" for file in files]
     name = f"{KIND}-{hash_value([VERSION, read, record.answering, record.classes, right, wrong])}.json"
     own = folder / KIND / name
     return own if own.is_file() else get_cache_folder() / KIND / name
-
-
-def _locate_predictions(folder: Path, split: str) -> Path:
-    return folder / EVALUATION / split / PREDICTIONS
 
 
 def list_splits(folder: Path) -> list[str]:
