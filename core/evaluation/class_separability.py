@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.evaluation.inference import OnBatch, get_device, ignore_progress, switch_to_eval
-from core.evaluation.nearest_neighbors import compute_purity
+from core.evaluation.nearest_neighbors import compute_purity, draw_rows
 from core.evaluation.scores import SEVERAL
 from core.models.encoder import EncoderClassifier
 from core.models.head import average_tokens
@@ -53,9 +53,7 @@ def compute_silhouettes(
     numbers; `seed` draws the sample of more than `largest` rows.
     """
     total = len(embeddings)
-    rows = np.arange(total)
-    if total > largest:
-        rows = np.sort(np.random.default_rng(seed).choice(total, largest, replace=False))
+    rows = draw_rows(total, largest, seed)
     labels = np.asarray(labels, np.int64)[rows]
     reason = _explain_undefined(embeddings, labels)
     if reason:
