@@ -62,8 +62,8 @@ def load_dataset(
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)
     source = SOURCES.get(config.name)
-    mixed, more = split_mixture(config.name), _check_registered("add", config.parse_added()) if to_train else ()
-    beyond = _check_registered("apart", config.parse_apart()) if to_train else ()
+    mixed, more = split_mixture(config.name), _check_registered("add", config.parse_list("add")) if to_train else ()
+    beyond = _check_registered("apart", config.parse_list("apart")) if to_train else ()
     if mixed:
         found, where = mix_splits(mixed, config, load_dataset), ", ".join(mixed)
         config = dataclasses.replace(config, split="", folds=0, fold=0)
@@ -94,7 +94,7 @@ def load_dataset(
     arranged, held_out = exclude_texts(
         arranged, (*beyond, *more), lambda each: load_dataset(dataclasses.replace(each, split_rule=config.split_rule))
     )
-    arranged, beside, learned = drop_learned(arranged, beside, config.parse_lineage())
+    arranged, beside, learned = drop_learned(arranged, beside, config.parse_list("lineage"))
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limit_train(arranged[TRAIN], config, [standing.index(name) for name in classes])
@@ -167,7 +167,7 @@ def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
     """Rename, merge, drop and order the classes of a data set by the settings `data.rename` and `data.order`."""
-    names, order = config.parse_renames(), config.parse_order()
+    names, order = config.parse_renames(), config.parse_list("order")
     if not names and not order:
         return found
     if strange := [old for old in names if old not in (*found.classes, *others)]:
