@@ -54,7 +54,7 @@ class BpeTokenizer(Tokenizer):
         model.train_from_iterator(normalized, trainer)
         learned = json.loads(model.to_str())["model"]
         vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
-        fitted = cls(vocabulary, [_parse_merge(each) for each in learned["merges"]], config, config.max_length)
+        fitted = cls(vocabulary, [(first, second) for first, second in learned["merges"]], config, config.max_length)
         if not fitted.max_length:
             fitted.max_length = compute_max_length([len(ids) for ids in fitted._encode_texts(normalized)])
         return fitted
@@ -113,7 +113,7 @@ class BpeTokenizer(Tokenizer):
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
         """Restore a BPE tokenizer from a saved state."""
-        vocabulary, merges = state.vocabulary, [_parse_merge(each) for each in state.merges]
+        vocabulary, merges = state.vocabulary, state.merges
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):
             raise ValueError("a merge makes a piece that is not listed")
@@ -136,9 +136,3 @@ def _join_pieces(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> lis
             return pieces
         place = pairs.index(min(known, key=ranks.__getitem__))
         pieces = [*pieces[:place], pieces[place] + pieces[place + 1], *pieces[place + 2 :]]
-
-
-def _parse_merge(merge: Any) -> tuple[str, str]:
-    """Parse a BPE merge to its two pieces; older versions of the library write one string with exactly one blank."""
-    first, second = merge.split(" ") if isinstance(merge, str) else merge
-    return str(first), str(second)

@@ -91,7 +91,7 @@ class State(msgspec.Struct):
     config: dict[str, Any]
     max_length: Count
     vocabulary: list[str]
-    merges: list[str | tuple[str, str]] = []
+    merges: list[tuple[str, str]] = []
     pipeline: str = ""
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None

@@ -62,8 +62,7 @@ def plan_batches(
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(lengths))
     if batching == "length":
-        span = POOL * batch_size
-        pools = [order[start : start + span] for start in range(0, len(order), span)]
+        pools = split_batches(order, POOL * batch_size)
         order = np.concatenate([pool[np.argsort(lengths[pool], kind="stable")] for pool in pools] or [order])
     batches = split_batches(order, batch_size)
     if batching == "length":
