@@ -86,11 +86,6 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
     )
 
 
-def _list_texts(written: WrittenTest) -> list[str]:
-    pairs = [text for pair in written.pairs for text in pair]
-    return [*written.texts, *pairs, *(text for each in written.contrast for text in each.values())]
-
-
 def _check_fields(written: WrittenTest) -> None:
     """Check that a behavioural test has the fields that its kind needs, and no fields of another kind."""
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
@@ -115,7 +110,7 @@ def _check_fields(written: WrittenTest) -> None:
 
 
 def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None:
-    used = set(find_slots(_list_texts(written)))
+    used = {name for form in forms for name in find_slots(form.templates)}
     if missing := sorted(used - words.keys()):
         known = f"known here are {', '.join(sorted(words))}" if words else "none has any here"
         raise Flaw("slots", missing[0], f"{{{missing[0]}}} stands in a text, so give it words; {known}")

@@ -267,8 +267,12 @@ def _run_request(request: str, seconds: float) -> int:
             # The process has its own timer; this one is for the case that it fails.
             late = threading.Timer(seconds + _STARTED_WITHIN, process.kill)
             late.start()
+            assert process.stdin and process.stdout
             try:
-                said = _query_process(process, request)
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.write(request + "\n")
+                    process.stdin.flush()
+                said = process.stdout.readline()
             finally:
                 late.cancel()
             if said:
@@ -276,11 +280,3 @@ def _run_request(request: str, seconds: float) -> int:
             _end_process(process)
     command = f"{sys.executable} -P -m core.data.sandbox_worker"
     raise NotAvailable(f"the process that reads files does not start; see `{command}`")
-
-
-def _query_process(process: subprocess.Popen[str], request: str) -> str:
-    assert process.stdin and process.stdout
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(request + "\n")
-        process.stdin.flush()
-    return process.stdout.readline()

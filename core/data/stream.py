@@ -208,7 +208,8 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     for number, row in enumerate(_parse_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
         for key, value in row.items():
-            kinds.setdefault(key, set()).add(_find_type(value))
+            too_large = isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS
+            kinds.setdefault(key, set()).add(str if too_large else type(value))
             if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
                 return None
     if not kinds:
@@ -223,10 +224,6 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
 def _make_field(name: str, kinds: set[type]) -> pa.Field:
     nested = bool(kinds) and kinds <= {list, dict}
     return pa.field(name, _KINDS.get(frozenset(kinds), pa.string()), metadata=NESTED if nested else None)
-
-
-def _find_type(value: Any) -> type:
-    return str if isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS else type(value)
 
 
 def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:

@@ -337,15 +337,12 @@ class Tokenizer(ABC):
 
     def set_lexicon(self, lexicon: Lexicon) -> None:
         """Set the sentiment lexicon that gives tokens their polarities."""
-        self.lexicon = lexicon
-        self.counts = self._count_by_token(lexicon) if self.config.lexicon_match == "contains" else None
-
-    def _count_by_token(self, lexicon: Lexicon) -> np.ndarray:
-        table = lexicon.sum_by_token(self._encode_texts(list(lexicon.entries)), self.size)
-        for token in np.flatnonzero(table.any(1)):
-            if token < FIRST or is_bare_mark(self.name(int(token))):
-                table[token] = 0
-        return table
+        self.lexicon, self.counts = lexicon, None
+        if self.config.lexicon_match == "contains":
+            self.counts = lexicon.sum_by_token(self._encode_texts(list(lexicon.entries)), self.size)
+            for token in np.flatnonzero(self.counts.any(1)):
+                if token < FIRST or is_bare_mark(self.name(int(token))):
+                    self.counts[token] = 0
 
     def to_json(self) -> str:
         """Return the tokenizer's complete state as JSON, which `core.text.tokenizer_factory` reads."""
