@@ -57,20 +57,15 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
         return report
 
 
-def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
-    """Read the labelled rows of a file or folder in a sandboxed subprocess; arguments as of `inspect_file`."""
-    return _ask_labeled("labeled", path, {**reading, "to_train": to_train})
+def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True, published: str = "") -> LabeledSplits:
+    """Read the labelled rows of a file or folder in a sandboxed subprocess; arguments as of `inspect_file`.
 
-
-def read_published(path: Path, name: str) -> LabeledSplits:
-    """Read the splits of a named data set from its published files in a sandboxed subprocess."""
-    return _ask_labeled("published", path, {"name": name})
-
-
-def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
+    `published` names the data set if a folder has its files as they are published.
+    """
     from core.data.labeled_files import LabeledSplits
 
-    with _run_reader(way, path, reading) as (answer, folder):
+    way = ("published", {"name": published}) if published else ("labeled", {**reading, "to_train": to_train})
+    with _run_reader(way[0], path, way[1]) as (answer, folder):
         splits = {split: _load_frame(folder / name) for split, name in answer.splits.items()}
         report = _decode_report(answer.report)
         return LabeledSplits(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)
