@@ -127,23 +127,12 @@ def collect_settings(kind: type, prefix: str = "") -> tuple[Setting, ...]:
     """List every setting of a settings dataclass and its nested ones, in order; `prefix` goes before the names."""
     hints, found = typing.get_type_hints(kind), list[Setting]()
     for field in dataclasses.fields(kind):
-        hint, name, about = hints[field.name], prefix + field.name, field.metadata
+        hint, name = hints[field.name], prefix + field.name
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             found += collect_settings(hint, f"{name}.")
             continue
-        found.append(
-            Setting(
-                name,
-                about.get("label") or field.name.replace("_", " "),
-                about.get("help", ""),
-                about.get("group", ""),
-                _list_choices(hint),
-                about.get("within"),
-                about.get("needs", ()),
-                about.get("trial"),
-                field.default,
-            )
-        )
+        about = {**field.metadata, "label": field.metadata["label"] or field.name.replace("_", " ")}
+        found.append(Setting(name, choices=_list_choices(hint), default=field.default, **about))
     return tuple(found)
 
 

@@ -169,7 +169,7 @@ def replace_labels(rows: pd.DataFrame, names: Mapping[Any, Any]) -> pd.DataFrame
     """Replace the labels of rows by a map (old → new); remove labels that it lacks, and rows that lose all labels."""
     labels = rows["label"]
     if not is_several(labels):
-        kind = "int64" if all(isinstance(new, int) for new in names.values()) else "str"
+        kind: Any = "int64" if all(isinstance(new, int) for new in names.values()) else "str"
         kept = rows[labels.isin(names)].reset_index(drop=True)
         return kept.assign(label=kept["label"].map(names).astype(kind))
     named = labels.map(lambda each: tuple(dict.fromkeys(names[old] for old in each if old in names)))

@@ -64,8 +64,8 @@ def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True, 
     """
     from core.data.labeled_files import LabeledSplits
 
-    way = ("published", {"name": published}) if published else ("labeled", {**reading, "to_train": to_train})
-    with _run_reader(way[0], path, way[1]) as (answer, folder):
+    asked: dict[str, str | bool] = {"name": published} if published else {**reading, "to_train": to_train}
+    with _run_reader("published" if published else "labeled", path, asked) as (answer, folder):
         splits = {split: _load_frame(folder / name) for split, name in answer.splits.items()}
         report = _decode_report(answer.report)
         return LabeledSplits(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)

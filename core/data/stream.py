@@ -101,12 +101,6 @@ class _DecodedFile:
 
     def read_lines(self) -> Iterator[str]:
         """Yield the decoded lines of a file with their line ends (CR, LF or both)."""
-        try:
-            yield from self._decode_lines()
-        except UnicodeDecodeError:
-            raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
-
-    def _decode_lines(self) -> Iterator[str]:
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # keep the file open after this reading
         raw.seek(0)
         if "+" in self.encoding:
@@ -114,8 +108,11 @@ class _DecodedFile:
                 yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
             return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
-        yield from filter(None, [next(text, "").removeprefix("\ufeff")])
-        yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
+        try:
+            yield from filter(None, [next(text, "").removeprefix("\ufeff")])
+            yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
+        except UnicodeDecodeError:
+            raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
 
     def read_sample(self) -> str:
         """Return whole lines from the beginning of a file, up to the sample size."""

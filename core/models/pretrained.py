@@ -145,30 +145,11 @@ class PretrainedClassifier(EncoderClassifier):
         self.layers = nn.ModuleList([BackboneLayer(block=block, attention=each) for block, each in both])
         self.head = head
         self.class_token, self.positions, self.ngrams, self.fill, self.scale = None, None, None, 0, 1.0
-        self.segments, self.pairs = None, pairs
+        self.segments, self.mark = None, self.specials.last + KNOWN if pairs else None  # [SEP]
+        self.width, self.first, self.last = width, 1, 1  # [CLS] before a text, [SEP] after it
         self.final_norm: nn.Module = nn.Identity()
-        self.vector_width, self.provides = width, provides
+        self.provides = provides
         replace_layers(self, nn.Dropout, lambda layer: Dropout(layer.p))  # ours is faster and can be left on
-
-    @property
-    def first(self) -> int:
-        """Return the position of a text's first token, which is 1 after [CLS]."""
-        return 1
-
-    @property
-    def last(self) -> int:
-        """Return the number of special tokens after a text, which is 1 for [SEP]."""
-        return 1
-
-    @property
-    def mark(self) -> int | None:
-        """Return the id of [SEP], which separates the texts of a pair; None if the model reads single texts."""
-        return self.specials.last + KNOWN if self.pairs else None
-
-    @property
-    def width(self) -> int:
-        """Return the model width d, the size of a token vector."""
-        return self.vector_width
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT

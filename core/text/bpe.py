@@ -30,6 +30,7 @@ class BpeTokenizer(Tokenizer):
     ) -> None:
         self.config, self.max_length = config, max_length
         self._vocabulary, self._merges = list(vocabulary), list(merges)
+        self.size = FIRST + len(self._vocabulary)
         numbered = {piece: index for index, piece in enumerate(self._vocabulary)}
         if len(numbered) != len(self._vocabulary) or not numbered.keys() >= set(ALPHABET):
             raise ValueError("the pieces are not unique or do not cover all bytes")
@@ -58,11 +59,6 @@ class BpeTokenizer(Tokenizer):
         if not fitted.max_length:
             fitted.max_length = compute_max_length([len(ids) for ids in fitted._encode_texts(normalized)])
         return fitted
-
-    @property
-    def size(self) -> int:
-        """The number of token ids, including the special ones for padding and unknown."""
-        return FIRST + len(self._vocabulary)
 
     def name(self, token: int) -> str:
         """Return the text of a token id with its leading blank; a part of a character is shown as U+FFFD."""

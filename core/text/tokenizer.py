@@ -105,8 +105,14 @@ class Tokenizer(ABC):
 
     kind: str
     config: TextConfig
+    size: int
+    """Token ids, including the special ones for padding and unknown."""
     max_length: int
     """Token ids per text, at most; 0: texts are never truncated."""
+    known_words: Container[str] | None = None
+    """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
+    between: Sequence[int] = (FIRST,)
+    """The token ids of the mark that separates the two texts of a pair, which have no other use."""
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
     counts: np.ndarray | None = None
@@ -116,11 +122,6 @@ class Tokenizer(ABC):
     pairs: bool = False
     """Whether the pair mark (`core.text.text_pairs`) separates two texts; else it is a character like any other."""
     notes: tuple[str, ...] = ()
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The number of token ids, including the special ones for padding and unknown."""
 
     @abstractmethod
     def name(self, token: int) -> str:
@@ -163,11 +164,6 @@ class Tokenizer(ABC):
         if polarity is not None:
             found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
         return found._replace(tags=None if tags is None else tags[0])
-
-    @property
-    def known_words(self) -> Container[str] | None:
-        """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
-        return None
 
     def compute_unknown_share(self, text: str) -> float | None:
         """Return the share of unknown words in a text (0 without words); None if words are composed of known pieces."""
@@ -247,11 +243,6 @@ class Tokenizer(ABC):
                         counts[start + place] = found[owner]
             start += len(row)
         return smooth_counts(counts)
-
-    @property
-    def between(self) -> list[int]:
-        """The token ids of the mark that separates the two texts of a pair, which have no other use."""
-        return [FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
         """Start reading text pairs, and recompute an automatic maximum length from the training texts."""

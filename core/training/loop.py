@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.data.dataset import Task
 from core.exceptions import ConfigError
@@ -66,7 +66,7 @@ class Training(TrainingStage):
     """Whether the frozen weights are in a backbone's files, so that checkpoints need not store them."""
 
     def __post_init__(self) -> None:
-        config = self.config
+        config, self.module = self.config, self.model
         check_precision(config.precision, self.device)
         labels, targets = self.training.labels, self.training.targets
         self.targets = torch.from_numpy((labels if targets is None else targets).copy())
@@ -95,9 +95,6 @@ class Training(TrainingStage):
         self._load_weights(self.best_weights)
         self.model.eval()
         return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._count_seconds())
-
-    def _get_module(self) -> nn.Module:
-        return self.model
 
     def _collect_state(self) -> dict[str, dict[str, Tensor]]:
         return {"model": self._get_trained_weights(), "best": self.best_weights}

@@ -104,6 +104,8 @@ class TrainingStage(ABC):
     device: torch.device
     events: Events
     writer: HistoryWriter
+    module: nn.Module
+    """What this stage trains."""
 
     def _prepare_start(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
         """Set up optimiser and step counts for AdamW parameter `groups` and text `lengths` (n,) in tokens."""
@@ -114,10 +116,6 @@ class TrainingStage(ABC):
         self.steps = self.epoch_steps * epochs
         self.progress = Progress()
         self.saving = 0.0
-
-    @abstractmethod
-    def _get_module(self) -> nn.Module:
-        """Return the torch module that this stage trains."""
 
     @abstractmethod
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
@@ -166,7 +164,7 @@ class TrainingStage(ABC):
         batches = plan_batches(
             self.lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch, batching=config.batching
         )
-        self._get_module().train()
+        self.module.train()
         for rows in batches[done:]:
             if self.events.is_stop_requested():
                 self._save_checkpoint()
