@@ -71,8 +71,9 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
     head = stream.read(SAMPLE)
     if lines:
-        read = _DecodedFile(stream, head, encoding, path.name)
-        return dataclasses.replace(_stream_lines(read), notes=read.notes)
+        read, schema = _DecodedFile(stream, head, encoding, path.name), pa.schema({"text": pa.string()})
+        texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in read.read_lines())
+        return Rows("text", schema, _build_batches(texts, schema, "text", path.name), read.notes)
     if head.startswith(b"PAR1"):
         schema, batches = read_batches(stream, path.name)
         return _stream_batches(schema, batches, text, path.name)
@@ -171,12 +172,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-
-
-def _stream_lines(decoded: _DecodedFile) -> Rows:
-    schema = pa.schema({"text": pa.string()})
-    texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in decoded.read_lines())
-    return Rows("text", schema, _build_batches(texts, schema, "text", decoded.file))
 
 
 def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:

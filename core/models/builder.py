@@ -193,10 +193,11 @@ def _build_layer(config: ModelConfig, index: int) -> Layer:
         index=index,
     )
     inner: dict[str, Any] = {"width": config.width, "hidden": config.ff_width, "dropout": config.dropout}
-    swiglu = config.feedforward == "swiglu"
     return Layer(
         attention=attention,
-        feedforward=SwiGLU(**inner) if swiglu else FeedForward(activation=config.feedforward, **inner),
+        feedforward=SwiGLU(**inner)
+        if config.feedforward == "swiglu"
+        else FeedForward(activation=config.feedforward, **inner),
         norms=(_build_norm(config), _build_norm(config)),
         place=config.norm_place,
         dropout=config.dropout,

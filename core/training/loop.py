@@ -136,7 +136,7 @@ class Training(TrainingStage):
     def _compute_loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
         """Compute the loss of a part of a batch, weighted by the part's share of the batch."""
         width = self.max_length if self.config.batching == "fixed" else 0
-        read = _pad_batch(self.training, rows, width)
+        read = Batch.from_arrays(self.training.tokens.pad_rows(rows, width))
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
@@ -185,11 +185,7 @@ class Training(TrainingStage):
         return logits
 
     def _make_batch(self, examples: Examples, rows: np.ndarray) -> Batch:
-        return _pad_batch(examples, rows).to(self.device)
-
-
-def _pad_batch(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
-    return Batch.from_arrays(examples.tokens.pad_rows(rows, width))
+        return Batch.from_arrays(examples.tokens.pad_rows(rows)).to(self.device)
 
 
 AT_ONCE = 8

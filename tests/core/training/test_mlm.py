@@ -119,12 +119,12 @@ def test_pretraining_is_reproducible_and_resumes_bit_identically(make):
         make("cut", StopAfter(11)).run()
     rest = make("cut")
     rest.run()
-    assert have_same_bits(whole.both, rest.both)
+    assert have_same_bits(whole.module, rest.module)
     assert rows_without_time(whole.history) == rows_without_time(rest.history)
     ended = make("cut")
     ended._update_weights = None  # a finished stage does not run again
     ended.run()
-    assert have_same_bits(ended.both, whole.both)
+    assert have_same_bits(ended.module, whole.module)
 
 
 @pytest.mark.slow
