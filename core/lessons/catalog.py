@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from core.exceptions import InputError
 from core.lessons.accuracy import ACCURACY
+from core.lessons.data import DATA
 from core.lessons.heads import HEADS
 from core.lessons.lesson import Lesson
+from core.lessons.trust import TRUST
+from core.lessons.word import WORD
 
 LESSONS: dict[str, Lesson] = {
+    "data": DATA,
+    "word": WORD,
     "heads": HEADS,
     "accuracy": ACCURACY,
+    "trust": TRUST,
 }
 """By the name in links, in the order of the page Lessons."""
 

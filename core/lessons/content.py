@@ -21,7 +21,7 @@ FILES = (RECORD, TOKENIZER, WEIGHTS, f"{EVALUATION}/*/{METRICS}", f"{EVALUATION}
 
 def get_version(name: str) -> str:
     """Return a text that changes with the code of the lessons and with the files of the starter runs."""
-    paths = [*Path(__file__).parent.glob("*.py")]
+    paths = [path for kind in ("*.py", "*.json") for path in Path(__file__).parent.glob(kind)]
     paths += [path for folder in list_starters() for pattern in FILES for path in folder.glob(pattern)]
     return hash_value([name, *sorted((str(path), get_file_version(path)) for path in paths)])[:16]
 

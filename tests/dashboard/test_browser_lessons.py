@@ -135,6 +135,111 @@ def test_heads_are_chosen_switched_and_asked_again(browser, server, contents):
     assert complaints == []
 
 
+def test_words_are_chosen_removed_and_asked_again(browser, server, contents):
+    page, complaints = at(browser, server, "lesson=word")
+    content = contents["word"]
+    figure, (first, second) = content["figure"], content["questions"]
+    sentence, most = figure["first"], figure["first"]["most"]
+    assert page.locator(".words button").count() == len(sentence["words"]) and fits(page)
+    assert page.locator(".share b").all_inner_texts() == [""] * len(sentence["words"]), "nothing is shown yet"
+    page.locator(f"[data-id=word-{most - 1}]").focus()
+    press(page, "ArrowDown", "Enter")
+    expect(page.locator(f"[data-id=word-{most}]")).to_be_focused()
+    expect(page.locator(f"[data-id=word-{most}]")).to_have_attribute("aria-pressed", "true")
+    press(page, "ArrowRight")
+    assert said(page) == f"Without “{sentence['words'][first['right']]}” the answer flips." and fits(page)
+    expect(page.locator(".side .say")).to_have_text(first["choices"][most]["feedback"])
+    expect(page.locator(".effects .mine th")).to_contain_text(sentence["words"][most])
+    assert page.locator(".effects .flips").count() == 1
+    press(page, "ArrowRight")
+    assert said(page) == content["stages"][2]["headline"] and fits(page)
+    others = [place for place, word in enumerate(sentence["words"]) if f"“{word}”" in content["answers"][2]]
+    for place in others:
+        page.locator(f"[data-id=word-{place}]").click()
+    bits = sum(1 << place for place in others)
+    positive = figure["sets"][bits] / 1_000_000
+    assert said(page) == f"Flipped: {figure['classes'][positive >= 0.5]} {max(positive, 1 - positive):.2f}."
+    until(page, lambda: f"set={bits}" in page.url)
+    assert page.locator(".words .gone").count() == len(others) and fits(page)
+    page.locator("[data-id=all-back]").click()
+    assert said(page) == content["stages"][2]["headline"]
+    press(page, "ArrowRight")
+    page.locator(f"[data-id=word-{second['right']}]").click()
+    assert said(page) == content["stages"][3]["finding"] and fits(page)
+    expect(page.locator(".side .say")).to_have_text(second["choices"][second["right"]]["feedback"])
+    assert page.locator(".words button").count() == 0, "who has seen it cannot answer"
+    assert complaints == []
+
+
+def test_explanations_are_tested_with_one_slider(browser, server, contents):
+    page, complaints = at(browser, server, "lesson=trust")
+    content = contents["trust"]
+    first, (question, again) = content["figure"]["first"], content["questions"]
+    assert page.locator(".curves").count() == 0 and fits(page), "nothing is shown yet"
+    wrong = 1 - question["right"]
+    press(page, "ab"[wrong])
+    expect(page.locator(".both thead .mine")).to_have_text(f"Explanation {'AB'[wrong]}you")
+    press(page, "ArrowRight")
+    assert said(page) == content["stages"][1]["headline"] and fits(page)
+    expect(page.locator(".curves .letter.mine")).to_have_text(f"{'AB'[wrong]} you")
+    expect(page.locator(".side .say")).to_have_text(question["choices"][wrong]["feedback"])
+    press(page, "ArrowRight")
+    slider = page.get_by_role("slider", name="Words removed")
+    for count in (2, 1, 0):
+        slider.fill(str(count))
+        until(page, lambda count=count: f"set={count}" in page.url)
+        left = [f"{curve[count]:.2f}" for curve in first["curves"]]
+        words = "word" if count == 1 else f"{count} words"
+        told = f"Without the first {words}: A {left[0]}, B {left[1]}."
+        assert said(page) == (told if count else f"With all words: {first['answer']} {left[0]}.") and fits(page)
+        assert page.locator(".orders .gone").count() == 2 * count
+    press(page, "Tab")
+    page.locator("footer .go").click()
+    press(page, "ab"[again["right"]])
+    assert said(page) == content["stages"][3]["finding"] and fits(page)
+    expect(page.locator(".options [aria-pressed=true]")).to_contain_text("you, right")
+    assert complaints == []
+
+
+def test_a_recorded_training_is_gone_through_step_by_step(browser, server, contents):
+    page, complaints = at(browser, server, "lesson=data")
+    content = contents["data"]
+    first, second = (content["figure"][name] for name in ("first", "second"))
+    assert page.locator(".lines path").count() == 0 and fits(page), "nothing is shown yet"
+    press(page, "d")
+    expect(page.locator(".probes .asked em")).to_have_text("you")
+    press(page, "ArrowRight")
+    assert said(page) == content["stages"][1]["headline"] and fits(page)
+    expect(page.locator(".side .say")).to_have_text(content["questions"][0]["choices"][3]["feedback"])
+    expect(page.locator(".probes .asked .wrong")).to_contain_text("wrong")
+    assert page.locator(".lines path").count() == 2 and page.locator(".probes .asked em").count() == 1
+    press(page, "ArrowRight")
+
+    def tells(step):
+        last, known, fresh = first["steps"][-1]["step"], step["known"], step["fresh"]
+        return f"Step {step['step']} of {last}: {known:.2f} of its own right, {fresh:.2f} of new ones."
+
+    assert said(page) == tells(first["steps"][-1]) and fits(page)
+    page.get_by_role("button", name="Reset").click()
+    assert said(page) == tells(first["steps"][0])
+    expect(page.get_by_role("button", name="Reset")).to_be_disabled()
+    for number in (1, 2):
+        page.get_by_role("button", name="Step", exact=True).click()
+        assert said(page) == tells(first["steps"][number])
+        until(page, lambda number=number: f"set={number}" in page.url)
+    expect(page.get_by_role("button", name="Step", exact=True)).to_be_focused()
+    page.get_by_role("slider").fill("20")
+    assert said(page) == tells(first["steps"][20])
+    page.locator("footer .go").click()
+    assert page.locator(".lines path").count() == 0, "nothing of the second training is shown yet"
+    press(page, "a")
+    assert said(page) == content["stages"][3]["finding"] and fits(page)
+    page.get_by_role("button", name="Reset").click()
+    assert page.locator(".top p").inner_text().startswith(f"Step 0 of {second['steps'][-1]['step']}.")
+    assert page.get_by_role("link", name="Train on 500 now").get_attribute("href").startswith("train?model=vanilla")
+    assert complaints == []
+
+
 @pytest.mark.parametrize("name", LESSONS)
 def test_an_untouched_page_carries_the_message(browser, server, contents, name):
     page, complaints = at(browser, server, f"lesson={name}&projector=true")

@@ -75,7 +75,9 @@ def test_a_mistyped_lesson_lists_those_that_exist(app, starters):
 
 
 def test_a_missing_starter_run_is_named(app):
-    assert "This lesson needs the model starter-ndt-01-n3, and it is not here." in words(opened(app, "lesson"))
+    assert "This lesson needs the model starter-ndt-01-n3, and it is not here." in words(
+        opened(app, "lesson", lesson="heads")
+    )
 
 
 def test_a_link_of_a_class_opens_its_lesson_with_its_tally(app, starters):
