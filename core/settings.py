@@ -60,10 +60,6 @@ class Need:
     refused: bool = True
     """If false, a setting without effect is accepted, such as the range of lambda in a sweep that starts at one map."""
 
-    def explain(self, group: Any) -> str:
-        """Explain why a setting has no effect in the given group of settings."""
-        return self.unmet.format(group)
-
 
 class Trial(NamedTuple):
     """A suggested experiment: a value for a setting that no preset changes, and the question that it answers."""
@@ -155,7 +151,7 @@ def check_needs(group: Any, name: str) -> None:
     for each in _collect_own(group.__class__):
         value = getattr(group, each.name)
         if value != each.default and (need := each.find_unmet_need(group)) and need.refused:
-            raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.explain(group)}")
+            raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.unmet.format(group)}")
 
 
 def format_setting(name: str, value: Any) -> str:
