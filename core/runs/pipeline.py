@@ -28,7 +28,7 @@ from core.evaluation import scores
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
 from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import compute_probabilities, get_device, predict_tokens
+from core.evaluation.inference import compute_probabilities, get_device, predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
@@ -333,7 +333,7 @@ class Experiment(Events):
             self._report_stage("evaluation", split=split)
             texts, labels = _get_texts(dataset, split), dataset.get_targets(split)
             tokens = build_token_table(tokenizer, texts)
-            predictions = predict_tokens(model, tokens, task=dataset.task)
+            predictions = predict_texts(model, tokenizer, texts, task=dataset.task, tokens=tokens)
             if split == VALIDATION and self.config.training.mix != "none":
                 mixed_in = read_mixed_in(self.folder, self.record)
                 mix = Ensemble.fit_weight(*mixed_in, predictions.logits, texts, labels, dataset.task)
@@ -398,7 +398,7 @@ class Experiment(Events):
         labels = dataset.get_targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()
-            found = predict_tokens(model, build_token_table(tokenizer, texts), task=dataset.task)
+            found = predict_texts(model, tokenizer, texts, task=dataset.task)
             found = found if mix is None else mix.blend_predictions(found, texts, dataset.task)
             logits = np.concatenate([logits, found.logits])
             labels = np.concatenate([labels, encode_targets(dataset.beside, len(dataset.classes), dataset.task)])
