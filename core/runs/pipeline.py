@@ -19,7 +19,7 @@ import core
 from core.atomic import make_folder, write_bytes, write_text
 from core.config import RunConfig
 from core.data.config import join_list
-from core.data.counterexample_snapshot import NAME, hash_examples
+from core.data.counterexample_snapshot import NAME
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
 from core.data.lineage import write_lineage
 from core.data.load import load_dataset
@@ -129,14 +129,14 @@ class Experiment(Events):
         known = {name: getattr(dataset, name) for name in ("classes", "task", "ordered")}
         decisions = (each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions)
         own = write_lineage(self.folder / LINEAGE, _get_texts(dataset, TRAIN)).name
-        before = [Path(file).name for file in self.config.data.parse_lineage()]
+        before = [Path(file).name for file in self.config.data.parse_list("lineage")]
         lineage = tuple(dict.fromkeys((own, *before)))
         known |= {"data_notes": dataset.notes, "data_fingerprint": dataset.fingerprint}
         known |= {"data_decisions": tuple(decisions)}
         self._update_record(lineage=lineage, lineage_unknown=unknown, **known)
         if self.config.data.examples:
             rows = int((dataset.splits[TRAIN][CORPUS] == NAME).sum())
-            self._add_results(examples={"rows": rows, "digest": hash_examples(self.config.data)})
+            self._add_results(examples={"rows": rows, "digest": Path(self.config.data.examples).stem})
         return dataset
 
     def _apply_lineage(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def load_trained_data(record: RunRecord) -> Dataset:
     Raises NotAvailable if they are missing or have changed.
     """
     config = record.config.data
-    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_added(), *config.parse_apart())
+    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_list("add"), *config.parse_list("apart"))
     known = [name for name in dict.fromkeys(names) if name in SOURCES]
     # Checked first, as reading the other data sets may take long.
     if missing := [name for name in known if check_availability(SOURCES[name]).lacking]:
