@@ -6,6 +6,7 @@ import pytest
 from core import api
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
+from core.interpret.attribution import explain_text
 from core.lessons import trust
 from core.lessons.trust import ALIKE, FIRST, LETTERS, METHODS, RUN, build_content
 from core.lessons.word_sets import find_words
@@ -25,7 +26,7 @@ def content(request):
 
 def draw_curve(run, text, method):
     """The order of a method's words, and the probability of the answer as they are removed one by one."""
-    found, spans = run.explain(text, method), find_words(text)
+    found, spans = explain_text(run.make_reader(), text, method), find_words(text)
     push = {(each.start, each.end): each.push for each in found.words}
     order = sorted(range(len(spans)), key=lambda place: -push[spans[place]])
     texts = [remove_words(text, [spans[place] for place in order[:size]]) for size in range(len(spans) + 1)]

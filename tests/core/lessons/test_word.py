@@ -7,6 +7,7 @@ import pytest
 from core import api
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
+from core.interpret.attribution import explain_text
 from core.lessons import word
 from core.lessons.word import RUN, SAMPLE, build_content
 from core.lessons.word_sets import WHOLE, find_flips, find_words, join_words, to_bits
@@ -90,7 +91,8 @@ def test_test_sentences_are_counted_one_by_one(content, starters):
     for text in texts:
         spans = find_words(text)
         whole, *without = say_positive(starters, text, *(remove_words(text, [span]) for span in spans))
-        read = {(each.start, each.end): each.push for each in load_run(starters, RUN).explain(text, "attention").words}
+        explained = explain_text(load_run(starters, RUN).make_reader(), text, "attention")
+        read = {(each.start, each.end): each.push for each in explained.words}
         moved = [abs(p - whole) for p in without]
         same += max(spans, key=read.__getitem__) == spans[moved.index(max(moved))]
     low, high = compute_wilson(same, len(texts))
