@@ -22,7 +22,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.results import choose_default_run, choose_default_text, read_headline
 from dashboard.figures.source import Source
-from dashboard.screens import PAGES
+from dashboard.screens import ALIASES, PAGES
 from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import as_sentence, show_error, show_problem
 from dashboard.widgets.style import add_style, get_look
@@ -51,9 +51,11 @@ def show_exhibit(page: str) -> None:
         _follow(page, values, links, {"exhibit": 0})
     record = _find_run(str(values.get(state.RUN, "")))
     figure = _find_figure(page, str(values.get(FIGURE, "")))
-    _show_strip(page, values, links, record)
+    asked = _show_strip(page, values, links, record)
     if problem:
         show_problem("This talk cannot be opened", problem)
+    elif asked not in PAGES:
+        show_problem(f"There is no page “{asked}”", OTHER)
     elif record is None:
         gone = f"Its run “{values[state.RUN]}” is gone." if state.RUN in values else "There is no run yet."
         show_problem("There is nothing to show here", f"{gone} {OTHER}")
@@ -103,11 +105,18 @@ def _find_figure(page: str, asked: str) -> Figure[Any] | None:
     return next((each for each in figures if each.name == asked), figures[0] if figures else None)
 
 
-def _show_strip(page: str, values: Values, links: Sequence[str], record: RunRecord | None) -> None:
-    pages = [split_link(link)[0] for link in links]
+def _find_page(link: str) -> str:
+    """Return the page of a link, which need not exist; an address without a path is that of the first page."""
+    name = split_link(link)[0] or next(iter(PAGES))
+    return ALIASES.get(name, name)
+
+
+def _show_strip(page: str, values: Values, links: Sequence[str], record: RunRecord | None) -> str:
+    """Show the strip; return the page of the talk's link that it marks, which need not exist."""
+    pages = [_find_page(link) for link in links]
     asked = str(values.get(EXHIBIT, ""))
     at = int(asked) - 1 if asked.isascii() and asked.isdecimal() and len(asked) < 4 else -1
-    if not (0 <= at < len(pages) and pages[at] == page):
+    if not (0 <= at < len(pages) and (pages[at] == page or pages[at] not in PAGES)):
         at = pages.index(page) if page in pages else -1
     lettered = {name: each for name, each in PAGES.items() if each.letter}
     groups: dict[str, list[tuple[str, str, str]]] = {}
@@ -116,10 +125,11 @@ def _show_strip(page: str, values: Values, links: Sequence[str], record: RunReco
     told = {
         "exhibits": [PAGES[name].title if name in PAGES else name for name in pages],
         "at": at,
-        "run": "" if record is None else record.run,
+        "run": "" if record is None else data.label_run(record.run),
         "groups": list(groups.items()),
     }
     show_drawing(Component(STRIP, told, get_look()), STRIP, "Presenter", on_changes_change=_store_request)
+    return pages[at] if at >= 0 else page
 
 
 def _store_request() -> None:
@@ -133,7 +143,7 @@ def _follow(page: str, values: Values, links: Sequence[str], change: Mapping[str
     kept = {name: value for name, value in values.items() if name not in (*OF_PRESENTER, FIGURE)}
     if "exhibit" in change and 0 <= int(change["exhibit"]) < len(links):
         place = int(change["exhibit"])
-        to, own = split_link(links[place])
+        to, own = _find_page(links[place]), split_link(links[place])[1]
         shared = {name: values[name] for name in ((TALK,) if TALK in values else (state.RUN,)) if name in values}
         state.open_link(to if to in PAGES else page, {**shared, **own, state.PRESENT: "1", EXHIBIT: str(place + 1)})
     elif change.get("page") in PAGES:
@@ -201,7 +211,11 @@ def show_talk_buttons() -> None:
     with st.popover("Talk", key="talk-editor", type="tertiary", help="Links that the presenter shows in turn"):
         st.text_input("Name of the talk", name, key=TYPED, on_change=_choose_talk)
         folder = data.store().folder
-        links = read_talk(folder, name) if name in list_talks(folder) else ()
+        links: Sequence[str] = ()
+        try:
+            links = read_talk(folder, name) if name in list_talks(folder) else ()
+        except InputError as error:  # a file that was edited by hand must not take every page with it
+            show_problem(f"The talk “{name}” cannot be read", str(error))
         gone = [place for place, link in enumerate(links, start=1) if not _has_run(link)]
         st.text_area("Links, one a line", "\n".join(links), key=f"{LINES}{len(links)}-{name}", placeholder=HOW)
         if gone:

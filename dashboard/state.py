@@ -30,6 +30,7 @@ AGAINST = "against"
 SIZES = "sizes"
 LENGTH = "length"
 RECIPE = "recipe"
+ALONG = "along"  # whether counter-examples join the training rows
 DISAGREE = "disagree"
 COMPARED = "runs"
 COMPARE = "compare"
@@ -54,6 +55,9 @@ CURVES = "curves"
 DONOR = "donor"
 
 # URL parameters without a widget.
+VIEW = "view"  # what Train shows: `RUN_VIEW`, the chosen run, or `FORM_VIEW`
+RUN_VIEW, FORM_VIEW = "run", "form"
+SET = "set"  # the settings of Train's form that differ from the preset
 SUITE = "suite"
 STAGE = "stage"
 PINNED = "pinned"
@@ -67,6 +71,8 @@ BACK = "back"  # the page where the selection was made
 QUESTION = "sentence"  # the number of the sentence that Start shows, from 1
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
 EDIT = "edit"  # edits of the model (`core.interpret.model_edits`)
+LESSON = "lesson"
+JOIN = "join"  # the code of a class that answers a lesson together (`core.lessons.tally`)
 
 # Session keys of annotation codes.
 AUTHOR = "author"  # the annotator; not in the link, which may be shared
@@ -95,8 +101,9 @@ TURN = "turn-"  # prefix of a component key: its last data and their time
 MISSING = "missing-run"
 REQUESTED = "requested-run"
 NAME = "train-name"
-SETTING = "set-"  # prefix of a setting: key of its field
+SETTING = "setting-"  # prefix of a setting: key of its field
 PROBLEM = "train-problem"
+REPLAY = "replay-"  # prefix of a run: the epoch up to which its curves are drawn
 CANCELLING = "train-cancelling"  # the run that is being cancelled
 ROWS = "runs-table"
 SAID = "said"  # values cached for this rerun of the page
@@ -109,12 +116,13 @@ MATRIX = "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
 MAP_FACTS = "map-facts"  # the run of the last map, and what the heading of the page says about it
 SELECTOR = "selected-by"  # the figure or table that set the selection
+SELECTED = "selected-before"  # the last selection, and how many a button has made
 MARKED = "map-marked"  # rows that the map was drawn with as marked
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"
-ALONG = "train-along"
 KEEP_NOTE = "keep-note"
 KEPT = "kept"
+LESSON_PROBLEM = "lesson-problem"
 SLICE_NAME = "slice-name"
 SLICE_CHANGED = "slice-changed"
 SLICE_SAID = "slice-said"
@@ -188,10 +196,10 @@ def get_run() -> str:
 def choose_run(name: str) -> None:
     """Choose the run that all pages show; only from a widget callback.
 
-    The choice is only requested, and `pick_run` applies it. A value that a callback sets on the widget itself is lost
-    if a fragment reruns at the same time, since the browser then sends the widget's old value.
+    Train then shows that run. The choice is only requested, and `pick_run` applies it. A value that a callback sets on
+    the widget itself is lost if a fragment reruns at the same time: the browser then sends the widget's old value.
     """
-    st.session_state[REQUESTED] = name
+    st.session_state[REQUESTED], st.session_state[VIEW] = name, RUN_VIEW
 
 
 def get_bound(key: str) -> str:
@@ -258,6 +266,15 @@ def read_link(key: str) -> str:
     return str(st.query_params.get(key, ""))
 
 
+def write_link(values: Mapping[str, str]) -> None:
+    """Set parameters of the URL alone, without a session copy; an empty value removes one."""
+    for key, value in values.items():
+        if value:
+            st.query_params[key] = value
+        else:
+            st.query_params.pop(key, None)
+
+
 def get_param(key: str) -> str:
     """Return a URL parameter that no widget is bound to, or its session copy after another page was visited."""
     if key in st.query_params and st.query_params[key] not in st.session_state.get(f"{key}-behind", ()):
@@ -295,6 +312,18 @@ def follow_link(key: str, *, several: bool = False) -> None:
     st.session_state[f"{key}-latest"] = value
     if value is not None:
         st.session_state[key] = value
+
+
+def follow_switch(key: str) -> None:
+    """Keep an unbound switch and the URL equal, the newer wins; call before the switch is drawn, or without it."""
+    before, link = bool(st.session_state.get(f"{key}-latest")), st.query_params.get(key)
+    held = bool(st.session_state.get(key, before))
+    value = held if held != before or link is None else link == "true"
+    st.session_state[key] = st.session_state[f"{key}-latest"] = value
+    if value:
+        st.query_params[key] = "true"
+    else:
+        st.query_params.pop(key, None)
 
 
 def set_param(key: str, value: str) -> None:
@@ -353,12 +382,10 @@ def get_value(key: str, default: Any) -> Any:
 
 
 def get_typed(prefix: str) -> dict[str, str]:
-    """Return the non-empty text fields whose session key has this prefix, as key without prefix → text."""
-    return {
-        str(key).removeprefix(prefix): str(value).strip()
-        for key, value in st.session_state.items()
-        if str(key).startswith(prefix) and value and str(value).strip()
-    }
+    """Return the non-empty text fields whose session key has this prefix, as key without prefix → text, sorted."""
+    fields = {str(key): str(value or "").strip() for key, value in st.session_state.items()}
+    typed = {key.removeprefix(prefix): text for key, text in fields.items() if key.startswith(prefix) and text}
+    return dict(sorted(typed.items()))
 
 
 def get_initial(widget: str, key: str, default: Any) -> Any:

@@ -42,6 +42,7 @@ VERBS: dict[str, str] = {
     "neighbours": "embeddings:neighbours",
     "figures": "drawing:figures",
     "report": "drawing:report",
+    "lesson": "lessons:lesson",
     "presets": "models:presets",
     "dashboard": "dashboard_server:dashboard",
     "doctor": "system_check:doctor",

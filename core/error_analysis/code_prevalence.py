@@ -180,7 +180,7 @@ def _describe_sample(sample: Sample, read: int, complete: bool) -> str:
     if sample.draw is None:
         if complete:
             return "All are coded." if len(sample.keys) > 1 else "It is coded."
-        return f"{count(read)} of {rows} coded. Shares are told of all of them or of a random draw."
+        return f"{count(read)} of {rows} coded. Percentages need all of them coded, or a random sample."
     if complete:
         return f"{plural(len(sample.keys), 'row')} of {of}, drawn at random and coded."
-    return f"{count(read)} of {rows} coded, drawn at random from {of}. Shares are told when all of them are."
+    return f"{count(read)} of {rows} coded, a random sample of {of}. Percentages need all of it coded."

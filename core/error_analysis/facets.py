@@ -82,21 +82,6 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
     return Facet(CODES, tuple(found))
 
 
-def count_options(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
-    """Count, for each option of each facet, the rows that it would select with the filter rules of the other facets.
-
-    `masks` are (n,) bool, one for each of the `clauses`: the rows that match it.
-    """
-    found = []
-    for facet in facets:
-        left = np.ones(len(facet.options[0].has), bool) if facet.options else np.zeros(0, bool)
-        for clause, mask in zip(clauses, masks, strict=True):
-            if facet.find_option(clause) is None:
-                left &= mask
-        found.append([int((option.has & left).sum()) for option in facet.options])
-    return found
-
-
 def _make_outcome(table: PredictionTable) -> Facet:
     wrong = table.wrong
     rows = {"wrong": wrong, "right": ~wrong, "all": np.ones(len(table), bool)}

@@ -4,6 +4,7 @@ A move deletes a word, as in `core.interpret.attribution`, or replaces it by a c
 any kind, or three deletions. Single moves are tried before sets of two. Sets of two and three are tried in the order of
 the summed effects of their single moves, largest first. The prediction flips when the target is no longer the predicted
 class, or becomes it if it was not; with several labels, when the target crosses its threshold.
+Among sets of one size, natural ones come first: deletions, then words of the same part of speech, then others.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.lexicon import VADER, Lexicon
 from core.text.normalization import CAPITALS_MARK, LONG_MARK, prepare
+from core.text.pos_tags import Tagger, detect_language
 from core.text.special_ids import FIRST
 from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer
@@ -176,8 +178,8 @@ class Search:
     target: str
     probabilities: dict[str, float]
     log_odds: float  # Of the target
-    flip: Flip | None  # The smallest so far, with the largest change of log-odds among those of its size
-    also: tuple[Flip, ...]  # At most `ALSO` others of its size, of other words; the largest change of log-odds first
+    flip: Flip | None  # The smallest so far; of its size the most natural, then the one that moves the log-odds most
+    also: tuple[Flip, ...]  # Others of its size, of other words, at most `ALSO`, in the same order
     verdict: Verdict
     readings: int  # Texts that were predicted, including the typed one
     allowed: AllowedMoves
@@ -227,6 +229,8 @@ class _FlipSearch:
         self.probabilities = reader.name_probabilities(said)
         every = find_word_spans(text)
         words = [Move(text[start:end], start, end) for start, end in every[:MOST_WORDS]]
+        self.rated = functools.cache(functools.partial(rate_move, tuple(text[start:end] for start, end in every)))
+        self.places = {start: place for place, (start, _) in enumerate(every)}
         instead = find_candidates(reader, [each.word for each in words])
         self.deletions = words
         self.replacements = [
@@ -238,7 +242,7 @@ class _FlipSearch:
         self.at_once = choose_batch_size(len(text), reader.tokenizer.max_length)
         self.sets = 0
         self.flips: dict[tuple[int, ...], Flip] = {}
-        """Starts of the edited words → flip with the largest change of log-odds; only those of the smallest size."""
+        """Starts of the edited words → the first flip in order; only those of the smallest size."""
         self.whole = [False] * DELETIONS  # By size from 1: whether all sets were tried
 
     @property
@@ -325,12 +329,17 @@ class _FlipSearch:
             self.flips.clear()
         words = tuple(each.start for each in flip.moves)
         other = self.flips.get(words)
-        if other is None or self.change[flip.text] > self.change[other.text]:
+        if other is None or self._make_key(flip) < self._make_key(other):
             self.flips[words] = flip
+
+    def _make_key(self, flip: Flip) -> tuple[list[int], float]:
+        """Return the sort key of a counterfactual: natural ones first, then those that move the log-odds most."""
+        rated = (self.rated(each.instead, self.places[each.start]) for each in flip.moves)
+        return sorted(rated, reverse=True), -self.change[flip.text]
 
     def build_state(self) -> Search:
         """Return the current state of the counterfactual search."""
-        ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])
+        ranked = sorted(self.flips.values(), key=self._make_key)
         return Search(
             text=self.text,
             target=self.reader.classes[self.place],
@@ -355,6 +364,25 @@ class _FlipSearch:
         if words > len(self.deletions):
             notes.append(f"Moves are of the first {count(len(self.deletions))} of {count(words)} words.")
         return " ".join(notes)
+
+
+def rate_move(words: Sequence[str], instead: str | None, place: int) -> int:
+    """Rate how unnatural an edit of a word is: 0 a deletion, 1 a word of the same part of speech, 2 another word.
+
+    A text in a language without a tagger has no 2.
+    """
+    if instead is None:
+        return 0
+    language = detect_language([" ".join(words)])
+    if not language:
+        return 1
+    tagger, edited = _load_tagger(language), [*words[:place], instead, *words[place + 1 :]]
+    return 1 if tagger.tag(words)[place] == tagger.tag(edited)[place] else 2
+
+
+@functools.cache
+def _load_tagger(language: str) -> Tagger:
+    return Tagger(language)
 
 
 def apply_moves(text: str, moves: Sequence[Move]) -> str:

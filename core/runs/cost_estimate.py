@@ -181,7 +181,7 @@ class Estimate:
 
 def estimate_time(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Estimate | None:
     """Estimate the time from the start of a training run to its test metrics; None: number of texts unknown."""
-    rows = _count_rows(config, records, counts)
+    rows = count_rows(config, records, counts)
     if rows is None or not config.model.by_steps:
         return None
     learned = rows + sum(count_added_texts(rows, share) for share in (config.training.nonsense, config.training.joined))
@@ -236,7 +236,7 @@ class Size:
 def estimate_size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
     """Count the parameters of a planned model on its data; None for an n-gram model that no run has counted yet."""
     same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _has_same_data(each, config)]
-    rows = _count_rows(config, records, counts)
+    rows = count_rows(config, records, counts)
     alike = (each for each in same if _has_same_tokens(each.config, config) and _get_train_rows(each) == rows)
     known = next(alike, None)
     if known is None and not config.model.by_steps and config.model.family != "lexicon":
@@ -303,7 +303,8 @@ def _compute_head_cost(model: ModelConfig, length: int) -> int:
     return model.width * sum(head.parse_widths()) * head.channels + attention
 
 
-def _count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None) -> int | None:
+def count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:
+    """Return how many training texts a run has at most; None if neither a count nor a row limit is known."""
     known, limit = count_uncut_rows(config, records, counts), config.data.limit
     if known is None:
         return limit or None

@@ -75,17 +75,19 @@ def parse_links(text: str) -> tuple[str, ...]:
 
 def clean_link(link: str) -> str:
     """Return a link as `page?parameters`, without server and presenter settings; InputError: it leads to no page."""
-    if len(link) > LONGEST:
-        raise InputError(f"a link has at most {LONGEST} characters, and this has {len(link)}")
     try:
         parts = urlsplit(link.strip())
         asked = parse_qsl(parts.query, keep_blank_values=True)
+        query = urlencode([pair for pair in asked if pair[0] not in OF_PRESENTER])
     except ValueError:
         raise InputError(f"{link!r:.120} is no link") from None
     page = parts.path.rstrip("/").rpartition("/")[2]
-    if not _PAGE.fullmatch(page) or not (page or asked):
+    if not _PAGE.fullmatch(page) or not (page or query):
         raise InputError(f"{link!r:.120} leads to no page of the dashboard, such as performance?run=first")
-    return f"{page}?{urlencode([pair for pair in asked if pair[0] not in OF_PRESENTER])}".rstrip("?")
+    found = f"{page}?{query}".rstrip("?")
+    if (length := max(len(link), len(found))) > LONGEST:  # a letter may become nine characters
+        raise InputError(f"a link has at most {LONGEST} characters, and this has {length}")
+    return found
 
 
 def split_link(link: str) -> tuple[str, dict[str, str | list[str]]]:

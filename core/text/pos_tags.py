@@ -152,6 +152,26 @@ FUNCTION_WORDS = {
 }
 
 
+# Words that carry no polarity of their own; negations, contrasts (but) and intensifiers (too, very) are none of them.
+STOP_WORDS = {
+    "en": "a an the this that these those i me my we us our you your he him his she her it its they them their who "
+    "whose which what and or if as of at by for with about into to from in on is am are was were be been "
+    "being have has had do does did will would shall should can could may might must there here it's i'm",
+    "de": "der die das den dem des ein eine einen einem einer und oder ist sind war waren sein hat haben hatte wird "
+    "werden ich du er sie es wir ihr mich mir sich mein sein ihr zu in im an am auf aus bei mit von vom für "
+    "als dass da",
+    "nl": "de het een en of is zijn was waren heeft hebben had wordt worden ik je jij u hij zij ze wij we mijn zijn "
+    "haar hun dit dat die deze te in op aan bij met van voor uit om als er",
+}
+
+
+def find_content_words(words: Sequence[str]) -> list[bool]:
+    """Return which words of a text are neither punctuation nor stop words; all, if there is no other word."""
+    left_out = STOP_WORDS.get(detect_language([" ".join(words)]), "").split()
+    found = [any(map(str.isalnum, word)) and word.lower() not in left_out for word in words]
+    return found if any(found) else [True] * len(words)
+
+
 def detect_language(texts: Sequence[str]) -> str:
     """Detect the language of most texts, as a code of `FUNCTION_WORDS` (en, de, nl); an empty string for any other."""
     step = max(1, len(texts) // SAMPLE)

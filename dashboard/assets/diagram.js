@@ -3,6 +3,7 @@ export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".diagram");
   const drawn = new DOMParser().parseFromString(data.svg, "image/svg+xml").documentElement;
   const svg = document.importNode(drawn, true);
+  root.dataset.mark = "";
   root.replaceChildren(svg);
   if (root.exporter) window.removeEventListener("sentiscope-export", root.exporter);
   root.exporter = (event) => event.detail.push({ name: data.name, svg });

@@ -1,5 +1,5 @@
-// A filter written as a sentence: each word opens a menu with the number of rows for every option, and a field takes a
-// search text. Choices are reported to the page. User text is inserted as text nodes only.
+// A filter written as a sentence: each word opens a menu with the wrong and right rows of every option, and a field takes a
+// search text. Words that are not set are behind one button. Choices are reported to the page. User text is inserted as text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
@@ -7,6 +7,8 @@ const make = (tag, attributes = {}, ...children) => {
   return node;
 };
 const MANY = 10; // least options of a menu with a search field
+const FIXED = ["outcome", "split"]; // words that are always shown
+const write = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const EDGE = 12; // free pixels at the window's edges
 const memory = {}; // state of the last drawn component, since a rerun may create it again
 
@@ -30,15 +32,16 @@ export default function ({ data, parentElement, send: tell }) {
     const id = `word-${given.name}`, many = Boolean(given.typed) || given.options.length > MANY;
     const open = make("button", { type: "button", class: given.set ? "word set" : "word", "aria-haspopup": "listbox", "aria-expanded": "false", "data-id": id }, given.shown);
     const field = make("input", { type: "search", placeholder: given.typed ?? "Search", "aria-label": `Search ${given.about}`, "data-id": `search-${given.name}` });
-    const most = Math.max(1, ...given.options.map((option) => option.n));
+    const most = Math.max(1, ...given.options.map(({ parts }) => parts.reduce((sum, n) => sum + n, 0)));
     const items = given.options.map((option, i) => {
       const item = make("li", { role: "option", id: `${id}-${i}`, "aria-selected": String(option.value === given.value), class: option.n ? "" : "none", title: option.label },
-        make("span", {}, option.label), make("span", { class: "n" }, option.said), make("i", { style: `--share:${(100 * option.n) / most}%` }));
+        make("span", {}, option.label), ...option.parts.map((n) => make("span", { class: "n" }, write(n))),
+        ...(option.parts.length ? [make("i", {}, ...option.parts.map((n) => make("b", { style: `width:${(100 * n) / most}%` })))] : []));
       item.onclick = () => take(option);
       return item;
     });
     const list = make("ul", { role: "listbox", tabindex: "0", "aria-label": given.about, "data-id": `list-${given.name}` }, ...items);
-    const head = make("div", { class: "top", "aria-hidden": "true" }, make("span", {}, given.about), make("span", { class: "n" }, "rows"));
+    const head = make("div", { class: "top", "aria-hidden": "true" }, make("span", {}, given.about), ...(given.options[0]?.parts.length ? ["wrong", "right"].map((name) => make("span", { class: "n" }, name)) : []));
     const box = make("div", { class: "box", popover: "auto" }, ...(many ? [field] : []), head, list);
     let at = Math.max(0, given.options.findIndex((option) => option.value === given.value));
     const there = () => items.filter((item) => !item.hidden);
@@ -121,9 +124,17 @@ export default function ({ data, parentElement, send: tell }) {
   field.onblur = () => { delete kept.typed; };
   field.onchange = say;
 
+  const used = ({ name, set }) => set || FIXED.includes(name), words = data.words.map((given) => [given, word(given)]);
+  const pick = (wanted) => words.filter(([given]) => wanted(given)).map(([, node]) => node);
+  const others = make("span", { class: "others", id: "others" }, ...pick((given) => !used(given)));
+  const add = make("button", { type: "button", class: "word", "aria-controls": "others", "data-id": "add" }, "add filter");
+  const unfold = () => { others.hidden = !kept.more; add.setAttribute("aria-expanded", String(Boolean(kept.more))); };
+  add.onclick = () => { kept.more = !kept.more; unfold(); };
+  unfold();
   root.replaceChildren(
-    ...data.words.map(word), ...data.further.map(further),
-    make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field),
+    ...pick(({ name }) => FIXED.includes(name)), make("span", { class: "lead" }, "sentences"),
+    ...pick((given) => used(given) && !FIXED.includes(given.name)), ...data.further.map(further),
+    make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field), ...(others.children.length ? [add, others] : []),
   );
   if (focused) root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   if (kept.open) opened.get(kept.open.name)?.();

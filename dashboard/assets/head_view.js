@@ -2,6 +2,7 @@
 // Negative weights are dashed lines and hatched cells.
 // User text is inserted as text nodes only.
 const NS = "http://www.w3.org/2000/svg";
+const LEAST = 16; // pixels of a row
 const STRONG = 0.1; // share of the strongest colour below which a hovered word has no line
 
 const add = (parent, tag, attributes = {}, text) => {
@@ -26,9 +27,8 @@ const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212"
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".head_view");
   const { tokens, maps, top, size, muted } = data;
-  const H = maps.length, L = tokens.length, above = size * 2.15, least = size * 1.14, most = size * 1.75;
-  let row = most;
-  root.style.setProperty("--fs", size + "px");
+  const H = maps.length, L = tokens.length, above = size * 2.15, most = size * 1.75;
+  let row = most, font = size;
   root.style.setProperty("--muted", muted);
   if (root.heads?.size === undefined || root.count !== H) root.heads = new Set(maps.keys());
   root.count = H;
@@ -46,12 +46,15 @@ export default function ({ data, parentElement }) {
   const fitting = () => {
     if (!main) return most;
     const left = main.clientHeight - (root.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop);
-    const fits = (left - above - size * 2.4) / L;
-    return fits < least * 0.6 ? most : Math.max(least, Math.min(most, fits)); // a view below the first screen may be long
+    const below = data.brief ? size * 2.2 : size * 10; // a projector has no room for the names of further sections
+    const fits = (left - above - below) / L;
+    return fits < LEAST * 0.6 ? most : Math.max(LEAST, Math.min(most, fits)); // a view below the first screen may be long
   };
 
   const build = () => {
     row = fitting();
+    font = Math.min(size, row * 0.9);
+    root.style.setProperty("--fs", `${font}px`);
     const focused = root.getRootNode().activeElement?.dataset?.id;
     const width = Math.max(340, root.clientWidth);
     const cell = Math.max(13, Math.min(size * 1.9, width * 0.055, (width * 0.34) / H - 3)); // leaves room for the lines
@@ -82,11 +85,11 @@ export default function ({ data, parentElement }) {
 
   const word = (side, token, index, width) => {
     const g = add(parts.svg, "g", {
-      "data-id": `${side}-${index}`, class: "word", tabindex: index === 0 ? 0 : -1, role: "button",
+      "data-id": `${side}-${index}`, "data-mark": "word", class: "word", tabindex: index === 0 ? 0 : -1, role: "button",
       "aria-label": (side ? "attention to " : "attention from ") + token,
     });
     add(g, "rect", { x: side ? parts.xr : 0, y: y(index) - row / 2, width, height: row, fill: "transparent" });
-    const place = { x: side ? parts.xr + 10 : parts.xl - 10, y: y(index) + size * 0.34, "text-anchor": side ? "start" : "end" };
+    const place = { x: side ? parts.xr + 10 : parts.xl - 10, y: y(index) + font * 0.34, "text-anchor": side ? "start" : "end" };
     add(g, "text", place, short(token));
     g.onmouseenter = g.onfocus = () => point({ side, index });
     g.onkeydown = (event) => {
@@ -105,7 +108,7 @@ export default function ({ data, parentElement }) {
 
   const column = (h, x, cell) => {
     const button = add(parts.svg, "g", { "data-id": `head-${h}`, class: "head", tabindex: 0, role: "button", "aria-label": `head ${h + 1}${data.about[h] ? `, ${data.about[h]}` : ""}` });
-    if (data.about[h]) add(button, "title", {}, `head ${h + 1}: ${data.about[h]}`);
+    add(button, "title", {}, `head ${h + 1}${data.about[h] ? `: ${data.about[h]}` : ""}. Click: show or hide it.`);
     add(button, "rect", { x, y: size * 0.35, width: cell, height: size * 1.45, rx: 4 });
     add(button, "text", { x: x + cell / 2, y: size * 1.4 }, h + 1);
     button.onclick = () => {

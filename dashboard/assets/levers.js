@@ -82,7 +82,7 @@ export default function ({ data, parentElement, send }) {
     const track = make("i", { class: curve ? "curve" : "" }, ...(curve ? [path(lever, curve)] : []),
       ...marks.map(([name, value]) => make("s", { class: name, style: `--x:${share(lever, value)}` })), dot, input);
     return make("label", { class: `lever${lever.moved ? " moved" : ""}` },
-      make("span", { "aria-hidden": "true" }, lever.label, shown), track);
+      make("span", { "aria-hidden": "true", "data-mark": "value" }, lever.label, shown), track);
   };
   const path = (lever, curve) => {
     const inside = curve.values.map((value, i) => [value, curve.chances[i]]).filter(([value]) => value >= lever.low - 1e-9 && value <= lever.high + 1e-9);
@@ -105,18 +105,18 @@ export default function ({ data, parentElement, send }) {
 
   const row = (line, first) => {
     if (line.sliders) {
-      const cells = line.sliders.map((each) => make("td", {}, ...(each === null ? [] : [typeof each === "string" ? each : slider(each)])));
+      const cells = line.sliders.map((each) => make("td", { "data-mark": typeof each === "string" ? "weight" : "" }, ...(each === null ? [] : [typeof each === "string" ? each : slider(each)])));
       const open = make("button", { type: "button", class: "open", "aria-label": line.label, "data-id": `open-${line.layer}` }, line.label);
       open.onclick = () => { root.open = line.layer; fit(); };
       return make("tr", { class: first ? "sliders" : "sliders sep", "data-layer": line.layer },
         make("th", { scope: "row" }, make("b", {}, line.label), open), ...cells);
     }
-    if (line.gates) return make("tr", { class: "gates" }, make("th", { scope: "row" }, line.label), ...line.gates.map((each) => make("td", {}, gate(each, line.gates.length > 8))));
-    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", { colspan: line.span ?? "" }, button(cell))));
+    if (line.gates) return make("tr", { class: "gates" }, make("th", { scope: "row", "data-mark": "name" }, line.label), ...line.gates.map((each) => make("td", {}, gate(each, line.gates.length > 8))));
+    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row", "data-mark": "name" }, line.label), ...line.cells.map((cell) => make("td", { colspan: line.span ?? "", "data-mark": "part" }, button(cell))));
   };
 
   const grid = (given) => {
-    const names = given.columns.map((name) => make("th", { scope: "col" }, make("span", {}, name)));
+    const names = given.columns.map((name) => make("th", { scope: "col", "data-mark": "name" }, make("span", {}, name)));
     const corner = given.corner ? make("th", { scope: "col" }, given.corner) : make("td");
     const wide = given.columns.length > 5 ? " wide" : "";
     const table = make("table", { class: (given.slant ? "slant" : "") + wide, "aria-label": given.title || "effect of each part" },

@@ -7,14 +7,27 @@ const make = (tag, attributes = {}, ...children) => {
 };
 const KEYS = [["\u2190 \u2192", "previous, next"], ["c", "caption"], ["b", "blank"], ["Esc", "leave"]];
 const FIELDS = "input, textarea, select";
+const PATIENCE = 5000; // milliseconds after which a request counts as lost
 
 export default function ({ data, parentElement, send }) {
   const root = parentElement.querySelector(".present");
   root.shows ??= { picker: false, blank: false };
   const show = root.shows;
   const pages = Object.fromEntries(data.groups.flatMap(([, list]) => list.map(([letter, , page]) => [letter, page])));
-  const go = (exhibit) => { if (exhibit >= 0 && exhibit < data.exhibits.length) send({ exhibit }); };
-  const open = (page) => { show.picker = false; send({ page }); };
+  // One request at a time, and the last key meanwhile waits: a page that is being left would take a second one back to it.
+  const ask = (change) => {
+    const waits = show.turn === data.turn && Date.now() - show.since < PATIENCE;
+    Object.assign(show, waits ? { next: change } : { next: null, turn: data.turn, since: Date.now() });
+    if (!waits) send(change);
+  };
+  const go = (exhibit) => {
+    if (exhibit < 0 || exhibit >= data.exhibits.length) return;
+    show.to = exhibit;
+    draw();
+    ask({ exhibit });
+  };
+  const step = (by) => go((show.to ?? data.at) + by);
+  const open = (page) => { show.picker = false; ask({ page }); };
   const button = (attributes, press, ...children) => {
     const made = make("button", { type: "button", ...attributes }, ...children);
     made.onclick = press;
@@ -25,7 +38,7 @@ export default function ({ data, parentElement, send }) {
   const draw = () => {
     const focused = root.getRootNode().activeElement?.dataset?.id;
     const exhibits = data.exhibits.map((title, place) => make("li", {}, button(
-      { "data-id": `exhibit-${place}`, ...(place === data.at ? { "aria-current": "true" } : {}) }, () => go(place), `${place + 1} ${title}`,
+      { "data-id": `exhibit-${place}`, ...(place === (show.to ?? data.at) ? { "aria-current": "true" } : {}) }, () => go(place), `${place + 1} ${title}`,
     )));
     const strip = make("div", { class: "strip" }, make("ol", { "aria-label": "Exhibits" }, ...exhibits), make("b", {}, data.run),
       button({ "data-id": "picker", "aria-expanded": show.picker }, () => toggle("picker"), make("kbd", {}, "g"), " go to"));
@@ -44,16 +57,22 @@ export default function ({ data, parentElement, send }) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.composedPath()[0].matches?.(FIELDS)) return;
     const { key } = event;
     if (key === "Escape") {
-      if (show.picker || show.blank) { show.picker = show.blank = false; draw(); } else send({ leave: true });
+      if (show.picker || show.blank) { show.picker = show.blank = false; draw(); } else ask({ leave: true });
     } else if (show.picker && pages[key]) open(pages[key]);
     else if (key === "g") toggle("picker");
     else if (key === "b") toggle("blank");
     else if (key === "c") document.documentElement.classList.toggle("s-captioned");
-    else if (key === "ArrowRight") go(data.at + 1);
-    else if (key === "ArrowLeft") go(data.at - 1);
+    else if (key === "ArrowRight") step(1);
+    else if (key === "ArrowLeft") step(-1);
     else return;
     event.preventDefault();
   };
+  if (show.turn !== data.turn) {
+    const { next } = show;
+    show.next = null;
+    if (next && next.exhibit !== data.at) ask(next);
+    else show.to = null;
+  }
   draw();
   document.removeEventListener("keydown", root.press); // that of the drawing before
   root.press = press;

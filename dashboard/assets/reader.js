@@ -23,8 +23,8 @@ const memory = { time: -KEEP };
 const SOON = 40; // distance to the last present row at which the next rows are requested
 const MOST = 3000; // most rows in the list, since more are slow to draw; End and Home reach all rows
 const NARROW = 1100; // window width in pixels below which the list shows only texts
-const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open on Sentence"], ["?", "all keys"]];
-const CODING = [["1\u20139", "code"], ["n", "note, Esc back"], ["u", "undo"]];
+const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open Sentence"], ["?", "all keys"]];
+const CODING = [["1\u20139", "code"], ["n", "note"], ["u", "undo"]];
 const NAME = "sentiscope-author"; // stored in the browser: the annotator's name
 const TRIES = 5; // attempts to send the name to the page
 const OPENING = 3000; // milliseconds for Sentence to open; another message meanwhile would replace the request
@@ -164,7 +164,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const head = make("div", { class: "head" }, make("span", { title: heading }, order, ...(portion ? [`, ${thin(start + 1)}\u2013${thin(last)} of ${data.many}`] : [])), ...heads.map(([text, kind]) => make("span", { class: kind, "aria-hidden": "true" }, text)));
   const items = rows.map((row, i) => {
     const cells = both.map((name) => classed(row[name]));
-    const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text", dir: way(row.text) }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);
+    const item = make("li", { role: "option", id: `row-${i}`, title: row.text, "data-text": "row" }, make("span", { class: "text", dir: way(row.text) }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);
     item.onclick = () => jump(i);
     return item;
   });
@@ -172,13 +172,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const pane = make("div", { class: "pane", role: "region", "aria-label": "Open sentence" });
   const keys = [...KEYS, ...(coding ? CODING : []), ...MORE];
   const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
-    make("dd", { class: "soft" }, "Shortcuts are off while you type."));
+    make("dd", { class: "soft" }, "Shortcuts are off while you type; Esc goes back."));
   const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)), make("span", { class: "done", role: "status", title: coding?.done }, coding?.done ?? ""));
   // Data from the page do not replace a note that is being written.
   const before = root.querySelector("textarea");
   const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
   if (before) before.onblur = null;
   const former = root.querySelector(".list"), focused = former && former === former.getRootNode().activeElement;
+  let naming = Boolean(kept.adding?.isConnected) && kept.adding === kept.adding.getRootNode().activeElement;
   const top = former ? former.scrollTop + shift * (former.scrollHeight / former.children.length) : 0;
   root.replaceChildren(make("div", { class: "left" }, head, list), pane, foot, help);
   list.scrollTop = top; // the scroll position stays, although rows were added above
@@ -186,7 +187,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 
   const words = (row, detail) => {
     const shown = detail?.words ?? row.text.split(/\s+/).filter(Boolean).map((word) => ({ word }));
-    return make("ul", { class: "words", dir: way(row.text), "aria-label": "words with their effect" }, ...shown.map((item) => {
+    return make("ul", { class: "words", dir: way(row.text), "data-text": "open", "aria-label": "words with their effect" }, ...shown.map((item) => {
       const style = item.colour ? `background-color:${item.colour};color:${item.ink}` : "";
       const kinds = [item.unknown ? "unknown" : "", item.away ? "away" : ""].join(" ").trim();
       return make("li", { class: kinds, style, dir: /\p{L}/u.test(item.word) ? "auto" : "", title: item.about ?? "" }, item.word, item.about ? make("span", { class: "sr" }, `, ${item.about}`) : null);
@@ -213,7 +214,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
   const nearest = (detail) => {
     if (!detail || detail.later) return null;
-    const lines = (detail.near ?? []).map(([text, label, by, likeness]) => make("li", { title: text }, classed(label), make("span", { dir: way(text) }, text), make("span", { class: "soft n" }, `${by} ${write(likeness)}`)));
+    const lines = (detail.near ?? []).map(([text, label, by, likeness]) => make("li", { title: text, "data-text": "near" }, classed(label), make("span", { dir: way(text) }, text), make("span", { class: "soft n" }, `${by} ${write(likeness)}`)));
     const title = make("div", { class: "top" }, make("span", {}, lines.length ? `Nearest training sentences${detail.among ? ` ${detail.among}` : ""}` : detail.lone ?? ""), make("span", {}, lines.length ? "similarity (cosine)" : ""));
     return make("div", { class: "near" }, detail.double ? make("p", { class: "double" }, detail.double) : null, title, make("ul", { "aria-label": "nearest training sentences" }, ...lines));
   };
@@ -276,6 +277,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     act({ key: rows[place].key, name });
     show();
   };
+  // One field for all sentences, so that a redraw keeps what is typed.
+  const adding = (kept.adding ??= make("input", { "aria-label": "New code", placeholder: "New code", title: "Enter adds it and gives it to this sentence", maxlength: 60 }));
+  adding.dataset.code = "";
+  adding.onkeydown = (event) => {
+    if (event.key === "Escape") { adding.blur(); list.focus(); }
+    if (event.key !== "Enter" || !adding.value.trim()) return;
+    setStateValue("added", { name: adding.value.trim(), key: rows[place].key, session: coding.session, time: Date.now() });
+    adding.value = "";
+  };
   const codes = (row) => {
     if (!coding) return "";
     const given = own(row.key);
@@ -293,23 +303,24 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     };
     note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
     const others = (kept.coded.get(row.key)?.others ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
-    return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
-      coding.book.length ? null : make("p", { class: "soft" }, "No codes yet: read, write notes, and turn them into codes below."),
+    return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons, adding),
       note, others.length ? make("ul", { class: "others", "aria-label": "codes of others" }, ...others) : null);
   };
   const show = (follow = true) => {
     const row = rows[place], detail = kept.details.get(row.key);
-    const pressed = pane.contains(pane.getRootNode().activeElement) ? pane.getRootNode().activeElement.dataset.code : undefined;
+    const pressed = pane.contains(pane.getRootNode().activeElement) ? pane.getRootNode().activeElement.dataset.code : naming ? "" : undefined;
+    naming = false;
     items.forEach((item, i) => { if ((item.getAttribute("aria-selected") === "true") !== (i === place)) item.setAttribute("aria-selected", String(i === place)); });
     list.setAttribute("aria-activedescendant", `row-${place}`);
-    const own = make("span", { class: "own", title: row.own }, row.own);
+    const own = make("span", { class: "own", title: row.own, "data-text": "own" }, row.own);
     pane.replaceChildren(
       make("div", { class: "top" }, make("b", {}, `${thin(start + place + 1)} of ${data.many}`), own),
       words(row, detail), legend(detail), answer(row), codes(row),
       make("ul", { class: "tags", "aria-label": "tags" }, ...row.tags.map((tag) => make("li", {}, tag))),
       nearest(detail) ?? "",
     );
-    if (pressed !== undefined) pane.querySelector(`[data-code="${CSS.escape(pressed)}"]`)?.focus({ preventScroll: true });
+    if (pressed === "") adding.focus({ preventScroll: true });
+    else if (pressed !== undefined) pane.querySelector(`[data-code="${CSS.escape(pressed)}"]`)?.focus({ preventScroll: true });
     const top = items[place].offsetTop - list.offsetTop;
     if (follow && (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight)) list.scrollTop = top - list.clientHeight / 2;
   };

@@ -11,7 +11,10 @@ const make = (tag, attributes = {}, ...children) => {
 };
 const write = (value) => value.toFixed(2).replace("-", "\u2212");
 const sign = (value) => (value >= 0.005 ? "+" : "") + write(Math.abs(value) < 0.005 ? 0 : value);
-const quote = (word) => `\u201c${word}\u201d`;
+const quote = (word) => {
+  const signs = [...word], short = signs.length > LONG_WORD ? `${signs.slice(0, LONG_WORD).join("")}\u2026` : word;
+  return `\u201c${/[\u0590-\u08ff]/u.test(short) ? `\u2068${short}\u2069` : short}\u201d`; // keeps right-to-left words in place
+};
 const list = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 const PREDICT = "predict", SEEN = "seen", WHY = "why", RESULT = "result";
 const APPEAR = 0.12; // seconds between two words that get their colour
@@ -110,7 +113,7 @@ export default function ({ data, parentElement, send }) {
       const word = removable
         ? button(`word-${place}`, words[place], () => toggle(place), { class: kind, style: style.join(";"), "aria-pressed": String(out), "aria-label": `${words[place]}, ${sign(pushes[place])}`, "data-mark": true })
         : make("span", { class: kind, style: style.join(";") }, words[place]);
-      const number = view.stage === WHY ? make("small", { "aria-hidden": "true", "data-mark": true }, sign(pushes[place])) : "";
+      const number = view.stage === WHY ? make("small", { dir: "ltr", "aria-hidden": "true", "data-mark": true }, sign(pushes[place])) : "";
       parts.push([after, start, null], [start, end, make("span", { class: "word" }, word, number)]);
       after = end;
     });
@@ -300,6 +303,7 @@ export default function ({ data, parentElement, send }) {
       }
       return;
     }
+    if (event.repeat) return; // a key held down answers no sentence that nobody has read
     const side = { ArrowLeft: ends.minus, ArrowRight: ends.plus }[event.key], digit = /^[1-9]$/.test(event.key) ? order[+event.key - 1] : undefined;
     const elsewhere = !root.contains(target) && target.closest?.("[data-testid=stSidebar], [role=dialog]");
     if (elsewhere || view.stage === RESULT || (!data.questions.length && !view.own)) return;

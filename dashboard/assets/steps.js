@@ -13,6 +13,7 @@ const write = (value) => {
   const size = Math.abs(value);
   return minus(size && size < 0.005 ? "0.00" : value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2));
 };
+const quoted = (token) => (/[\p{L}\p{N}]/u.test(token) ? token : `\u201c${token}\u201d`); // a comma between commas is unreadable
 const AHEAD = 3000; // milliseconds in which an outdated answer of the page does not change the stage
 const WIDEST = 3.4, LOWEST = 0.64, LEGIBLE = 0.98, HIGHEST = 1.9; // cell sizes in rem: width and height limits, and the least size with a number
 const TAKES_ARROWS = "input, textarea, select, [contenteditable=true], [role=radio], [role=slider], [role=listbox], [role=option], [role=combobox], [role=tab], [role=menuitem], [role=grid], [role=toolbar]";
@@ -61,7 +62,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const open = stage();
     if (!open.matrices.length) return filled.replaceChildren();
     const [m, i, j] = chosen(open), matrix = open.matrices[m];
-    const where = matrix.dimensions ? `${matrix.rows[i]}, dimension ${matrix.columns[j]}` : `${matrix.rows[i]}, ${matrix.columns[j]}`;
+    const where = `${quoted(matrix.rows[i])}, ${matrix.dimensions ? `dimension ${matrix.columns[j]}` : quoted(matrix.columns[j])}`;
     const name = make("span", { class: "name" }, formula(matrix.name));
     filled.replaceChildren(make("small", {}, where), make("p", {}, name, ` = ${matrix.fills[i][j]}`));
   };
@@ -108,7 +109,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     });
     const few = known(matrix) || (slants(matrix) && wide < rem); // names of narrow columns would overlap
     const kinds = [readable ? "" : "small", slants(matrix) && !few ? "slanted" : "", rowsKnown ? "no-rows" : "", few ? "no-columns" : ""];
-    const made = make("table", { class: kinds.filter(Boolean).join(" ") },
+    const made = make("table", { "data-mark": "matrix", class: kinds.filter(Boolean).join(" ") },
       make("caption", {}, formula(matrix.name), ...(matrix.note ? [make("small", {}, matrix.note)] : [])),
       make("thead", {}, make("tr", {}, make("td", { class: "corner" }), ...head)), make("tbody", {}, ...rows));
     made.style.setProperty("--w", `${wide}px`);
@@ -221,11 +222,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const scrolled = () => document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
   const draw = () => {
     rail.replaceChildren(...data.stages.map((each) => {
-      const button = make("button", { type: "button", class: each.matrices.length ? "" : "none", "aria-current": each.key === root.key ? "step" : null }, each.title);
+      const button = make("button", { type: "button", class: each.matrices.length ? "" : "none", "aria-current": each.key === root.key ? "step" : null, "data-title": each.title }, each.title);
       button.onclick = () => go(each.key, true);
       return make("li", {}, button);
     }));
     if (!root.contains(rail)) root.replaceChildren(rail, body, ...(data.left_out ? [make("p", { class: "left-out" }, data.left_out)] : []));
+    rail.style.fontSize = ""; // one line, if that takes little
+    const share = rail.clientWidth / [...rail.children].reduce((sum, each) => sum + each.offsetWidth + 0.15 * rem, 0);
+    if (share < 1 && share > 0.85) rail.style.fontSize = `${0.88 * 0.97 * share}rem`;
     show();
   };
 

@@ -16,7 +16,7 @@ export default function ({ data, parentElement, send }) {
   note.textContent = data.message;
   root.replaceChildren(make("Present", present), make("Add to talk", add), note);
   const press = (event) => {
-    if (event.key !== "a" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== "a" || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.composedPath().some((each) => each.matches?.("input, textarea, select, [contenteditable], [role=grid], .reader"))) return;
     add();
   };

@@ -16,7 +16,7 @@ const chip = (item) => {
     class: item.read < 0 ? "away" : "", style: `--read:${Math.min(100, 100 * Math.abs(item.read)).toFixed(0)}%`,
   })];
   const heard = make("span", { class: "heard" }, item.about);
-  return make("li", { class: kinds, title: item.about }, word, heard, make("small", { "aria-hidden": "true" }, item.push), ...bar);
+  return make("li", { class: kinds, title: item.about, "data-mark": "word" }, word, heard, make("small", { "aria-hidden": "true" }, item.push), ...bar);
 };
 
 const key = ({ ends, ramp, away, push, read, unknown, unread }) => {

@@ -215,7 +215,7 @@ def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) ->
 
 def _draw_levers(shown: Levers, look: Look) -> Component:
     t, paint = look.tokens, _Painter(shown, look.tokens)
-    drag = "; drag λ to reweight it" if shown.allowed.components > 1 else ""
+    drag = "; drag λ" if shown.allowed.components > 1 else ""
     what = "answer" if shown.record.task == "single" else "most probable label"
     data = {
         "grids": [grid for grid in (_build_grid(shown, paint), _build_gate_grid(shown, paint)) if grid],
@@ -224,7 +224,7 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
         "changed": shown.edits.describe_changes(),
         "note": "after your changes" if shown.edits else "",
         "said": describe_difference(shown.trained, shown.view, what) if shown.edits else "",
-        "hint": f"What each part contributes. Click to {'leave its mean' if shown.mean else 'switch it off'}{drag}.",
+        "hint": f"Click a part to {'leave its mean' if shown.mean else 'switch it off'}{drag}.",
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
         "full": _write_legend(shown, paint.top),
         "brief": look.projector,
@@ -236,10 +236,10 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
 def _write_legend(shown: Levers, top: float) -> str:
     target, curves = shown.parts.target, ""
     if shown.curves is not None:
-        start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
-        curves = f". Curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
+        start = "; box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
+        curves = f". Curve: P({target}). Long tick: learned{start}"
     lost = "with the part at its mean" if shown.mean else "without the part"
-    scale = f"Log-odds of {target} lost {lost}, darkest = {number(top, 1)}{curves}"
+    scale = f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 

@@ -278,7 +278,8 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
         "muted": look.tokens.muted,
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
-        "hint": "Point at a word, or reach it with Tab and the arrow keys.",
+        "hint": f"{'' if look.projector else _write_lines_reading(lines)} Point at a word, or use arrow keys.".strip(),
+        "brief": look.projector,
         "about": [f"its components cancel {whole_percent(each)} of their weight" for each in shares],
     }
     return Component("head_view", data, look)
@@ -289,7 +290,7 @@ def _write_lines_reading(lines: Lines) -> str:
     if taken is not None:
         ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
         sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels out{ends}."
-    return f"Wider, darker lines: more attention.{sign} Click a number to show or hide its head.{lines.window}"
+    return f"Darker line: more attention.{sign}{lines.window}"
 
 
 HEAD_VIEW = Figure(

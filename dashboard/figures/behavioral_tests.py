@@ -113,8 +113,9 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
     """Build the table of failure rates with intervals: a row for each capability, which unfolds to its tests."""
+    examples = {test.capability: test.cases[0].texts[-1] for test in behaved.judged[behaved.run].suite.tests[::-1]}
     columns = [
-        IntervalColumn("capability", "Capability", "15rem"),
+        IntervalColumn("capability", "Capability", f"{max(28 - 5 * (len(behaved.runs) - 1), 15)}rem"),
         IntervalColumn("must", "the answer …", "11rem", soft=True, opt=True),
         IntervalColumn("cases", "cases", "3.8rem", number=True, soft=True, opt=True),
     ]
@@ -131,8 +132,9 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
             children.append(IntervalRow(f"test {test['test']}", cells))
         cases = sum(test["cases"] for test in each["tests"])
         cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
+        cells["capability"] = TextCell(each["capability"], example=examples[each["capability"]])
         rows.append(IntervalRow(f"capability {each['capability']}", cells, tuple(children)))
-    return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.85)
+    return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.7)
 
 
 def _build_cells(
@@ -185,7 +187,7 @@ RATES = Figure(
     note=lambda behaved: (
         f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
     ),
-    reading="Bar: 95 % interval. Ring: no clear difference from 0.3 (shaded).",
+    reading="Failure rate with 95 % interval. Ring: no clear difference from 0.3 (shaded).",
     finding=lambda behaved: summarize_rates(behaved)[0],
     how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
     "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "

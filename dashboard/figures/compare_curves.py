@@ -220,6 +220,7 @@ COSTS = {
     "memory": "MB for 64 texts",
 }
 SCALE = {"memory": 1e-6}
+MANY = 4  # compared models that need more than one panel
 FEWEST = 2  # models with a known cost that a panel needs
 SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
 MOST_TICKS = 5
@@ -247,9 +248,10 @@ class CostComparison:
 
     @property
     def panels(self) -> list[str]:
-        """Return the cost measures that are known for at least two of the compared models."""
+        """Return the cost measures known for at least two of the compared models; of few models only one measure."""
         known = [point.costs for point in self.points if point.place is not None]
-        return [name for name in COSTS if sum(costs.get(name, 0) > 0 for costs in known) >= FEWEST]
+        found = [name for name in COSTS if sum(costs.get(name, 0) > 0 for costs in known) >= FEWEST]
+        return found if len(known) >= MANY else [name for name in found if name == "one"] or found[:1]
 
     @property
     def best(self) -> dict[str, list[Point]]:

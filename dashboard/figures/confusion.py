@@ -17,7 +17,7 @@ from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, draw_th
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
 from dashboard.figures.source import Option, Source
-from dashboard.figures.subplots import Panels, draw_bar_matrix
+from dashboard.figures.subplots import FEW, Panels, draw_bar_matrix
 from dashboard.figures.theme import Look, blend_colors
 
 
@@ -61,16 +61,20 @@ def draw_confusion(
     """Draw a confusion matrix with a bar in each cell; a click returns the numbers of the true and predicted label."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalized else counts / max(int(counts.sum(1).max(initial=0)), 1)
-    names = [escape_text(name) for name in classes]
+    names, few = [escape_text(name) for name in classes], len(classes) < FEW
+    if few:  # each name with its title, so that no text is turned
+        said = f"<span style='color:{look.tokens.muted}'>%s</span>%s<b>%s</b>"
+        rows = [said % ("true", "<br>", name) for name in names]
+        columns = [said % ("predicted", " " if len(names) < FEW - 1 else "<br>", name) for name in names]
     return draw_bar_matrix(
         look,
-        names,
-        names,
+        rows if few else names,
+        columns if few else names,
         color=lambda i, j: _color_cell(strengths[i, j], i == j, look),
         words=lambda i, j: _write_cell(int(counts[i, j]), shares[i, j], normalized),
         hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
-        height=430,
-        titles=("true", "predicted"),
+        height=410,
+        titles=("", "") if few else ("true", "predicted"),
     )
 
 
@@ -84,7 +88,9 @@ def _color_cell(share: float, correct: bool, look: Look) -> str:
     t = look.tokens
     if correct:
         return blend_colors(t.paper, t.right, 0.08 + 0.3 * share)
-    return blend_colors(t.paper, t.wrong, min(0.06 + 1.4 * share, 0.5 if look.dark else 0.45)) if share else t.paper
+    if not share:
+        return t.paper
+    return blend_colors(t.paper, t.wrong, 0.06 + min(np.sqrt(share) * (1.2 if look.dark else 0.9), 0.44))
 
 
 CELLS = Option(
@@ -120,7 +126,8 @@ def describe_errors(matrix: ConfusionMatrix) -> str:
     cells = [(int(counts[i, j]), i, j) for i in range(len(names)) for j in range(len(names)) if i != j and counts[i, j]]
     most = sorted(cells, key=lambda cell: -cell[0])[:2]
     named = ", ".join(f"{count(n)} {names[i]} predicted {names[j]}" for n, i, j in most)
-    return f"{count(wrong)} of {count(n)} wrong: {named}{', and others' if len(cells) > len(most) else ''}."
+    head = f"{count(wrong)} of {count(n)} {'is' if wrong == 1 else 'are'} wrong"
+    return f"{head}: {named}{', and others' if len(cells) > len(most) else ''}."
 
 
 CONFUSION = Figure(

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.data.dataset import TEST
+from core.data.dataset import TEST, TRAIN, Dataset
 from core.evaluation.intervals import compute_wilson
 from core.formatting import count, format_plus_minus, number
 from core.text.graphemes import clip_text
@@ -90,6 +90,23 @@ def get_class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, 
         name: {label: (found["rows"], found["share"]) for label, found in split["classes"].items()}
         for name, split in card["splits"].items()
     }
+
+
+EVEN = 0.02
+"""Largest difference between the shares of balanced classes."""
+
+
+def describe_texts(dataset: Dataset) -> str:
+    """Describe a data set in a sentence: its number of texts, and the balance of its classes in training."""
+    rows, n = sum(map(len, dataset.splits.values())), len(dataset.classes)
+    begin = f"{dataset.name} has {count(rows)} texts"
+    if dataset.task != "single":
+        return f"{begin} with {n} {'labels, several per text' if dataset.task == 'multi' else 'tags, one per word'}."
+    shares = dataset.splits[TRAIN]["label"].value_counts(normalize=True)
+    if shares.max() - shares.min() < EVEN:
+        return f"{begin} in {n} balanced classes."
+    largest = clip_text(str(shares.index[0]), 22)
+    return f"{begin} in {n} classes; {largest} has {format_percent(float(shares.iloc[0]))} of the training texts."
 
 
 def build_class_table(card: Mapping[str, Any]) -> pd.DataFrame:

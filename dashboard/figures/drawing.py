@@ -142,21 +142,23 @@ class Component:
     title: str = ""  # heading outside of pages
     still: Callable[[], str] | None = None
     """Returns HTML that shows the same without a script, for exported files; None: the script draws there, too."""
+    frame: str = ""
+    """A component whose script calls this one's and draws around it, in an element of the class `frame`."""
 
     @property
     def script(self) -> str:
         """Return the JavaScript module that draws a browser component."""
-        return read_asset(f"{self.name}.js")
+        return "\n".join(read_asset(f"{name}.js") for name in (self.name, self.frame) if name)
 
     @property
     def style(self) -> str:
         """Return the style sheet of a browser component; it may use the variables of Streamlit's theme."""
-        return read_asset(f"{self.name}.css")
+        return "\n".join(read_asset(f"{name}.css") for name in (self.frame, self.name) if name)
 
     @property
     def root(self) -> str:
         """Return the empty HTML element, as text, that a browser component's script fills."""
-        return f'<div class="{self.name}"></div>'
+        return f'<div class="{self.frame or self.name}"></div>'
 
     def to_html(self, place: str) -> str:
         """Write a browser component as HTML that draws itself; `place` is the id of its element in the document."""

@@ -245,7 +245,7 @@ def draw_map(
     many = not isinstance(coloring, Shades)
     figure.update_layout(
         **(_make_flat_axes(axes, look) if flat else _make_3d_axes(axes, look)),
-        height=look.scale_height(560 if flat else 620),
+        height=525 if flat else look.scale_height(620),
         margin={"t": look.scale_size(34) if many else 8},
         showlegend=many,
         legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},

@@ -367,7 +367,7 @@ def _find_peer_author(coded: Annotations, author: str, keys: Sequence[str]) -> d
 
 def describe_coding(shape: CodesShape) -> str:
     """Return a sentence on the progress of annotation, and on the agreement of two annotators (Cohen's κ)."""
-    said = [str(shape.found["said"]).removesuffix(".")]
+    said = [str(shape.found["said"]).partition(". ")[0].removesuffix(".")]
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]
         kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)}), n = {pair['n']}"

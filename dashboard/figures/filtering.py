@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from core.error_analysis.facets import CODES, OUTCOME, TAG, Facet, count_options
+from core.error_analysis.facets import CODES, OUTCOME, TAG, Facet
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
 from core.error_analysis.selection import ORDERS, describe_selection
 from core.exceptions import NotAvailable
-from core.formatting import count
 from dashboard.figures.drawing import Component
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import FREE, Option, Source
@@ -53,12 +53,13 @@ TEXT = "text"
 SPLIT = "split"
 FURTHER = "further"  # a rule without a menu, which can only be removed
 ASKED = "asked"  # data columns of ids and names, of which the user types one
+OUTCOMES = WRONG, "right", "all"
 NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
 _LEADS = {
-    "single": {OUTCOME: "Show", "true": "sentences that are", "predicted": "predicted to be"},
+    "single": {OUTCOME: "Show", "true": "that are", "predicted": "predicted to be"},
     "multi": {
         OUTCOME: "Show",
-        "true": "sentences that have",
+        "true": "that have",
         "predicted": "predicted to have",
         "missed": "that miss",
         "invented": "and invent",
@@ -142,30 +143,31 @@ def _is_id_clause(clause: Clause, asked: Sequence[str]) -> bool:
 
 def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) -> Component:
     """Draw the filter of the selected rows as a sentence with menus (a browser component)."""
-    table, facets, clauses, masks = analysis.table, analysis.facets, analysis.clauses, analysis.masks
-    numbers = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
+    table, facets, clauses = analysis.table, analysis.facets, analysis.clauses
     said, spoken = [], set[Clause]()
     asked = analysis.known.base_facets.asked
     for name, ours in group_facets(facets):
+        left = _match_others(analysis, partial(_is_word_clause, word=name, facets=ours))
         options: list[dict[str, Any]] = [
-            _make_option(str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, n)
+            left.make_option(
+                str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, option.has
+            )
             for facet in ours
-            for option, n in zip(facet.options, numbers[facet.name], strict=True)
+            for option in facet.options
         ]
         held = next((each for each in clauses if _is_word_clause(each, name, ours)), None)
         spoken |= {held} if held is not None else set()
-        left = _count_rows(table, clauses, masks, partial(_is_word_clause, word=name, facets=ours))
         said.append(_build_word(table, name, options, held, left))
         if name == CODES:
-            spoken |= _add_uncoded_option(said[-1], ours[0], clauses, masks)
+            spoken |= _add_uncoded_option(said[-1], ours[0], clauses, left)
     if asked:
         held = next((each for each in clauses if _is_id_clause(each, asked)), None)
         spoken |= {held} if held is not None else set()
-        said.insert(-1, _build_id_word(table, asked, held, clauses, masks))
+        said.insert(-1, _build_id_word(analysis, asked, held))
     containing = next((each for each in clauses if _is_word_clause(each, TEXT, ())), None)
     rest, group = [each for each in clauses if each not in spoken and each is not containing], analysis.selected.group
     if len(splits) > 1:
-        options = [{"value": each, "label": each, "n": 1, "said": ""} for each in splits]
+        options = [{"value": each, "label": each, "n": 1, "parts": []} for each in splits]
         given = {"name": SPLIT, "lead": "", "about": "split", "value": table.split, "options": options}
         said.insert(1, given | {"shown": table.split, "set": False})
     data = {
@@ -174,22 +176,42 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
         "contains": containing.value if containing else "",
         "hint": f"any words, or {asked[0]}=…" if asked else "any words",
         "ways": "Part of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
-        "colours": look.tokens.select_colors("paper", "panel", "ink", "muted", "grid", "accent", "right"),
+        "colours": look.tokens.select_colors("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right"),
     }
     return Component("filter", data, look)
 
 
-def _add_uncoded_option(
-    word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
-) -> set[Clause]:
+@dataclass(frozen=True, eq=False)
+class _Remaining:
+    """The rows that are left without the filter rules of one menu: all, and those that are wrong or right."""
+
+    rows: np.ndarray  # (n,) bool
+    wrong: np.ndarray  # (n,) bool; with `right` also the rows that the outcome rule leaves out
+    right: np.ndarray
+
+    def make_option(self, value: str, label: str, has: np.ndarray | bool = True) -> dict[str, Any]:
+        """Build a menu option for the rows of `has`: `n` that it selects, and `parts`, the wrong and the right ones."""
+        n, *parts = (int((each & has).sum()) for each in (self.rows, self.wrong, self.right))
+        return {"value": value, "label": label, "n": n, "parts": parts}
+
+
+def _match_others(analysis: RowSelection, skip: Callable[[Clause], bool]) -> _Remaining:
+    """Return the rows that match all filter rules except the skipped ones."""
+    rows = every = np.ones(len(analysis.table), bool)
+    for clause, mask in zip(analysis.clauses, analysis.masks, strict=True):
+        if not skip(clause):
+            rows = rows & mask
+            every = every if str(clause) in OUTCOMES else every & mask
+    return _Remaining(rows, every & analysis.table.wrong, every & ~analysis.table.wrong)
+
+
+def _add_uncoded_option(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], left: _Remaining) -> set[Clause]:
     """Add a filter option for rows that have a note but no annotation code; return its rules if it is chosen."""
     own = [Clause(name) for name in NOT_YET.split(";")]
-    left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
-    for clause, mask in zip(clauses, masks, strict=True):
-        left = left if facet.find_option(clause) is not None else left & mask
-    n, label = int(left.sum()), "noted, not coded yet"
+    has = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
+    label = "noted, not coded yet"
     place = 1 + next(at for at, option in enumerate(word["options"]) if option["value"] == str(own[0]))
-    word["options"].insert(place, _make_option(NOT_YET, label, n))
+    word["options"].insert(place, left.make_option(NOT_YET, label, has))
     held = set(own) & set(clauses)
     if len(held) < len(own):
         return set()
@@ -197,18 +219,13 @@ def _add_uncoded_option(
     return held
 
 
-def _build_id_word(
-    table: PredictionTable,
-    asked: Sequence[str],
-    held: Clause | None,
-    clauses: Sequence[Clause],
-    masks: Sequence[np.ndarray],
-) -> dict[str, Any]:
+def _build_id_word(analysis: RowSelection, asked: Sequence[str], held: Clause | None) -> dict[str, Any]:
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
-    options = [_make_option("", empty, _count_rows(table, clauses, masks, lambda clause: clause == held))]
+    options = [_match_others(analysis, lambda clause: clause == held).make_option("", empty)]
     if held is not None:
-        n = _count_rows(table, clauses, masks, lambda clause: False)
-        options.append(_make_option(held.value, describe_selection([held]), n))
+        options.append(
+            _match_others(analysis, lambda clause: False).make_option(held.value, describe_selection([held]))
+        )
     return {
         "name": ASKED,
         "lead": "and",
@@ -221,20 +238,8 @@ def _build_id_word(
     }
 
 
-def _make_option(value: str, label: str, n: int) -> dict[str, Any]:
-    return {"value": value, "label": label, "n": n, "said": count(n)}
-
-
-def _count_rows(
-    table: PredictionTable, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]
-) -> int:
-    """Count the rows that match all filter rules except the skipped ones."""
-    others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
-    return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
-
-
 def _build_word(
-    table: PredictionTable, name: str, options: list[dict[str, Any]], held: Clause | None, left: int
+    table: PredictionTable, name: str, options: list[dict[str, Any]], held: Clause | None, left: _Remaining
 ) -> dict[str, Any]:
     if name in (TAG, *table.own):
         options = sorted(options, key=lambda option: -option["n"])
@@ -243,7 +248,7 @@ def _build_word(
     if name == OUTCOME:
         label = label or "right or wrong"
     else:
-        options = [_make_option("", empty, left), *options]
+        options = [left.make_option("", empty), *options]
         label = f"{name} {label}" if label and name in table.own else label
     leads = _LEADS[table.task]
     about = {OUTCOME: "right or wrong", "true": "true class", OTHERS: "other columns"}.get(name, name)

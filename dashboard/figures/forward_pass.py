@@ -24,7 +24,6 @@ DRAWN = 16  # most tokens that are drawn (the first); all are computed
 DIMENSIONS = 8  # most dimensions of a vector that are drawn (the first)
 INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
 """Cell shades from background to ink, without middle shades, on which numbers are hard to read."""
-FIRST = "scores"
 
 
 def _has_attention(source: Source) -> bool:
@@ -69,7 +68,7 @@ STAGE = Option(
     "Stage",
     lambda source: [stage.key for stage in read_stages(source).stages],
     "The open stage; ← and → go to its neighbours.",
-    usual=lambda source: max((stage.key for stage in read_stages(source).stages), key=lambda key: key == FIRST),
+    usual=lambda source: read_stages(source).stages[0].key,
     words=lambda source, stage: read_stages(source).find_stage(stage).title.lower(),
 )
 
@@ -177,8 +176,7 @@ STEPS = Figure(
     _draw_stages,
     note=lambda shown: shown.place,
     reading=lambda shown: (
-        "Darker = larger (of scores: higher). Striped = negative. Point at a cell, or use Tab and the arrow keys: "
-        f"the formula shows its numbers. {shown.left_out}".strip()
+        f"Darker = larger. Striped = negative. Point at a cell to see its numbers. {shown.left_out}".strip()
     ),
     how="Every number is computed again from the weights, plainly and in float64. Tests compare each stage of every "
     "preset with its formula and with the model's own values, and the last one with the prediction.",

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.formatting import number, signed
-from core.interpret.attribution_math import TopWords, find_top_words
 from dashboard.figures.drawing import Component
 from dashboard.figures.theme import Look, Tokens, choose_text_color, shade_ink
 
@@ -32,11 +31,6 @@ class AttributedWords:
     belongs: NDArray[np.float64]  # (words, tokens) share of each token that belongs to each word
     read: Explanation | None = None
     """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
-
-    @property
-    def most(self) -> TopWords | None:
-        """Return the word with most attention and the one with the largest effect; None: one word, or no attention."""
-        return None if self.read is None else find_top_words(self.read.pushes, self.found.pushes)
 
 
 def find_full_color(pushes: Iterable[float]) -> float:

@@ -212,6 +212,8 @@ def _draw_words(words: TextCell, *, cut_in_the_middle: bool = False) -> Iterator
     yield make_node("span", *(make_node("span", part) for part in parts), class_=kind)
     if words.small:
         yield make_node("small", words.small)
+    if words.example:
+        yield make_node("small", f"“{words.example}”", data_text="")
 
 
 def _draw_grid(axis: Axis) -> str:

@@ -60,6 +60,7 @@ class TextCell:
     small: str = ""
     strong: bool = False
     dot: str = ""  # #RRGGBB of a dot before the text: its colour in other figures
+    example: str = ""  # a sentence as an example, in quotes and grey
     title: str = ""  # tooltip; empty: the text itself, which a narrow column may cut
 
 

@@ -188,14 +188,15 @@ def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tupl
 def draw_course(
     tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
 ) -> go.Figure:
-    """Draw map weights λ over epochs, a panel for each layer (column) and map (row), with validation loss below."""
+    """Draw map weights λ over epochs, a panel for each layer (column) and map (row), and below them validation loss."""
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{format_subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
     space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.24 / rows, "shared_xaxes": "columns"}
-    figure = Panels(look, [*titles, ["validation loss"] * len(layers)], height=60 + 200 * rows, **space)
+    below = ["validation loss", *[""] * (len(layers) - 1)]
+    figure = Panels(look, [*titles, below], height=60 + 160 * rows, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
     limits = _choose_limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):
@@ -206,7 +207,11 @@ def draw_course(
                 if place in marks:
                     _draw_reported(figure, marks[place], focus.lambdas[place][0], look, at)
                 figure.update_yaxes(range=limits[place], **at)
-        _draw_losses(figure, tracks, look, {"row": rows, "col": column})
+        if column > 1:
+            figure.update_xaxes(visible=False, row=rows, col=column)
+            figure.update_yaxes(visible=False, row=rows, col=column)
+    _draw_losses(figure, tracks, look, {"row": rows, "col": 1})
+    figure.update_xaxes(domain=[0, 1], row=rows, col=1)
     _format_axes(figure, tracks, look, scale, rows)
     return figure.build_figure()
 
@@ -215,6 +220,7 @@ def _format_axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Sca
     epochs = max(track.curves.epochs for track in tracks)
     step = max(1, -(-epochs // 8))
     figure.update_xaxes(range=[0, epochs * ROOM], tickvals=list(range(0, epochs + 1, step)), showticklabels=False)
+    figure.update_xaxes(showticklabels=True, row=rows - 1)
     figure.update_xaxes(showticklabels=True, title="epoch", row=rows)
     figure.update_yaxes(nticks=5, exponentformat="none")
     losses = [loss for track in tracks for loss in track.curves.validation_loss]
@@ -380,8 +386,7 @@ COURSE = Figure(
     reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
     finding=lambda course: describe_change(course.tracks[0]).partition(". ")[0].removesuffix(".") + ".",
     how="λ is logged with the training loss. All panels span the same amount, so movements can be compared. Band: "
-    "smallest to largest value over runs that differ only in their seed; dashed: their mean. The validation loss below "
-    "has the same axis.",
+    "smallest to largest value over runs that differ only in their seed; dashed: their mean.",
     options=(SCALE,),
     spread=(SCALE,),
     tables=lambda course: {

@@ -162,10 +162,12 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
     return IntervalTable(
         "Models",
         (
-            columns.name("model", "Model", write_model, "42%", model="name"),
+            columns.name("model", "Model", write_model, "34%", model="name"),
             columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
             columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
-            columns.text("value", format_title(shape.metric), write_mean, "7.6rem", mean="mean", deviation="deviation"),
+            columns.text(
+                "value", format_title(shape.metric), write_mean, "10.8rem", mean="mean", deviation="deviation"
+            ),
             columns.interval(
                 "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
             ),
@@ -173,7 +175,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
         ),
         rows,
         "name",
-        height=1.95,
+        height=1.7,
     )
 
 
@@ -223,14 +225,14 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
             columns.name("pair", "Pair", write_pair, "3.7rem"),
             columns.text("difference", "", lambda pair: signed(pair["difference"], 3), "3.9rem"),
             columns.interval("interval", "", _mark_difference, _AXIS),
-            columns.text("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4.5rem", soft=True),
+            columns.text("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4rem", soft=True),
             columns.text("rows", "rows needed", write_rows, "6rem", soft=True),
             columns.name("verdict", "", write_verdict, "10.4rem"),
             _build_csv(shape.pairs),
         ),
         shape.pairs,
         lambda pair: join_letters(pair, "-"),
-        height=1.95,
+        height=1.7,
     )
 
 

@@ -93,7 +93,7 @@ class Stat:
 
 Measurement = tuple[float | None, float | None, float | None]
 """A metric and the ends of its 95 % interval; None: not measured."""
-SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
+SHOWN = ("accuracy", "f1_macro", "ece")
 
 
 def find_metric(results: Any, *path: str) -> Measurement:
@@ -117,7 +117,7 @@ def list_stats(
 def list_split_stats(record: RunRecord, split: str, report: SplitPredictions) -> list[Stat]:
     """Return the main metrics of a run on a split, each with an axis from chance level to a perfect score."""
     found = {name: find_metric(record.results, split, name) for name in SHOWN}
-    return list_stats(found, "single", len(report.examples), {"roc_auc": 0.5}, 1 / len(report.classes))
+    return list_stats(found, "single", len(report.examples), {}, 1 / len(report.classes))
 
 
 def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from core.behavioral_tests.polarity import infer_polarity
@@ -120,7 +121,10 @@ def _pair_colors(tokens: Tokens, scale: Sequence[str]) -> list[tuple[str, str]]:
 
 def _describe_question(question: Question, classes: Sequence[str]) -> dict[str, Any]:
     numbers = {name: place for place, name in enumerate(classes)}
-    found = {**asdict(question), "label": numbers.get(question.label), "predicted": numbers.get(question.predicted)}
+    units = [0, *accumulate(1 + (sign > "\uffff") for sign in question.text)]  # a browser counts an emoji as two
+    words = [(units[start], units[end]) for start, end in question.words]
+    labels = {"label": numbers.get(question.label), "predicted": numbers.get(question.predicted)}
+    found = {**asdict(question), **labels, "words": words}
     return {name: value for name, value in found.items() if name not in ("kind", "split")}
 
 

@@ -118,7 +118,7 @@ def make_whiskers(
     return {"array": above, "arrayminus": below, "color": color, "thickness": width, "width": 0}
 
 
-FEW = 4  # a matrix with fewer rows has large cells and vertical row names
+FEW = 4  # a matrix with fewer rows has large cells
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
@@ -147,7 +147,7 @@ def draw_bar_matrix(
     """Draw a square matrix with a bar in each cell; a click anywhere in a cell returns its row and column.
 
     Names and `hover` must be escaped; `words` are HTML. `titles` are those of rows and columns; `height` applies only
-    to a matrix with few rows.
+    to a matrix with few rows, and also on a projector.
     """
     t, n = look.tokens, len(rows)
     places, few = list(range(n)), n < FEW
@@ -172,9 +172,11 @@ def draw_bar_matrix(
         unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
     )
     ticks: dict[str, Any] = {"tickfont": {"size": look.scale_size(16 if few else 14), "color": t.ink}}
-    figure.update_xaxes(side="top", tickvals=places, ticktext=list(columns), title=titles[1])
+    figure.update_xaxes(side="top", tickvals=places, ticktext=list(columns), title=titles[1], tickangle=0)
     figure.update_xaxes(range=[-0.5, n - 0.5], **ticks)
     figure.update_yaxes(tickvals=[n - 0.5 - i for i in places], ticktext=list(rows), title=titles[0], range=[0, n])
-    figure.update_yaxes(showgrid=False, tickangle=-90 if few else 0, **ticks)
+    figure.update_yaxes(showgrid=False, **ticks)
     figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
+    if few:
+        figure.update_layout(height=height)
     return figure.build_figure()

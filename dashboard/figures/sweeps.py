@@ -137,12 +137,10 @@ def _format_difference(found: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Members:
-    """Settings of a sweep with the scores of their runs by one metric, and a note for the chart."""
+    """Settings of a sweep with the scores of their runs by one metric."""
 
     cells: Sequence[CellScores]
     metric: str
-    note: str = ""
-    example: bool = False
 
 
 def draw_members(shown: Members, look: Look) -> go.Figure:
@@ -183,13 +181,28 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
+def describe_best(shown: Members) -> str:
+    """Describe in a sentence which settings of a sweep have the two highest means."""
+    best, *others = sorted(shown.cells, key=lambda cell: -cell.mean)
+    metric = shown.metric[:1].lower() + shown.metric[1:] if shown.metric[1:2].islower() else shown.metric
+    told = f"{best.label} has the highest mean {metric}, {number(best.mean)}"
+    return f"{told}; {others[0].label} follows with {number(others[0].mean)}." if others else f"{told}."
+
+
+def describe_baseline(shown: Members) -> str:
+    """Describe how many settings of a sweep have a mean below TF-IDF on the same data."""
+    known = [cell for cell in shown.cells if cell.yardstick is not None]
+    below = sum(cell.mean < cell.yardstick for cell in known if cell.yardstick is not None)
+    return f"{count(below)} of {count(len(known))} settings stay below TF-IDF."
+
+
 MEMBERS = Figure[Members](
     "sweep",
     "sweeps",
-    lambda shown: f"Example: {shown.metric}" if shown.example else shown.metric,
+    lambda shown: shown.metric,
     None,
     draw_members,
-    note=lambda shown: shown.note,
+    finding=describe_best,
     reading="Small dots: runs. Large dot: mean ± standard deviation. Ring: TF-IDF.",
     how="Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
     "texts. Runs that differ only in their seed share their test texts: their deviation says nothing about "
@@ -212,7 +225,7 @@ TABLE = Figure[pd.DataFrame](
     "Table",
     None,
     _draw_table,
-    note=lambda rows: f"{count(len(rows))} cells",
+    note=lambda rows: f"{count(len(rows))} settings",
     reading="±: standard deviation. Brackets: 95 % interval. Star: significant at 5 %.",
     how=METHOD,
 )

@@ -85,7 +85,7 @@ def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
     The numbers of errors add up to the labelled spans that are not right; spurious spans are counted separately.
     """
     ends = rows.outcomes
-    head = f"{count(ends['right'])} of {count(rows.labeled)} spans are found with their type and both borders"
+    head = f"{count(ends['right'])} of {count(rows.labeled)} spans are found with their type and both borders."
     wrong = [kind for kind in sorted(_WORDS, key=lambda kind: -ends[kind]) if ends[kind]]
     listed = ", ".join(f"{count(ends[kind])} {_WORDS[kind]}" for kind in wrong)
     rest = [f"The other {count(rows.labeled - ends['right'])}: {listed}."] if wrong else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.data.dataset import Task
@@ -32,6 +32,21 @@ class Curves:
     lambda_step: tuple[float, ...] = ()
     lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
     """(layer from 0, component from 1) → λ at each `lambda_step`; component 0 has no λ."""
+
+    def cut(self, end: float) -> Curves:
+        """Return the curves as they were at an epoch, which may be a fraction."""
+        n, ended, moved = (sum(x <= end for x in each) for each in (self.step, self.epoch, self.lambda_step))
+        return replace(
+            self,
+            step=self.step[:n],
+            loss=self.loss[:n],
+            epoch=self.epoch[:ended],
+            validation_loss=self.validation_loss[:ended],
+            validation_metric=self.validation_metric[:ended],
+            validation_range=self.validation_range[:ended],
+            lambda_step=self.lambda_step[:moved],
+            lambdas={place: values[:moved] for place, values in self.lambdas.items() if moved},
+        )
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:

@@ -54,6 +54,21 @@ NOT_LISTED = ("data.name",)
 EXAMPLES = "data.examples"
 
 
+def describe_cost(model: str, size: Size | None, found: Estimate | None, config: RunConfig) -> str:
+    """Describe a planned run in a sentence: the size of the model, and the time of its training."""
+    parts = [f"has {format_millions(size.parameters)} parameters"] if size else []
+    if not config.model.by_steps:
+        parts.append("is fitted in one go")
+    elif found is not None:
+        parts.append(f"trains in at most about {_round_time(found)}")
+    return f"{model} {' and '.join(parts) or 'can be trained'}."
+
+
+def _round_time(found: Estimate) -> str:
+    unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # an estimate has few exact digits
+    return format_duration(max(unit, unit * round(found.seconds / unit)))
+
+
 def describe_time(found: Estimate | None, config: RunConfig) -> str:
     """Describe the expected training time of a planned run, and how it was estimated."""
     if not config.model.by_steps:
@@ -63,9 +78,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
     steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
-    unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # an estimate has few exact digits
-    seconds = max(unit, unit * round(found.seconds / unit))
-    return f"About {format_duration(seconds)} at most · {steps} · {about}"
+    return f"About {_round_time(found)} at most · {steps} · {about}"
 
 
 def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:

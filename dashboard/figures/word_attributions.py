@@ -11,8 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.formatting import number, signed, whole_percent
+from core.interpret.attribution_math import find_top_words
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
+from core.text.pos_tags import find_content_words
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -24,6 +26,7 @@ from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_cla
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
+CONTENT = "words only"
 SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
 NAMED = 6  # most unknown words that are named
 
@@ -38,6 +41,7 @@ class WordView:
     read: NDArray[np.float64] | None  # (words,) attention to each word in the chosen map; None without a map
     setting: str
     before: NDArray[np.float64] | None  # (words,) effects in the trained model, if the user edited it
+    counted: NDArray[np.int64]  # indices of the words that can lead: without punctuation and stop words, or all
 
     @property
     def pushes(self) -> NDArray[np.float64]:
@@ -88,6 +92,14 @@ TOWARDS = Option(
 )
 
 
+COUNTED = Option(
+    "counted",
+    "Count",
+    lambda source: (CONTENT, "all tokens"),
+    "Whether punctuation and stop words, such as “the”, can be the most important word.",
+)
+
+
 def get_target_class(source: Source) -> str:
     """Return the class that word attributions explain: of two classes the positive one, of more the chosen one."""
     return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
@@ -102,7 +114,9 @@ def explain_words(source: Source) -> WordView:
     row, read, setting = get_map(source), None, ""
     if row is not None:
         read, setting = pushed.belongs @ np.array(sum_received(row)), f"layer {source.get_choice(LAYER)}, {row.name}"
-    return WordView(record, view, pushed, read, setting, before)
+    words = [each.word for each in pushed.found.words]
+    counted = find_content_words(words) if source.get_choice(COUNTED) == CONTENT else [True] * len(words)
+    return WordView(record, view, pushed, read, setting, before, np.flatnonzero(counted))
 
 
 def make_ramps(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
@@ -135,10 +149,15 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
     said, two = shown.view.label, not _is_not_binary(shown.record)
     favor = pushes * (-1 if two and said != shown.target else 1)
     line: list[tuple[str, str]] = []
-    if len(pushes) and favor.max() >= 0.005:
-        place = int(favor.argmax())
+    counted = shown.counted
+    if len(pushes) and favor[counted].max() >= 0.005:
+        place = int(counted[favor[counted].argmax()])
         held = two or (said == shown.target and shown.record.task == "single")
         start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
+        if place != int(favor.argmax()):
+            start = (
+                "Of the content words, mostly" if held else f"Largest effect of a content word towards {shown.target}:"
+            )
         line = [
             ("", f"{start} "),
             ("strong", quote_text(found.words[place].word)),
@@ -153,16 +172,19 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         fate = blank if shown.view.pieces is None else "read in pieces"
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
-    return [*line, *(("", said) for said in compare_attention(shown.pushed))]
+    return [*line, *(("", said) for said in compare_attention(shown))]
 
 
-def compare_attention(pushed: AttributedWords) -> list[str]:
+def compare_attention(shown: WordView) -> list[str]:
     """Describe the words with most attention and with the largest effect of deletion, and whether both agree."""
-    most, test = pushed.most, pushed.found.tests.get("attention")
-    if most is None:
+    if shown.pushed.read is None:
         return []
-    read, needed = (quote_text(pushed.found.words[place].word) for place in most)
+    both = shown.pushed.read.pushes[shown.counted], shown.pushes[shown.counted]
+    if (most := find_top_words(*both)) is None:
+        return []
+    read, needed = (quote_text(shown.pushed.found.words[shown.counted[place]].word) for place in most)
     found = f"Most attention and effect: {read}" if most.same else f"Most attention: {read}, largest effect: {needed}"
+    test = shown.pushed.found.tests.get("attention")  # of all words
     agrees = "" if test is None else f"{test.describe('Attention', 'effect', brief=True)}. "
     return [f"{found}. {agrees}"]
 
@@ -219,7 +241,8 @@ def _list_items(
     """Yield a text's words with the largest attributions as plain data, in text order, with counts of omitted words."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
-    most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0
+    most = int(shown.counted[np.abs(pushes[shown.counted]).argmax()]) if len(pushes) else -1
+    deepest = np.abs(read).max() if read is not None else 1.0
     folded = 0
     for place, word in enumerate(found.words):
         if place not in kept:
@@ -269,6 +292,6 @@ WORDS = Figure(
     finding=write_finding,
     how="Each word is deleted and the rest is read again: the effect is the log-odds with the word minus without it. "
     "Log-odds are log p − log Σ of the other classes. Effects need not add up: words act together.",
-    options=(LAYER, MAP, TOWARDS),
+    options=(LAYER, MAP, TOWARDS, COUNTED),
     tables=lambda shown: {"Push": build_push_table(shown)},
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from core import data as labeled
-from core import evaluation, runs
+from core import evaluation, lessons, runs
 from core.config import RunConfig
 from core.data import uploads
 from core.data.config import DataConfig
@@ -42,6 +42,11 @@ class DatasetReader(RunReader):
     def get_loaded_dataset(self, config: DataConfig) -> Dataset | None:
         """Return a data set if it is still in memory, without reading any file; None otherwise."""
         return _held.get((config, _read_folder_version(config.name)))
+
+    @cache_result(16, lambda self, name: (name, lessons.content.get_version(name)), spinner="Preparing the lesson")
+    def read_lesson(self, name: str) -> dict[str, Any]:
+        """Return the content of a lesson (`core.lessons.content.read_content`)."""
+        return lessons.content.read_content(name, self.store())
 
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:

@@ -28,11 +28,11 @@ from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
 from dashboard.figures.source import Source
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import make_anchor, show, show_caption, show_drawing, show_figure_heading, show_others
+from dashboard.widgets.figure import make_anchor, show_caption, show_drawing, show_figure_heading, show_how, show_others
 from dashboard.widgets.messages import show_header, show_problem, show_summary
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.runs import get_chosen_run, list_facts, require_run
-from dashboard.widgets.selection_bar import show_inside_button
+from dashboard.widgets.selection_bar import show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def show_examples_link() -> None:
     if n := len(data.list_examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
         link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} from the class</a>'
-        st.html(f'<p class="s-cap">{link}</p>')
+        st.html(f'<p class="s-cap">{link}</p>', width="content")
 
 
 def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
@@ -151,18 +151,24 @@ def show_page() -> None:
     size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {count(suite.size)} cases"
     show_header(TITLE, QUESTION, list_facts(record, (suite.name, size)))
     others = [one for one in data.list_loadable_runs() if one.run != record.run and can_be_asked(one)]
-    beside = pick_suite(record, others)
+    place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
+    with below:
+        beside = pick_suite(record, others)
+        show_how(figures.RATES.name, str(figures.RATES.reading), str(figures.RATES.how))
+        show_examples_link()
     by_name = {one.run: one for one in others}
-    show_examples_link()
-    tables = _run_suite(record, suite, [by_name[name] for name in beside])
+    with place:
+        shown = _run_suite(record, suite, [by_name[name] for name in beside])
+    tables = {} if shown is None else figures.RATES.build_tables(shown) | show_failing(shown, shown.picked)
     tables |= show_others(Source(record, data), "behave", [figures.RATES])
     show_export_bar("behave", tables | show_examples(record, beside), figures=False)
 
 
-def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> dict[str, pd.DataFrame]:
+def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> figures.BehaviorResults | None:
+    """Show the results of runs on a suite, and return them; None if the chosen run has none yet."""
     sides = _ask_polarities(record)
     if sides is None:
-        return {}
+        return None
     judged = {}
     for one in (record, *others):
         asked = one.run, suite, sides if one is record else {}
@@ -175,31 +181,33 @@ def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> 
         except SentiscopeError as error:
             show_problem(f"{data.label_run(one.run)} cannot be tested", str(error))
     if record.run not in judged:
-        return {}
+        return None
     return _show_results(figures.BehaviorResults(judged, record.run, names=_label_runs(judged)))
 
 
-def _show_results(behaved: figures.BehaviorResults) -> dict[str, pd.DataFrame]:
+def _show_results(behaved: figures.BehaviorResults) -> figures.BehaviorResults:
+    """Show the finding and the table of failure rates; return the results with the selected row."""
     show_summary(*figures.summarize_rates(behaved))
     rows = figures.build_rates_marks(behaved, get_look().tokens).ids
     asked = state.get_param(state.CAPABILITY)
-    begun = asked if asked in rows else rows[0]
-    found = show(
-        figures.RATES,
-        replace(behaved, picked=begun),
-        default={"picked": begun},
+    shown = replace(behaved, picked=asked if asked in rows else "")
+    words = figures.RATES.resolve_text(figures.RATES.note, behaved), str(figures.RATES.reading)
+    show_drawing(
+        figures.RATES.draw(shown, get_look()),
+        figures.RATES.name,
+        figures.RATES.write_alt_text(shown, *words),
+        default={"picked": shown.picked},
         on_picked_change=partial(_select_picked, behaved),
         on_unfolded_change=lambda: None,  # a component reports only states with a callback
     )
-    picked = found.get("picked") if found.get("picked") in rows else begun
-    state.set_param(state.CAPABILITY, picked)
-    if sets := figures.count_contrast_sets(behaved):
-        show_caption(sets)
-    return figures.RATES.build_tables(behaved) | show_failing(behaved, picked)
+    show_caption(f"{words[1]} {figures.count_contrast_sets(behaved)}".rstrip())
+    return shown
 
 
 def _select_picked(behaved: figures.BehaviorResults) -> None:
-    if picked := state.get_picked(figures.RATES.name):
+    picked = state.get_picked(figures.RATES.name)
+    state.set_param(state.CAPABILITY, picked)
+    if picked:
         select_failing(figures.collect_failures(behaved, picked, _get_failing_run(behaved)))
 
 
@@ -270,7 +278,7 @@ def read_chosen_suite() -> Suite:
 def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
     """Show the widgets that choose a test suite and other runs; return the runs to compare with the chosen one."""
     names = [one.run for one in others]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, gap="small", width="content"):
         beside: list[str] = []
         if names:
             state.follow_link(state.AGAINST, several=True)
@@ -278,14 +286,15 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
             state.reset_on_change(state.AGAINST, record.run, _list_baselines(record, others))
             state.follow_link(state.AGAINST, several=True)
             labels = data.name_runs()
-            beside = st.multiselect(
-                "Compare with",
-                names,
-                key=state.AGAINST,
-                format_func=lambda run: labels[run].full,
-                max_selections=BESIDE,
-                placeholder="Other runs",
-            )
+            with st.popover("Compare with …", key="beside"):
+                beside = st.multiselect(
+                    "Compare with",
+                    names,
+                    key=state.AGAINST,
+                    format_func=lambda run: labels[run].full,
+                    max_selections=BESIDE,
+                    placeholder="Other runs",
+                )
         with st.popover("Your own suite", icon=":material/upload_file:"):
             most = f"YAML or a table, at most {LARGEST // 1024**2} MB"
             st.file_uploader(most, type=KINDS, key=state.SUITE_FILE, on_change=_store_suite)
@@ -316,8 +325,11 @@ def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.
     """Show the failing test cases of the picked row of the results table; return their table for the export."""
     state.drop_stale(state.FAILS, behaved.runs)
     state.follow_link(state.FAILS)
+    if not picked:
+        return {}
     run = _get_failing_run(behaved)
     found = figures.collect_failures(behaved, picked, run)
+    show_in_sight(picked)
     show_figure_heading(figures.FAILING, found, about=False)
     if len(behaved.runs) > 1:
         state.set_initial(state.FAILS, behaved.run)

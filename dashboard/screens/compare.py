@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from core import error_analysis
+from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import hash_value
 from core.formatting import count
@@ -19,7 +20,14 @@ from core.runs.seed_groups import group_runs
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
-from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, AgreementMatrix, build_cell_table
+from dashboard.figures.compare_sentences import (
+    CELLS,
+    MAPS,
+    MATRIX,
+    AgreementMatrix,
+    build_cell_table,
+    describe_disagreement,
+)
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.figure import Figure
 from dashboard.figures.model_comparison import (
@@ -32,6 +40,7 @@ from dashboard.figures.model_comparison import (
     WHERE,
     can_choose_column,
     get_letter,
+    list_pairs,
 )
 from dashboard.figures.results import SENTENCE, read_headline
 from dashboard.figures.source import Source
@@ -39,10 +48,12 @@ from dashboard.figures.subplots import find_cell
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import (
     show,
+    show_bare,
     show_caption,
     show_figure,
     show_figures,
     show_heading,
+    show_how,
     show_others,
     show_table,
 )
@@ -58,8 +69,9 @@ from dashboard.widgets.messages import (
 from dashboard.widgets.options import choose_option, choose_split, pick_option, read_option
 from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import get_chosen_run, offer_speed
+from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
-from dashboard.widgets.selection_bar import mark_cell, show_inside_button
+from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look, get_row_height
 
 TITLE, QUESTION = "Compare", "Which model is better, and where?"
@@ -75,48 +87,51 @@ def show_page() -> None:
         lacking = "There is only one finished run" if done else "There is no finished run yet"
         show_empty(lacking, text, "Train a model", "train")
         return
-    head = st.empty()
+    head, line = st.empty(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
     with head:
         show_header(TITLE, QUESTION)
-    records = _choose_runs(done)
+    with line:
+        records = _choose_runs(done)
     if len(records) < 2:
-        show_finding("One run alone cannot be compared", "Add another run above.")
+        show_finding("One run alone cannot be compared", "Press “Choose runs” and add another.")
         return
     splits = _list_shared_splits(records)
     if not splits:
         show_problem(
             "These runs share no evaluated split",
-            "Remove one, or compare them on your own file: "
+            "Choose others, or compare them on your own file: "
             f"`sentiscope compare {' '.join(record.run for record in records)} --data FILE`",
         )
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        split = choose_split(splits)
+    with line:
+        split = choose_split(splits, plain=True)
         source = Source(records[0], data, others=records[1:], split=split, author=state.get_author())
         if not _can_compare(source):
             return
-        pick_option(METRIC, source, width=240)
-    n = source.sides.rows
+        pick_option(METRIC, source, width=200, plain=True)
     with head:
-        name = get_data_name(source.sides.data)
-        show_header(
-            TITLE, QUESTION, [(f"n = {count(n)}", f"the same {split} sentences"), (name, f"{len(records)} runs")]
-        )
-    _show_comparison(source)
-
-
-def _show_comparison(source: Source) -> None:
+        n, name = f"n = {count(source.sides.rows)}", get_data_name(source.sides.data)
+        show_header(TITLE, QUESTION, [(n, f"the same {split} sentences"), (name, f"{len(records)} runs")])
     try:
         tables = _show_models(source)
     except InputError as error:  # the metric is undefined on these rows
         show_problem("These runs cannot be compared by this metric", str(error))
         return
-    tables |= _show_pair(source)
-    tables |= _show_curves(source)
-    _show_maps(source)
-    tables |= _show_costs(source) | show_others(source, "compare", PLACED)
-    show_export_bar("compare", tables)
-    offer_report([each.run for each in (source.record, *source.others)], source.split)
+    for found in show_sections(_list_sections(source)):
+        tables |= found
+    show_export_bar("compare", tables | show_others(source, "compare", PLACED))
+    offer_report([each.run for each in records], split)
+
+
+def _list_sections(source: Source) -> dict[str, Callable[[], Mapping[str, Table]]]:
+    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+    sections: dict[str, Callable[[], Mapping[str, Table]]] = {
+        "Where they differ": partial(_show_columns, source),
+        "ROC and calibration": partial(_show_curves, source),
+    }
+    if LAMBDAS.is_available(source):
+        sections["λ by layer"] = partial(show_figures, source, LAMBDAS)
+    return {**sections, "Cost": partial(_show_costs, source), "One sentence": partial(_show_maps, source)}
 
 
 def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
@@ -126,14 +141,15 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
     state.set_initial(state.COMPARE, _list_default_runs(done))
     state.follow_link(state.COMPARE, several=True)
     labels = data.name_runs()
-    names = st.multiselect(
-        "Runs",
-        list(done),
-        key=state.COMPARE,
-        format_func=lambda run: labels[run].full,
-        placeholder="Choose two runs or more",
-        help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
-    )
+    with st.popover("Choose runs", key="compared-runs"):
+        names = st.multiselect(
+            "Runs",
+            list(done),
+            key=state.COMPARE,
+            format_func=lambda run: labels[run].full,
+            placeholder="Choose two runs or more",
+            help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
+        )
     return [done[name] for name in names if name in done]
 
 
@@ -158,51 +174,49 @@ def _can_compare(source: Source) -> bool:
         show_problem("These runs cannot be compared", str(error))
         return False
     if models > MOST:
-        show_problem(f"{models} models are too many", f"Colours distinguish at most {MOST} models. Remove some above.")
+        show_problem(f"{models} models are too many", f"Colours distinguish at most {MOST} models. Choose fewer.")
         return False
     return True
 
 
 def _show_models(source: Source) -> dict[str, Table]:
-    place = st.empty()
-    read_option(PAIR, source)
+    """Show the finding, the agreement matrix of the chosen pair, and next to it all models and pairs with intervals."""
+    if (asked := state.get_param(PAIR.name)) in list_pairs(source):
+        source.choices[PAIR.name] = asked
+    read_option(CELLS, source)
+    summary = st.container()
     with st.container(key="pair-compared"):
-        left, right = st.columns([1, 1.3], gap="large")
-    with left:
-        models = show_figure(source, MODELS)
+        left, right = st.columns([1, 1.7], gap="medium")
     with right:
-        pairs = show_figure(source, PAIRS, on_picked_change=_select_pair)
-    with place:
-        show_summary(pairs.summary, pairs.closest)
-    return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs)}
+        models = show_bare(source, MODELS)
+        pairs = show_bare(source, PAIRS, on_picked_change=_select_pair)
+        show_caption(PAIRS.resolve_text(PAIRS.reading, pairs))
+    with left:
+        select = partial(select_cell, source)
+        shape = show_bare(source, MATRIX, on_select=select, selection_mode="points")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            choose_option(CELLS, source, plain=True)
+            read = MATRIX.resolve_text(MATRIX.reading, shape), str(MODELS.reading)
+            show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
+    with summary:
+        show_summary(pairs.summary, describe_disagreement(shape))
+    show_cell_texts(source, shape)
+    return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs), **MATRIX.build_tables(shape)}
 
 
 def _select_pair() -> None:
     if picked := state.get_picked(PAIRS.name):
-        state.set_value(PAIR.name, picked)
+        state.set_param(PAIR.name, picked)
 
 
-def _show_pair(source: Source) -> dict[str, Table]:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        choose_option(PAIR, source)
-        if can_choose_column(source):
-            pick_option(BY, source)
-        read_option(CELLS, source)
-    with st.container(key="pair-cells"):
-        left, right = st.columns([1, 1.3], gap="large")
-    tables: dict[str, Table] = {}
-    with left:
-        taken = {"on_select": partial(select_cell, source), "selection_mode": "points"}
-        shape = show_figure(source, MATRIX, more="Click a cell to read its sentences.", **taken)
-        choose_option(CELLS, source)
-        tables |= MATRIX.build_tables(shape)
-        show_cell_texts(source, shape)
-    with right:
-        try:
-            tables |= show_figures(source, WHERE)
-        except NotAvailable as error:
-            show_caption(as_sentence(error))
-    return tables
+def _show_columns(source: Source) -> dict[str, Table]:
+    if can_choose_column(source):
+        pick_option(BY, source)
+    try:
+        return {**show_figures(source, WHERE)}
+    except NotAvailable as error:
+        show_caption(as_sentence(error))
+        return {}
 
 
 def _show_curves(source: Source) -> dict[str, Table]:
@@ -211,21 +225,20 @@ def _show_curves(source: Source) -> dict[str, Table]:
         pick_option(CLASS, source)
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
-    figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION, LAMBDAS)
-    places: tuple[Any, ...] = (*columns, contextlib.nullcontext())
-    for place, figure in zip(places, figures, strict=True):
+    figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION)
+    for place, figure in zip(columns, figures, strict=True):
         with place, contextlib.suppress(NotAvailable):
             tables |= show_figures(source, figure)
     return tables
 
 
-def _show_maps(source: Source) -> None:
+def _show_maps(source: Source) -> dict[str, Table]:
     show_heading("One sentence in each model", "sentence", note="attention from rows to columns")
     example = f"Type a sentence, such as: {SENTENCE}"
     hidden: dict[str, Any] = {"label_visibility": "collapsed", "placeholder": example}
     text = st.text_input("Sentence", key=state.TEXT, bind="query-params", max_chars=500, **hidden)
     if not text:
-        return
+        return {}
     letters = [get_letter(source, side) for side in source.sides.sides]
     with st.container(key="pair-maps"):
         columns = st.columns(min(2, len(letters)), gap="large")
@@ -238,6 +251,7 @@ def _show_maps(source: Source) -> None:
                 show_finding("There is no map", str(error))
             except SentiscopeError as error:
                 show_problem("This model cannot read the sentence", str(error))
+    return {}
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
@@ -250,53 +264,51 @@ def _show_costs(source: Source) -> dict[str, Table]:
 
 
 SHOWN = 7
-FIRST = (0, 1)
-"""The cell shown without a selection: sentences that only the first model gets right."""
 
 
 def select_cell(source: Source) -> None:
-    """Select the sentences of the clicked cell of the agreement matrix on all pages."""
+    """Select the sentences of the clicked matrix cell on all pages; they show a compared run, else the first."""
     shape = data.draw_figure(MATRIX, source, get_look())[0]
     cell = state.get_clicked_bar(state.MATRIX, len(shape.kinds))
     rows = shape.find_rows(*cell) if cell else np.empty(0, np.int64)
-    _select_rows(source, shape, rows, shape.describe_cell(*cell) if cell else "", None)
+    if state.get_run() not in {each.run for each in (source.record, *source.others)}:
+        state.choose_run(shape.answers[0].record.run)
+    texts = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
+    about, keys = shape.describe_cell(*cell) if cell else "", [texts[row] for row in rows]
+    selection.choose_keys(shape.answers[0].record, source.split, keys, about, by=state.MATRIX, by_outcome=True)
 
 
 def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
-    """Show the selected sentences; without a selection, those that only the first model predicts correctly."""
+    """Show the selected sentences, if there are any."""
     keys = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     now = selection.get_selection(record) if (record := get_chosen_run()) else None
     places = {key: row for row, key in enumerate(keys)}
     rows = np.array([places[key] for key in now.keys if key in places] if now else [], np.int64)
-    said = now.words if now and len(rows) else shape.describe_cell(*FIRST)
-    if not len(rows):
-        now, rows = None, shape.find_rows(*FIRST)
-    cell = find_cell(shape.first, shape.second, rows)
-    mark_cell(state.MATRIX, cell if now else None, len(shape.kinds))
-    with st.container(key="selection"):
-        show_selection(f"{count(len(rows))} {'sentence' if len(rows) == 1 else 'sentences'}", said)
-    if not len(rows):
+    if now is None or record is None or not len(rows):
         return
+    mark_cell(state.MATRIX, find_cell(shape.first, shape.second, rows), len(shape.kinds))
+    if state.get_value(state.SELECTOR, "") == state.MATRIX:
+        show_in_sight(str(now.selection))
+    with st.container(key="selection"):
+        show_selection(plural(len(rows), "sentence"), now.words)
     shown = rows[:MOST_ROWS]
     names = [keys[row] for row in shown]
-    at = now.get_key(now.at) if now and now.at is not None else ""
+    at = now.get_key(now.at) if now.at is not None else ""
     marked = names.index(at) if at in names else None
 
     def look_at() -> None:
         """Make the clicked sentence of the table the current one (widget callback)."""
         if chosen := state.get_clicked_rows(key):
-            if now is None or record is None:
-                _select_rows(source, shape, rows, said, chosen[0])
-            elif (place := now.find_place(names[chosen[0]])) is not None:
+            if (place := now.find_place(names[chosen[0]])) is not None:
                 selection.look_at(record, place)
 
-    key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value([shape.letters, said, len(rows)])[:12]}"
+    key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value([shape.letters, now.words, len(rows)])[:12]}"
     first, second = shape.letters
     says = {} if shape.has_known_answers else {first: (f"{first} predicts", 88), second: (f"{second} predicts", 88)}
     columns = {"text": ("Sentence", 176 if says else 320), "label": ("Label", 76), **says}
     show_table(
         build_cell_table(shape, shown),
-        f"Sentences: {said}",
+        f"Sentences: {now.words}",
         columns,
         height=min(len(shown) + 1, SHOWN) * get_row_height() + 2,
         column_order=list(columns),
@@ -305,23 +317,11 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
         selection_mode="single-row",
         selection_default=None if marked is None else {"selection": {"rows": [marked], "columns": [], "cells": []}},
     )
-    if marked is not None and record is not None:
+    if marked is not None:
         if show_inside_button(record, "Look inside with both runs"):
             one, other = (each.record.run for each in shape.answers)
             state.choose_run(one)
             selection.look_inside(**{state.BESIDE: other})
-
-
-def _select_rows(
-    source: Source, shape: AgreementMatrix, rows: Sequence[int] | np.ndarray, about: str, at: int | None
-) -> None:
-    """Select rows of the compared split on all pages; if neither compared run is the chosen one, choose the first."""
-    record = shape.answers[0].record
-    if state.get_run() not in {each.run for each in (source.record, *source.others)}:
-        state.choose_run(record.run)
-    texts = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
-    keys = [texts[row] for row in rows]
-    selection.choose_keys(record, source.split, keys, about, at=at, by=state.MATRIX, by_outcome=True)
 
 
 show_page()

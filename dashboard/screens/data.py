@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,26 @@ from dashboard.data.dataset_cards import DataCard
 from dashboard.figures import dataset_summary as figures
 from dashboard.figures.dataset_summary import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
-from dashboard.screens.data_file import OF_TEXT, WITH_FOUND, is_unconfirmed, show_decisions, show_path_file, show_upload
+from dashboard.screens.data_file import (
+    OF_TEXT,
+    WITH_FOUND,
+    is_unconfirmed,
+    pick_upload,
+    show_decisions,
+    show_path_file,
+    show_upload,
+)
 from dashboard.screens.data_rows import show_filters, show_rows, show_text
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_heading, show_table
-from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift
+from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift, show_summary
 from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.sections import show_sections
 
 QUESTION = "What is in the data, and what will be used?"
 CHOOSE = "Data sets that can be opened come first. You can type the path of a file or folder on this machine"
 FILE_FIRST = "First use or remove the file below"
+NAMED_SETS = "Named data sets"
 NAMED = (
     "A folder with the name of a data set in SENTISCOPE_DATA replaces the hub. It holds the original files, if a "
     "layout is listed here, or train, validation and test files with a labels.json."
@@ -49,7 +59,7 @@ ABOUT = "First with single words and pairs, as for every run; then also with par
 def show_page() -> None:
     """Draw the Data page for a data set, or for a file whose columns have yet to be confirmed."""
     head, waits = st.container(), is_unconfirmed()
-    with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(key="data-choice", horizontal=True, vertical_alignment="center", gap="small"):
         name = st.selectbox(
             "Data",
             access.list_names(),
@@ -58,14 +68,13 @@ def show_page() -> None:
             width=330,
             accept_new_options=True,
             disabled=waits,
+            label_visibility="collapsed",
             help=FILE_FIRST if waits else CHOOSE,
         )
-        actions = st.container(horizontal=True, vertical_alignment="bottom", width="content")
-    with st.expander("Use your own file"):
-        show_upload()
-    with st.expander("Named data sets"):
-        show_caption(NAMED)
-        show_table(access.build_named_table(), "Named data sets")
+        actions = st.container(horizontal=True, width="content")
+        file = pick_upload()
+    if file is not None:
+        show_upload(file)
     if text := state.pop_value(state.PROBLEM):
         show_problem("Nothing was changed", text)
     title, facts = "Data", []
@@ -77,6 +86,7 @@ def show_page() -> None:
         option = access.find_dataset(name or BUILT_IN)
         if option.lacking:
             show_problem(f"“{option.id}” is not available", option.lacking)
+            _show_named()
         elif _is_raw_file(option):
             show_heading(Path(option.id).name, "file", note="not used yet")
             show_path_file(Path(option.id))
@@ -103,26 +113,51 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
         dataset = data.load_dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
+            state.set_value(state.VIEW, state.FORM_VIEW)
             state.open_page("train")
+    show_summary(figures.describe_texts(dataset))
     guesses = st.container()
+    rows = _show_texts(dataset, config)
+    for each in data.compare_splits(dataset):
+        show_shift(each)
     card = _read_card(dataset, config.text)
     tables: dict[str, Table] = {}
-    if card:
-        tables |= _show_figures(dataset, card)
-        tables |= {} if dataset.task == "tokens" else _show_baselines(option, dataset, card)
-    tables |= _show_results(dataset)
-    rows = _show_texts(dataset, config)
-    _show_about(dataset, card)
+    for found in show_sections(_list_sections(option, dataset, card)):
+        tables |= found
     if not is_registered(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
             read = functools.partial(_read_again, option)
             changed = {name for name in WITH_FOUND if option.settings.get(f"data.{name}")}
             task = "multi" if "separator" in changed else dataset.task
             show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
-    show_export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
+    show_export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(tables))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one per word"}[dataset.task]
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
+
+
+def _list_sections(
+    option: DatasetOption, dataset: Dataset, card: Mapping[str, Any] | None
+) -> dict[str, Callable[[], dict[str, Table]]]:
+    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+    sections: dict[str, Callable[[], dict[str, Table]]] = {}
+    if card:
+        _show_conflicts(card)
+        sections |= {
+            "Splits": functools.partial(_show_splits, card),
+            "Classes and lengths": functools.partial(_show_classes, dataset, card),
+        }
+        if dataset.task != "tokens":
+            sections["Baselines"] = functools.partial(_show_baselines, option, dataset, card)
+    if known := get_model_scores(dataset.fingerprint):
+        sections["Scores of models"] = functools.partial(_show_results, dataset, known)
+    return {**sections, "About": functools.partial(_show_about, dataset, card), NAMED_SETS: _show_named}
+
+
+def _show_named() -> dict[str, Table]:
+    show_caption(NAMED)
+    show_table(access.build_named_table(), NAMED_SETS)
+    return {}
 
 
 def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> None:
@@ -157,7 +192,32 @@ def _read_card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
     return card
 
 
-def _show_figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def _show_conflicts(card: Mapping[str, Any]) -> None:
+    """Show texts with several labels, and pairs that training has in the other order, if there are any."""
+    for name, seen in card["repeats"]["from_train"].items():
+        if mirrored := seen.get("mirrored"):
+            show_finding(
+                f"{plural(int(mirrored), f'{name} pair')} in training with swapped texts",
+                "A model that compares two texts has seen them, so its score says little about new pairs.",
+            )
+    if conflicts := card["repeats"]["conflicting"]:
+        several = any("labels" in split for split in card["splits"].values())
+        show_finding(
+            f"{plural(conflicts, 'text')} with {'different labels' if several else 'more than one label'}",
+            "No model and no person can get all their rows right.",
+        )
+
+
+def _show_splits(card: Mapping[str, Any]) -> dict[str, Table]:
+    several = any("labels" in split for split in card["splits"].values())
+    tables: dict[str, Table] = {}
+    for figure in (SPLITS, CARDINALITY) if several else (SPLITS,):
+        show(figure, card)
+        tables |= figure.build_tables(card)
+    return tables
+
+
+def _show_classes(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]:
     part = state.get_bound(state.PART)
     part = part if part in card["splits"] else TRAIN
     with st.container(key="pair-data"):
@@ -166,57 +226,31 @@ def _show_figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.Dat
         show(figures.CLASSES, figures.Balance(figures.get_class_shares(card), dataset.task == "multi", dataset.ordered))
     with right:
         show(figures.LENGTHS, figures.LengthHistogram(part, card["splits"][part], card["vocabulary"]["max_length"]))
-    show(SPLITS, card)
-    for each in data.compare_splits(dataset):
-        show_shift(each)
-    tables = {
-        **SPLITS.build_tables(card),
-        "Classes": figures.build_class_table(card),
-        "Lengths": figures.build_length_table(card),
-    }
-    several = any("labels" in split for split in card["splits"].values())
-    if several:
-        tables |= CARDINALITY.build_tables(card)
-        show(CARDINALITY, card)
-    for name, seen in card["repeats"]["from_train"].items():
-        if mirrored := seen.get("mirrored"):
-            show_finding(
-                f"{plural(int(mirrored), f'{name} pair')} in training with swapped texts",
-                "A model that compares two texts has seen them, so its score says little about new pairs.",
-            )
-    if conflicts := card["repeats"]["conflicting"]:
-        show_finding(
-            f"{plural(conflicts, 'text')} with {'different labels' if several else 'more than one label'}",
-            "No model and no person can get all their rows right.",
-        )
-    return tables
+    return {"Classes": figures.build_class_table(card), "Lengths": figures.build_length_table(card)}
 
 
-def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]:
     wanted = Yardsticks.from_dataset(dataset, option.settings)
     measured = wanted.read()
     show_heading("Baselines", "yardstick", note="TF-IDF", about=ABOUT)
     if measured is None:
         offer_analysis(wanted, "measure", about=True)
-    tables = {}
+    tables: dict[str, Table] = {}
     three = st.column_config.NumberColumn(format="%.3f")
     if measured:
         rows = {name: split["rows"] for name, split in card["splits"].items()}
-        tables["Yardstick"] = figures.build_baseline_table(measured, rows)
-        show_table(tables["Yardstick"], "Baselines", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
+        tables["Yardstick"] = table = figures.build_baseline_table(measured, rows)
+        show_table(table, "Baselines", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
     show_caption(BASELINES)
     named = figures.build_phenomena_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named
-        with st.expander(f"Kinds of sentences: what each of the {len(named)} tests"):
-            show_table(named, "Kinds of sentences", {"TF-IDF, test": three})
+        show_heading("Kinds of sentences", "kinds", note=f"what each of the {len(named)} tests")
+        show_table(named, "Kinds of sentences", {"TF-IDF, test": three})
     return tables
 
 
-def _show_results(dataset: Dataset) -> dict[str, Table]:
-    known = get_model_scores(dataset.fingerprint)
-    if known is None:
-        return {}
+def _show_results(dataset: Dataset, known: Mapping[str, Any]) -> dict[str, Table]:
     table = figures.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
     phenomena = figures.build_phenomena_scores(known)
     show(figures.MEASURED, figures.RecordedScores(phenomena, known["date"], len(dataset.splits[TEST])))
@@ -227,14 +261,14 @@ def _show_results(dataset: Dataset) -> dict[str, Table]:
 
 
 def _show_texts(dataset: Dataset, config: RunConfig) -> pd.DataFrame:
-    show_heading("Texts", "texts")
-    rows = filter_rows(dataset, show_filters(dataset, config.data.name))
-    if (chosen := show_rows(rows)) is not None:
+    bar = st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small")
+    rows = filter_rows(dataset, show_filters(dataset, config.data.name, bar))
+    if (chosen := show_rows(rows, bar)) is not None:
         show_text(*chosen, data.fit_tokenizer(dataset, config.text))
     return rows
 
 
-def _show_about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
+def _show_about(dataset: Dataset, card: Mapping[str, Any] | None) -> dict[str, Table]:
     show_heading("About", "about-data")
     source = SOURCES.get(dataset.name)
     kept = dataset.source.startswith(str(access.get_library_folder()))
@@ -256,6 +290,7 @@ def _show_about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     st.html(f'<dl class="s-facts">{listed}</dl>')
     show_notes([*([source.note] if source and source.note else []), *dataset.notes])
+    return {}
 
 
 show_page()

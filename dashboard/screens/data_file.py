@@ -12,6 +12,7 @@ from typing import Literal
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from core.data import uploads
 from core.data.columns import SINGLE
@@ -73,17 +74,21 @@ def _make_upload_key() -> str:
     return f"{state.UPLOAD}-{state.get_value(state.UPLOAD, 0)}"
 
 
-def show_upload() -> None:
-    """Show the file uploader, and a preview of the uploaded file to confirm."""
-    file = st.file_uploader(
-        "A table with one or two texts and a label in each row",
-        type=access.KINDS,
-        key=_make_upload_key(),
-        help="CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB",
-    )
-    if file is None:
+def pick_upload() -> UploadedFile | None:
+    """Show a menu with the file uploader; return the file that a user has uploaded."""
+    with st.popover("Use your own file", icon=":material/upload:", key="upload-menu"):
+        file = st.file_uploader(
+            "A table with one or two texts and a label in each row",
+            type=access.KINDS,
+            key=_make_upload_key(),
+            help="CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB",
+        )
         show_caption(KEPT)
-        return
+    return file
+
+
+def show_upload(file: UploadedFile) -> None:
+    """Show a preview of an uploaded file to confirm."""
     content = file.getvalue()
 
     def store_file(config: DataConfig) -> DataConfig:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.data.config import DataConfig, join_list
 from core.data.dataset import Dataset
@@ -47,13 +48,13 @@ KEY = (
 )
 
 
-def show_filters(dataset: Dataset, name: str) -> Filters:
-    """Show the filters of a data set's texts, bound to the URL; matching texts are selected on all pages."""
+def show_filters(dataset: Dataset, name: str, bar: DeltaGenerator) -> Filters:
+    """Show the filters of a data set's texts in `bar`, bound to the URL; matching texts are selected on all pages."""
     take = partial(select_matches, name)
     named = list_phenomena(dataset)
     for key, allowed in ((state.PART, [*dataset.splits]), (state.CLASS, dataset.classes), (state.PHENOMENON, named)):
         state.drop_stale(key, allowed)
-    with st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with bar:
         split = _pick_filter("Split", list(dataset.splits), state.PART, take)
         label = _pick_filter("Class", dataset.classes, state.CLASS, take)
         phenomenon = _pick_filter("Kind of sentence", named, state.PHENOMENON, take, 210) if named else ""
@@ -78,23 +79,18 @@ def _pick_filter(label: str, names: Sequence[str], key: str, take: Callable[[], 
     return st.selectbox(label, list(names), index=None, key=key, bind="query-params", **words) or ""
 
 
-def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
-    """Show one page of a data set's rows; return these rows and the position of the chosen one, or None."""
+def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, int] | None:
+    """Show one page of a data set's rows, its number in `bar`; return these rows and the position of the chosen one."""
     if rows.empty:
         show_finding("No text matches", "Remove a filter, or search for fewer characters.")
         return None
-    pages = math.ceil(len(rows) / PAGE_ROWS)
+    pages, number = math.ceil(len(rows) / PAGE_ROWS), 1
     if int(state.get_value(state.PAGE, 0) or 0) > pages:
         state.drop_keys(state.PAGE)
-    with st.container(key="data-pages", horizontal=True, vertical_alignment="center", gap="small"):
-        number = 1
-        if pages > 1:
-            number = st.number_input("Page", 1, pages, 1, key=state.PAGE, bind="query-params", width=120)
-        first = (number - 1) * PAGE_ROWS
-        shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
-        show_caption(
-            f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it."
-        )
+    if pages > 1:
+        number = bar.number_input("Page", 1, pages, 1, key=state.PAGE, bind="query-params", width=120)
+    first = (number - 1) * PAGE_ROWS
+    shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
     event = show_table(
         shown.assign(text=[clip_text(text, SHOWN_CHARACTERS) for text in shown["text"]]),
         "Texts of the data set",
@@ -103,6 +99,9 @@ def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
         key=state.TEXTS,
         on_select="rerun",
         selection_mode="single-row",
+    )
+    show_caption(
+        f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it."
     )
     chosen = [row for row in event["selection"]["rows"] if row < len(shown)]
     return (shown, chosen[0]) if chosen else None

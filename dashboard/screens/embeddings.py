@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.formatting import count
 from core.models.capabilities import list_capabilities
@@ -19,28 +21,26 @@ from dashboard.figures import embeddings
 from dashboard.figures.class_separation import MAP_LAYERS, SILHOUETTES
 from dashboard.figures.embedding_clusters import MAP_GROUPS
 from dashboard.figures.embedding_neighbors import MAP_COMMON, MAP_NEIGHBORS
-from dashboard.figures.embeddings import COLOR, DIMENSIONS, MAP, METHOD, TOOLS, SentenceMap, read_map_config
+from dashboard.figures.embeddings import MAP, TOOLS, SentenceMap, read_map_config
 from dashboard.figures.preset_tables import describe_baseline
 from dashboard.figures.source import Source
 from dashboard.screens import embeddings_overlays as overlays
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import show, show_caption, show_figures, show_others
-from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
-from dashboard.widgets.options import choose_option, choose_split, pick_option
+from dashboard.widgets.figure import show_caption, show_drawing, show_figures, show_how, show_others
+from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header, show_summary
 from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
 
 QUESTION = "Which sentences are close, and are classes separate?"
 SELECT = {
-    2: "Draw around points, or click one, to read the sentences.",
-    3: "Turn it with the mouse. Switch to 2-D to select sentences.",
+    2: "Click a point, or draw around some, to read them.",
+    3: "Turn it with the mouse. Select sentences in 2-D.",
 }
-WORTH = (
-    "Silhouette: 1 = separate class, 0 = overlap, below 0 = nearer to another class. Neighbours kept: how well the "
-    "map shows which sentences are close."
-)
+WORTH = "Silhouette: 1 = separate class, 0 = overlap, below 0 = nearer to another class."
+FAR = "Do not read distances from it."
 FEW = 30
 
 
@@ -58,8 +58,7 @@ def show_page() -> None:
     of, facts = state.get_value(state.MAP_FACTS, ("", []))
     with head:  # shown until the number of examples is known, or if they cannot be read; unchanged ones are not redrawn
         show_header("Embeddings", QUESTION, facts if of == record.run else list_facts(record))
-    source = _pick_options(record, splits)
-    _, typed = overlays.show_fields(source)
+    source, typed = overlays.show_fields(record, splits)
     points, files = (
         data.read_points(record, source.split),
         data.get_map_files(record.run, source.split, read_map_config(source)),
@@ -102,15 +101,6 @@ def _show_missing(record: RunRecord) -> None:
         show_empty("This run has no embeddings", text, "Train a model", "train")
 
 
-def _pick_options(record: RunRecord, splits: list[str]) -> Source:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        source = Source(record, data, split=choose_split(splits), author=state.get_author())
-        choose_option(METHOD, source)
-        choose_option(DIMENSIONS, source)
-        pick_option(COLOR, source, width=180)
-    return source
-
-
 def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: str) -> None:
     config = shown.config
     overlays.show_matches(source, shown, points)
@@ -133,8 +123,15 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     if near is not None:
         shown = replace(shown, near=tuple(near.found["row"].tolist()), center=near.row)
     chart = None if shown.typed or shown.marked or near else data.draw_figure(MAP, source, get_look())[1]
-    more = SELECT[config.dimensions]
-    show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
+    note, reading = (MAP.resolve_text(words, shown) for words in (MAP.note, MAP.reading))
+    kept = shown.made.quality.preserved
+    show_summary(embeddings.describe_quality(shown), FAR if kept is not None and kept < HALF else "")
+    drawing = MAP.draw(shown, get_look()) if chart is None else chart
+    show_drawing(drawing, name, MAP.write_alt_text(shown, note, reading), TOOLS if flat else (), **options)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        show_caption(reading)
+        show_how(MAP.name, MAP.resolve_text(MAP.how, shown))
+    show_caption(f"{embeddings.name_map(config)}, {note}. {SELECT[config.dimensions]}")
     if how:
         show_caption(how)
     place = st.empty()  # always there, so that what is below stays as it is drawn
@@ -143,10 +140,14 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
             show_selected(source.record, now, (key,))
     near = overlays.find_neighbors(source, now, text) if later else near
     tables = overlays.show_neighbors(source, near) | overlays.show_near_training(source, now)
-    show_stats(embeddings.compute_map_stats(shown.made, config, shown.width))
-    show_caption(WORTH)
-    tables = MAP.build_tables(shown) | tables | overlays.show_groups(source, now)
-    tables |= overlays.show_layers(source) | _show_silhouettes(source)
+    tables = MAP.build_tables(shown) | tables
+    sections: dict[str, Callable[[], dict[str, pd.DataFrame]]] = {
+        "Clusters": partial(overlays.show_groups, source, now),
+        "Layers": partial(overlays.show_layers, source),
+        "Class separation": partial(_show_separation, source, shown),
+    }
+    for found in show_sections(sections):
+        tables |= found
     placed_here = (MAP, MAP_COMMON, MAP_NEIGHBORS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
     show_export_bar("map", tables | show_others(source, "embeddings", placed_here))
 
@@ -156,7 +157,9 @@ def _select_points(source: Source, key: str, rows: int) -> None:
     selection.choose_rows(source.record, source.split, chosen, "selected on the map", by=key)
 
 
-def _show_silhouettes(source: Source) -> dict[str, pd.DataFrame]:
+def _show_separation(source: Source, shown: SentenceMap) -> dict[str, pd.DataFrame]:
+    show_stats(embeddings.compute_map_stats(shown.made, shown.config, shown.width))
+    show_caption(WORTH)
     try:
         return show_figures(source, SILHOUETTES)
     except NotAvailable as reason:

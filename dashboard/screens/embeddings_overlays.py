@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -30,48 +31,57 @@ from dashboard.figures.embedding_neighbors import (
     NearestSentences,
     find_shared_nearest,
 )
-from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, SPACE, SentenceMap, find_matches
+from dashboard.figures.embeddings import (
+    COLOR,
+    DENSITY,
+    DIMENSIONS,
+    FIND,
+    METHOD,
+    SENTENCES,
+    SPACE,
+    SentenceMap,
+    find_matches,
+)
 from dashboard.figures.filtering import SELECT
 from dashboard.figures.source import Source
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.figure import show, show_caption, show_figure_heading
 from dashboard.widgets.messages import show_finding, show_problem, show_selection
-from dashboard.widgets.options import choose_option, pick_option
+from dashboard.widgets.options import choose_option, choose_split, pick_option
 from dashboard.widgets.progress import offer_analysis, show_job, show_start_button
 from dashboard.widgets.selection_bar import show_selected
 
 LONGEST = 200
 
 
-def show_fields(source: Source) -> tuple[str, str]:
-    """Show the search field and the sentence field of the embedding map; return the searched text and the sentence."""
+def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
+    """Show the fields of the embedding map; return the source with their values, and the typed sentence."""
     state.restore_text(state.FIND, "")
-    with st.container(key="map-fields", horizontal=True, vertical_alignment="bottom", gap="small"):
-        find = st.text_input(
-            FIND.label,
-            key=state.FIND,
-            bind="query-params",
-            max_chars=LONGEST,
-            placeholder="any text",
-            help=FIND.about,
-            width=210,
-        )
-        typed = st.text_input(
-            "Your sentence on this map",
-            key=state.PLACED,
-            bind="query-params",
-            max_chars=5000,
-            placeholder="Type a sentence and press Enter",
-            help="The model reads it and the map shows its vector",
-        )
-        if "hidden" in list_capabilities(source.record.config.model):
-            pick_option(SPACE, source, width=140, about=SPACE.about)
-        with st.popover("More", help="Density behind the points, and number of points"):
+    with st.container(key="map-fields", horizontal=True, vertical_alignment="center", gap="small"):
+        place = st.container(width="stretch")
+        with st.popover("Options", help="Split, dimensions, vectors, search, density and number of points"):
+            source = Source(record, data, split=choose_split(splits), author=state.get_author())
+            choose_option(DIMENSIONS, source)
+            look: dict[str, Any] = {"bind": "query-params", "placeholder": "any text", "help": FIND.about}
+            find = st.text_input(FIND.label, key=state.FIND, max_chars=LONGEST, **look)
+            if "hidden" in list_capabilities(record.config.model):
+                pick_option(SPACE, source, width=220, about=SPACE.about)
             choose_option(DENSITY, source)
-            if source.get_choice(METHOD) != NAMES["pca"]:
+            if state.get_bound(METHOD.name) not in ("", NAMES["pca"]):
                 choose_option(SENTENCES, source)
+        with place.container(horizontal=True, vertical_alignment="center", gap="small"):
+            choose_option(METHOD, source, plain=True)
+            pick_option(COLOR, source, width=170, plain=True)
+            typed = st.text_input(
+                "Your sentence on this map",
+                key=state.PLACED,
+                bind="query-params",
+                max_chars=5000,
+                placeholder="Type a sentence to see it on the map",
+                label_visibility="collapsed",
+            )
     source.choices[FIND.name] = (find or "").strip()
-    return source.choices[FIND.name], (typed or "").strip()
+    return source, (typed or "").strip()
 
 
 def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> None:

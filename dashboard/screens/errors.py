@@ -7,25 +7,30 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.data.findings import plural
-from core.error_analysis.selection import parse_selection
+from core.error_analysis.selection import ORDERS, parse_selection
 from core.exceptions import InputError, SentiscopeError
 from core.formatting import count
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.error_list import SentenceList, build_sentences_table
+from dashboard.figures.error_rates import count_errors, describe_clusters
 from dashboard.figures.filtering import ORDER, SELECT, WRONG
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import Source
 from dashboard.screens.errors_codes import list_sessions
 from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
-from dashboard.screens.errors_statistics import get_other_run, show_filter_bar, show_statistics
+from dashboard.screens.errors_statistics import get_other_run, list_sections, show_filter_bar
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
+from dashboard.widgets.figure import show_caption
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem, show_summary
 from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.sections import show_sections
 
 QUESTION = "What goes wrong, and what do errors share?"
+FEW = 500
+"""Sentences of a split, below which folds are suggested."""
 PATIENCE = 0.4  # seconds to wait for tags; then the sentences are shown without them
 
 
@@ -45,14 +50,14 @@ def show_page() -> None:
     show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)))
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
-    there, why_not = False, ""
-    try:
-        there = data.find_tags(record, split, PATIENCE)
-    except SentiscopeError as error:
-        why_not = str(error)
+    tagged = _find_tags(record, split)
     shown = _read_selected(record, split)
     if shown is None:
         return
+    if tagged:
+        show_summary(describe_clusters(count_errors(shown)))
+    elif tagged is False:
+        st.fragment(_rerun_when_tagged, run_every=1.0)(record, split)
     show_filter_bar(shown, splits)
     show_reader(shown)
     show_other_texts(shown)
@@ -62,18 +67,12 @@ def show_page() -> None:
     tables: dict[str, Table] = {
         "Sentences": lambda: build_sentences_table(SentenceList(shown), data.read_visible_codes(record, author))
     }
-    with st.container(key="pair-gathered"):
-        left, right = st.columns([6, 5], gap="large")
-    with right:
-        show_codes_part(shown)
-    if there:
-        tables |= show_statistics(source, shown, (left, right))
-    else:
-        with left:
-            if why_not:
-                show_problem("There are no tags", why_not)
-            else:
-                st.fragment(_rerun_when_tagged, run_every=1.0)(record, split)
+    if len(table) < FEW and not record.config.data.folds:
+        _suggest_folds(len(table))
+    show_codes_part(shown)
+    if tagged is not None:
+        for each in show_sections(list_sections(source, shown, tagged=tagged)):
+            tables |= each
     show_export_bar("errors", tables, figures=False)
     offer_report([record.run], split, **list_sessions(shown))
 
@@ -91,10 +90,20 @@ def _read_selected(record: RunRecord, split: str) -> RowSelection | None:
     asked = state.get_param(state.SELECT) or WRONG
     try:
         found = data.select_tagged_rows(record, split, asked, state.get_author(), against=get_other_run(record, split))
-        return found.reorder_rows(state.get_param(state.ORDER))
+        order = state.get_param(state.ORDER)
+        return found.reorder_rows(order if order in ORDERS else "")
     except InputError as error:
         show_problem("This selection cannot be made here", str(error).removeprefix("--where "))
         st.button("Show all errors", key="select-wrong", on_click=selection.clear, args=(record,))
+        return None
+
+
+def _find_tags(record: RunRecord, split: str) -> bool | None:
+    """Return whether the tags of a split are there, waiting a moment; if they cannot be found, show why: None."""
+    try:
+        return data.find_tags(record, split, PATIENCE)
+    except SentiscopeError as error:
+        show_problem("There are no tags", str(error))
         return None
 
 
@@ -105,7 +114,15 @@ def _rerun_when_tagged(record: RunRecord, split: str) -> None:
     except SentiscopeError as error:
         show_problem("There are no tags", str(error))
         return
-    st.html('<p class="s-cap">Finding tags … The list is already complete.</p>')
+    show_summary("Finding tags … The list is already complete.")
+
+
+def _suggest_folds(n: int) -> None:
+    """Show a hint that a sweep with folds tests all labelled sentences, not only the few of the split."""
+    with st.container(key="folds", horizontal=True, vertical_alignment="center", gap="small"):
+        show_caption(f"Only {plural(n, 'sentence')}. With folds, a sweep tests every labelled sentence once.")
+        if st.button("Open Sweeps", type="tertiary", key="folds-open"):
+            state.open_page("sweeps")
 
 
 show_page()

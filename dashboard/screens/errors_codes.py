@@ -43,8 +43,27 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
     known = list_draws(codes)
     shape = count_codes(coded, state.get_author(), _list_keys(_drop_code_rules(shown)), known, by_codes=_is_by_codes())
     show_heading("Codes", "codes", note=describe_coding(shape), about=ABOUT_CODES)
-    if coded.book:
-        _show_table(shape)
+    with st.container(key="pair-codes"):
+        left, right = st.columns([8, 5], gap="medium")
+    with right:
+        show_codebook(codes, coded, keys)
+    with left:
+        if coded.book:
+            _show_table(shape)
+        _show_actions(codes, shown, coded, everything, shape, known)
+        if hidden := everything.count_hidden(coded, keys):
+            show_caption(f"Others coded {count(hidden)} sentences that you have not. Code them to see theirs.")
+
+
+def _show_actions(
+    codes: Codes,
+    shown: RowSelection,
+    coded: Annotations,
+    everything: Annotations,
+    shape: CodesShape,
+    known: list[Draw],
+) -> None:
+    keys = _list_keys(shown)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Author",
@@ -62,9 +81,6 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
         show_history(codes, shown, coded, everything)
         _show_files(codes, shown, coded)
         _offer_disagreed(shown, shape)
-    show_codebook(codes, coded, keys)
-    if hidden := everything.count_hidden(coded, keys):
-        show_caption(f"Others coded {count(hidden)} sentences that you have not. Code them to see theirs.")
 
 
 def _change_author() -> None:
@@ -452,6 +468,19 @@ def store_reports(key: str, shown: RowSelection) -> None:
     state.set_value(state.AGAIN, 0)
     if refused:
         state.set_value(state.NOT_WRITTEN, refused)
+
+
+def add_code(key: str, shown: RowSelection) -> None:
+    """Add the code that the reader reports under the next free digit, and give it to the open sentence."""
+    added, codes = state.get_value(key, {}).get("added") or {}, data.open_codebook(shown.table.record)
+    if added.get("session") != state.get_session():  # an earlier session added it
+        return
+    author = state.get_author()
+    with state.store_refusal(state.NOT_WRITTEN):
+        code = codes.add_code(str(added["name"]), author=author)
+        state.set_value(state.REDRAW, True)
+        if added["key"] in shown.known.keys:
+            codes.give_codes([added["key"]], [code.name], author=author, run=shown.table.record.run)
 
 
 def _iterate_reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from dashboard.data import data
 from dashboard.figures.error_list import ERRORS, Coding, Detail, SentenceList, find_other_rules
 from dashboard.figures.row_selection import RowSelection
 from dashboard.screens.errors_codes import (
+    add_code,
     get_last_report,
     get_last_undo,
     move_annotations,
@@ -105,6 +106,7 @@ def _show_texts(shown: RowSelection) -> None:
         on_undo_change=lambda: _store_reports(key, shown),
         on_again_change=lambda: _store_reports(key, shown),
         on_named_change=lambda: set_author(key),
+        on_added_change=lambda: _add_code(key, shown),
         on_order_change=lambda: _change_order(key),
         on_nearly_change=lambda: _select_nearly_wrong(shown),
     )
@@ -173,6 +175,12 @@ def _select_nearly_wrong(shown: RowSelection) -> None:
 def _store_reports(key: str, shown: RowSelection) -> None:
     """Store annotation codes and notes that the browser reports, and rerun the affected parts (widget callback)."""
     store_reports(key, shown)
+    _rerun_parts()
+
+
+def _add_code(key: str, shown: RowSelection) -> None:
+    """Add the code that the browser reports, and rerun the affected parts (widget callback)."""
+    add_code(key, shown)
     _rerun_parts()
 
 

@@ -1,4 +1,4 @@
-"""Filter bar and statistics of the Errors page: error rates, words, slices, label errors and dataset shift."""
+"""Filter bar and folded statistics of the Errors page: error rates, words, slices, label errors and dataset shift."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.data.dataset import TRAIN
 from core.error_analysis.facets import find_clause, parse_search
@@ -56,6 +55,7 @@ from dashboard.figures.filtering import (
     find_word,
     update_clauses,
 )
+from dashboard.figures.registry import list_unplaced
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_heading, show_others
@@ -72,29 +72,64 @@ if TYPE_CHECKING:
 PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
 
 
-def show_statistics(source: Source, shown: RowSelection, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
-    """Show the error statistics of selected rows, with error tags and words next to the codes; return their tables."""
-    tables: dict[str, pd.DataFrame] = {}
-    found, words, parts = count_errors(shown), compare_words(shown), find_slices(shown)
-    left, right = beside
+Tables = dict[str, "pd.DataFrame"]
+
+
+def list_sections(source: Source, shown: RowSelection, *, tagged: bool) -> dict[str, Callable[[], Tables]]:
+    """Return the folded sections of the Errors page, by name; without tags, each says that it waits for them."""
+    sections: dict[str, Callable[[], Tables]] = {
+        "Error rates": partial(_show_rates, source, shown),
+        "Words": partial(_show_words, shown),
+        "Weak slices": partial(_show_slices, shown),
+        "Word clouds": partial(show_outcome_words, source, shown),
+        "Label errors": partial(show_label_errors, source),
+        **({} if source.split == TRAIN else {"Shift": partial(show_shift_section, source, shown)}),
+    }
+    if list_unplaced("errors", PLACED):
+        sections["Others"] = partial(show_others, source, "errors", PLACED, partial(_offer_analysis, source))
+    return sections if tagged else dict.fromkeys(sections, _show_waiting)
+
+
+def _show_waiting() -> Tables:
+    show_caption("This section needs the tags.")
+    return {}
+
+
+def _show_rates(source: Source, shown: RowSelection) -> Tables:
+    found = count_errors(shown)
+    with st.container(key="pair-gathered"):
+        left, right = st.columns([6, 5], gap="large")
     with left:
-        tables |= _show_pick_table(GATHERED, found, found.picked, lambda: pick_row(shown, GATHERED.name, found.picked))
+        tables = _show_pick_table(GATHERED, found, found.picked, lambda: pick_row(shown, GATHERED.name, found.picked))
+    with right:
         pick_other_run(shown)
         offer_dropout(source)
-    with right:
-        tables |= _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
+    return tables
+
+
+def _show_words(shown: RowSelection) -> Tables:
+    words = compare_words(shown)
     with st.container(key="pair-marked"):
         left, right = st.columns([6, 5], gap="large")
     with left:
-        tables |= _show_pick_table(SLICED, parts, parts.picked, lambda: _select_slice(shown))
+        tables = _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
     with right:
-        tables |= _show_pick_table(MARKED, compare_features(shown), "", lambda: pick_row(shown, MARKED.name, ""))
-    _show_next_steps(shown, found, parts)
-    tables |= show_outcome_words(source, shown) | show_label_errors(source) | show_shift_section(source, shown)
-    return tables | show_others(source, "errors", PLACED, partial(_offer_analysis, source))
+        marked = _show_pick_table(MARKED, compare_features(shown), "", lambda: pick_row(shown, MARKED.name, ""))
+    return tables | marked
 
 
-def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
+def _show_slices(shown: RowSelection) -> Tables:
+    parts = find_slices(shown)
+    with st.container(key="pair-slices"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        tables = _show_pick_table(SLICED, parts, parts.picked, lambda: _select_slice(shown))
+    with right:
+        _show_next_steps(shown, count_errors(shown), parts)
+    return tables
+
+
+def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> Tables:
     """Show a figure as a table with clickable rows, or only its caption if empty; return its numbers as tables."""
     numbers = figure.build_tables(shape)
     if all(table.empty for table in numbers.values()):
@@ -166,7 +201,7 @@ def explain_absent(shown: RowSelection, lone: str) -> str:
     return " · ".join(f"{', '.join(names)} – {why}" for why, names in reasons.items())
 
 
-def show_outcome_words(source: Source, shown: RowSelection) -> dict[str, pd.DataFrame]:
+def show_outcome_words(source: Source, shown: RowSelection) -> Tables:
     """Show the words that are typical of right and of wrong predictions; return their table for the export."""
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
@@ -187,10 +222,8 @@ def _pick_cloud_word(shown: RowSelection, found: Outcomes) -> None:
     select_rules(shown, found.list_rules(outcome, words) if words else [WRONG])
 
 
-def show_shift_section(source: Source, shown: RowSelection) -> dict[str, pd.DataFrame]:
+def show_shift_section(source: Source, shown: RowSelection) -> Tables:
     """Show how the split's texts differ from the training texts (dataset shift); return the tables for the export."""
-    if source.split == TRAIN:
-        return {}
     try:
         found = SHIFT.read_data(source)
     except NotAvailable:
@@ -239,7 +272,7 @@ ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
 
 
-def show_label_errors(source: Source) -> dict[str, pd.DataFrame]:
+def show_label_errors(source: Source) -> Tables:
     """Show the rows of a split whose labels are probably wrong; return their table for the export."""
     try:
         found = DOUBTED.read_data(source)

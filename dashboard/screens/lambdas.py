@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -13,17 +15,28 @@ from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, find_other_seeds, has_lambda
+from dashboard.figures.lambdas import (
+    COURSE,
+    COURSE_READING,
+    FINAL,
+    SCALE,
+    Track,
+    describe_change,
+    find_other_seeds,
+    has_lambda,
+)
 from dashboard.figures.learned_scalars import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
 from dashboard.figures.preset_tables import describe_baseline
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.sentence_maps import has_subtraction
 from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.figure import show, show_others
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_next_step, show_problem
+from dashboard.widgets.figure import show, show_caption, show_drawing, show_how, show_others
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_next_step, show_problem, show_summary
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.runs import list_facts, require_run
+from dashboard.widgets.sections import show_sections
+from dashboard.widgets.style import get_look
 
 PLACED = (COURSE, FINAL, NUMBERS_OF)
 QUESTION = "How did each λ change during training, and where did it end?"
@@ -55,17 +68,18 @@ def show_page() -> None:
     state.reset_on_change(state.COMPARED, record.run, seeds)
     state.follow_link(state.COMPARED, several=True)
     labels = data.name_runs()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        choose_option(SCALE, Source(record, data))
+    with st.container(horizontal=True, gap="medium"):
+        choose_option(SCALE, Source(record, data), plain=True)
         if others:
-            st.multiselect(
-                "Compare with",
-                [one.run for one in others],
-                key=state.COMPARED,
-                format_func=lambda run: labels[run].full,
-                placeholder="Other runs with λ",
-                help="By default, runs that differ only in the seed",
-            )
+            with st.popover("Compare with …"):
+                st.multiselect(
+                    "Compare with",
+                    [one.run for one in others],
+                    key=state.COMPARED,
+                    format_func=lambda run: labels[run].full,
+                    placeholder="Other runs with λ",
+                    help="By default, runs that differ only in the seed",
+                )
     if record.status in LIVE:
         st.fragment(_watch_run, run_every=POLL_SECONDS)(record.run)
     else:
@@ -92,10 +106,19 @@ def _show_lambdas(record: RunRecord) -> None:
             f"{plural(lines, 'line')} of the history of {data.label_run(name)} cannot be read",
             "The curves leave them out; the run itself is not affected.",
         )
+    finding, _, first = describe_change(shown.tracks[0]).partition(". ")
+    show_summary(f"{finding}.", first)
+    alt = COURSE.write_alt_text(shown, COURSE.resolve_text(COURSE.note, shown), COURSE_READING[shown.scale])
+    show_drawing(COURSE.draw(shown, get_look()), COURSE.name, alt)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        show_caption(COURSE_READING[shown.scale])
+        show_how(COURSE.name, str(COURSE.how))
     _show_notes(record, shown.tracks)
-    show(COURSE, shown)
-    show(FINAL, shown)
-    tables: dict[str, Table] = {**COURSE.build_tables(shown), **_show_scalars(record)}
+    tables: dict[str, Table] = {**COURSE.build_tables(shown)}
+    sections: dict[str, Callable[[], Any]] = {"Final λ": partial(show, FINAL, shown)}
+    if data.read_learned_scalars(record):
+        sections["Learned numbers"] = lambda: tables.update(_show_scalars(record))
+    show_sections(sections)
     show_export_bar("lambdas", {**tables, **show_others(source, "lambdas", PLACED)})
 
 

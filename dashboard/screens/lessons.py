@@ -1,13 +1,51 @@
-"""Page Lessons."""
+"""Page Lessons: all lessons with a small figure, what each teaches, and its minutes."""
 
 from __future__ import annotations
 
+from functools import partial
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.lessons.catalog import LESSONS
+from dashboard import state
+from dashboard.data import data
+from dashboard.figures.drawing import Component
+from dashboard.figures.theme import Look
+from dashboard.lesson_html import build_document
+from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import show_header
+
+QUESTION = "Predict first. Then look."
 
 
 def show_page() -> None:
-    """Draw the Lessons page."""
-    show_header("Lessons", "Predict first. Then look.")
+    """Draw the list of lessons."""
+    show_header("Lessons", QUESTION, [(str(len(LESSONS)), "lessons")])
+    rows = [
+        {
+            "href": f"lesson?{urlencode({state.LESSON: name})}",
+            **{field: getattr(lesson, field) for field in ("title", "line", "minutes", "note", "small")},
+        }
+        for name, lesson in LESSONS.items()
+    ]
+    show_drawing(Component("lessons", {"lessons": rows}, Look()), "lessons", "")
+    with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
+        st.html("Save as one HTML file", width="content")
+        for name, lesson in LESSONS.items():
+            st.download_button(
+                lesson.title,
+                partial(_write_file, name),
+                f"sentiscope-lesson-{name}.html",
+                "text/html",
+                key=f"export-{name}",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def _write_file(name: str) -> str:
+    return build_document(name, data.read_lesson(name))
 
 
 show_page()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from core import preset_catalog
+from core.data.findings import plural
 from core.formatting import NARROW, count
-from core.models.model_description import list_parts
-from core.models.presets import PAPERS, PRESETS
+from core.models.model_description import count_parameters, list_parts
+from core.models.presets import PRESETS
 from core.preset_catalog import find_nearest
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
+from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram
+from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
 from dashboard.figures.preset_tables import (
     ALL,
     USUAL,
@@ -28,9 +33,10 @@ from dashboard.figures.preset_tables import (
     read_sizes,
 )
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.figure import show, show_caption, show_heading, show_table
-from dashboard.widgets.messages import show_header
-from dashboard.widgets.style import get_row_height
+from dashboard.widgets.figure import show_caption, show_drawing, show_heading, show_table
+from dashboard.widgets.messages import show_header, show_summary
+from dashboard.widgets.sections import show_sections
+from dashboard.widgets.style import get_look, get_row_height
 from dashboard.widgets.training_fields import pick_preset, show_equation
 
 QUESTION = "How are the models built, and how do they differ?"
@@ -39,22 +45,37 @@ OWN, FIXED = "of the run", "usual"
 
 
 def show_page() -> None:
-    """Draw the Models page: the table of presets, then the chosen preset in detail."""
+    """Draw the Models page: the chosen preset as a diagram and equations, with tables of all presets folded."""
     records = data.list_runs()
-    show_header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    head = st.container()
+    with st.container(key="model-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = pick_preset(MODEL)
         sizes = _pick_sizes(next((one for one in records if one.run == state.get_run()), None))
-    frame = build_preset_frame(state.get_value(state.PAPER, ALL), sizes, records)
-    show_heading("Models", "presets", note=f"parameters with {sizes.words}")
-    show_presets(frame)
-    show_caption("Choose a row to see the model below.")
-    tables: dict[str, Table] = {"Presets": frame, **_show_model(name, sizes, records)}
-    tables |= _show_list("Departures", list_deviations(name), DEPARTURES, f"Differences of {name} from its paper")
-    tables |= _show_list("Worth trying", list_questions(name), TRIALS, f"Experiments suggested for {name}")
-    tables["Differences"] = _show_comparison(name)
-    tables |= _show_backbones(state.get_value(state.PAPER, ALL))
-    show_export_bar("models", tables)
+        if st.button("Train this", type="primary", key="train-this", icon=":material/play_circle:"):
+            state.set_value(state.VIEW, state.FORM_VIEW)
+            state.open_page("train")
+    with head:
+        show_header("Models", QUESTION, [("", PRESETS[name].source)])
+    tables: dict[str, Table] = {}
+    for found in show_sections(_list_sections(name, sizes, records), plain=True):
+        tables |= found
+    show_export_bar("models", {**_show_model(name, sizes), **tables})
+
+
+def _list_sections(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Callable[[], Mapping[str, Table]]]:
+    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+    paper = state.get_value(state.PAPER, ALL)
+    sections: dict[str, Callable[[], Mapping[str, Table]]] = {
+        "All models": partial(_show_presets, paper, sizes, records),
+        "Main differences": partial(_show_comparison, name),
+    }
+    if found := list_preset_runs(name, records):
+        sections["Its runs"] = partial(_show_runs, found)
+    lists = ((DEPARTURES, list_deviations(name)), (TRIALS, list_questions(name)))
+    sections |= {head[1]: partial(_show_list, frame, *head, name) for head, frame in lists if not frame.empty}
+    if not (backbones := list_backbones(paper)).empty:
+        sections["Pretrained encoders"] = partial(_show_backbones, backbones)
+    return sections
 
 
 def _pick_sizes(record: RunRecord | None) -> Sizes:
@@ -72,51 +93,56 @@ def _pick_sizes(record: RunRecord | None) -> Sizes:
     return own if own and chosen == OWN else USUAL
 
 
-def _show_model(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table]:
-    preset = PRESETS[name]
-    show_heading(name, "model", note=preset.source)
-    show_caption(preset.line)
-    with st.container(key="model-actions", horizontal=True, vertical_alignment="center", gap="small"):
-        if st.button("Train this", type="primary", key="train-this"):
-            state.open_page("train")
-        found = list_preset_runs(name, records)
-        st.html("Its runs:" if found else "It has no finished run here yet.", width="content")
-        for run in found:
-            if st.button(
-                data.label_run(run), key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)
-            ):
-                state.open_page("performance")
+def _show_model(name: str, sizes: Sizes) -> dict[str, Table]:
+    preset, model = PRESETS[name], sizes.get_model(name)
     classes = preset_catalog.limit_classes(name, sizes.classes)
-    model = sizes.get_model(name)
     made = ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
+    parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
+    nearest = find_nearest(name, preset_catalog.list_preset_settings())
+    settings = plural(len(preset_catalog.compare_presets(name, nearest)), "setting")
+    show_summary(f"{name} has {count(parameters)} parameters and differs from {nearest} in {settings}.")
     with st.container(key="pair-model"):
         left, right = st.columns([1.1, 1], gap="large")
         with left:
-            show(DIAGRAM, made, name=f"parts-{name}")
+            show_drawing(DIAGRAM.draw(made, get_look()), f"parts-{name}", describe_parts(made.parts))
         with right:
-            show_heading("Equation", "equation", note="of one head in one layer, in context")
             show_equation(model)
+            show_caption(f"{preset.line} Parameters with {sizes.words}.")
     return dict(DIAGRAM.build_tables(made))
 
 
-DEPARTURES = ("Differences from the paper", "departures", "and choices the paper leaves open")
-TRIALS = ("Suggested experiments", "trials", "settings that no preset changes, and what each would show")
+def _show_runs(runs: Sequence[str]) -> dict[str, Table]:
+    with st.container(key="model-runs", horizontal=True, gap="small"):
+        for run in runs:
+            if st.button(data.label_run(run), key=f"run-{run}", on_click=state.choose_run, args=(run,)):
+                state.open_page("performance")
+    return {}
+
+
+DEPARTURES = (
+    "Departures",
+    "Differences from the paper",
+    "and choices the paper leaves open",
+    "Differences of {} from its paper",
+)
+TRIALS = (
+    "Worth trying",
+    "Suggested experiments",
+    "settings that no preset changes, and what each would show",
+    "Experiments suggested for {}",
+)
+"""Name of the exported table, heading, note and alternative text."""
 TITLES = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
 TITLES |= {"question": "Question", "set": "To find out, set"}
 
 
-def _show_list(file: str, frame: pd.DataFrame, head: tuple[str, str, str], about: str) -> dict[str, Table]:
-    if frame.empty:
-        return {}
-    show_heading(*head[:2], note=head[2])
-    show_table(frame, about, {name: title for name, title in TITLES.items() if name in frame})
+def _show_list(frame: pd.DataFrame, file: str, title: str, note: str, about: str, name: str) -> dict[str, Table]:
+    show_heading(title, make_slug(title), note=note)
+    show_table(frame, about.format(name), {name: title for name, title in TITLES.items() if name in frame})
     return {file: frame}
 
 
-def _show_backbones(paper: str) -> dict[str, Table]:
-    frame = list_backbones(paper)
-    if frame.empty:
-        return {}
+def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     show_heading("Pretrained encoders", "backbones", note="recipes of the model “pretrained”")
     titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
     titles |= {"sets": ("It sets", 210), "get": ("To get it", 230), "source": ("Paper", 230)}
@@ -129,7 +155,7 @@ def _show_backbones(paper: str) -> dict[str, Table]:
     return {"Backbones": frame}
 
 
-def _show_comparison(name: str) -> Table:
+def _show_comparison(name: str) -> dict[str, Table]:
     others = [other for other in PRESETS if other != name]
     state.drop_stale(state.AGAINST, others)
     state.reset_on_change(state.AGAINST, name, find_nearest(name, preset_catalog.list_preset_settings()))
@@ -145,11 +171,12 @@ def _show_comparison(name: str) -> Table:
     frame = compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
     show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=None)
-    return frame
+    return {"Differences": frame}
 
 
-def show_presets(frame: pd.DataFrame) -> None:
+def _show_presets(paper: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table]:
     """Show a table with one row per model preset; a click on a row chooses the preset that the page details."""
+    frame = build_preset_frame(paper, sizes, records)
     names = frame["model"].tolist()
     besides = "Additions to a plain transformer encoder"
     columns = {
@@ -170,12 +197,14 @@ def show_presets(frame: pd.DataFrame) -> None:
         frame.style.format(thousands=NARROW, subset=["parameters"]),  # still numbers, so that they can be sorted
         "All models",
         columns,
-        height=10 * get_row_height(),
+        height=8 * get_row_height(),
         column_order=list(columns),
         key=state.get_widget_key(state.PRESETS),
         on_select=choose_preset,
         selection_mode="single-row",
     )
+    show_caption("Choose a row to see the model below.")
+    return {"Presets": frame}
 
 
 show_page()

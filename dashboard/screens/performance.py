@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 import streamlit as st
 
+from core.data.dataset import VALIDATION
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable
 from core.formatting import count, number
@@ -24,7 +25,6 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.learned_scalars import NUMBERS_OF
 from dashboard.figures.metrics import CLASSES, METRICS, PHENOMENA
 from dashboard.figures.multilabel import LABELS
-from dashboard.figures.results import list_split_stats
 from dashboard.figures.roc_pr import PR, ROC
 from dashboard.figures.saved_slices import SAVED
 from dashboard.figures.source import Source
@@ -32,7 +32,7 @@ from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_external import show_other_data
 from dashboard.widgets.bars import show_stat_line
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import show_bare, show_figures, show_others, show_table
+from dashboard.widgets.figure import show_bare, show_caption, show_figures, show_how, show_others, show_table
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift, show_summary
 from dashboard.widgets.options import choose_option, choose_split, read_option
 from dashboard.widgets.report import offer_report
@@ -58,25 +58,23 @@ def show_page() -> None:
         show_header("Performance", QUESTION, list_facts(record))
         show_empty(*_explain_missing(record), "train")
         return
-    head, line = st.empty(), st.container(key="stats-line", horizontal=True, vertical_alignment="bottom", gap="medium")
+    head, line = st.empty(), st.container(key="stats-line", horizontal=True, vertical_alignment="center", gap="medium")
     with head:  # the number of examples is not known yet, and may not be readable
         show_header("Performance", QUESTION, list_facts(record))
     with line:
         place = st.container(width="stretch")
         split = choose_split(splits, plain=True)
         source = Source(record, data, split=split, author=state.get_author())
-        if record.task != "multi":
-            parts.show_threshold_popover(source)
+        if record.task == "multi":
+            parts.pick_label(source)
     report = source.report
     with head:
         show_header("Performance", QUESTION, list_facts(record, (split, f"n = {count(len(report.examples))}")))
+    with place:
+        show_stat_line(parts.list_main_stats(source))
+    decision, tables = _show_confusion(source)
     if record.task == "multi":
-        decision, report, tables = parts.show_multi_label(source)
-    else:
-        with place:
-            show_stat_line(list_split_stats(record, split, report))
-        decision, tables = source.read_once(thresholding.read_decision), {}
-    tables |= _show_confusion(source, decision)
+        report = parts.apply_thresholds(source, decision)
     _show_warnings(source, report, decision)
     for found in show_sections(_list_sections(source, decision)):
         tables |= found
@@ -94,6 +92,9 @@ def _show_warnings(source: Source, report: SplitPredictions, decision: Decision)
         show_finding(f"Only {len(report.examples)} sentences", few)
     if not len(decision.rows):
         show_finding("No sentence gets an answer", "Every top probability is below the threshold. Move it to the left.")
+    if source.record.results.get("tuned") and source.split == VALIDATION:
+        tuned = "Tuned numbers are too good here. Report those of test."
+        show_finding("The thresholds were chosen on these sentences", tuned)
     show_shift(data.compare_split(source.record, source.split))
 
 
@@ -102,14 +103,15 @@ def _list_sections(source: Source, decision: Decision) -> dict[str, Callable[[],
     sections: dict[str, Callable[[], Tables]] = {
         "Counts as a table": partial(_show_counts, source, decision),
         "Confidence": partial(_show_confidence, source, decision),
+        **({"Per label": partial(parts.show_labels, source)} if source.record.task == "multi" else {}),
         "Per class": partial(_show_figures, source, CLASSES),
         "ROC and PR curves": partial(_show_curves, source),
         "Calibration": partial(_show_calibration, source),
     }
     if PHENOMENA.is_available(source):
         sections["By kind of sentence"] = partial(_show_phenomena, source)
-    sections["Slices"] = partial(parts.show_slices, source)
-    sections["All metrics"] = partial(_show_figures, source, METRICS)
+    sections["Saved slices"] = partial(parts.show_slices, source)
+    sections["All metrics"] = partial(_show_metrics, source)
     if NUMBERS_OF.is_available(source):
         sections["Learned weights"] = partial(_show_figures, source, NUMBERS_OF)
     sections["Other data"] = partial(show_other_data, source.record)
@@ -122,31 +124,34 @@ def _explain_missing(record: RunRecord) -> tuple[str, str, str]:
     return "This run has not been evaluated", describe_end(record), "Train a model"
 
 
-def _show_confusion(source: Source, decision: Decision) -> Tables:
-    """Show the page's finding, the confusion matrix, and next to it the sentences of a cell."""
+def _show_confusion(source: Source) -> tuple[Decision, Tables]:
+    """Show the page's finding, the confusion matrix with its threshold, and next to it the sentences of a cell."""
     now = selection.get_split_selection(source.record, source.split)
     read_option(CELLS, source)
-    shape = CONFUSION.read_data(source)
-    if len(decision.rows):
-        show_summary(describe_errors(shape), _describe_accuracy(decision))
+    summary = st.container()
     with st.container(key="pair-main"):
         left, right = st.columns([1.15, 1], gap="large")
     with left:
-        taken: dict[str, Any] = {
-            "on_select": partial(parts.select_cell, source, decision, state.CELL),
-            "selection_mode": "points",
-        }
-        show_bare(source, CONFUSION, **taken)
-        mark_cell(state.CELL, parts.get_selected_cell(decision, now), len(decision.classes))
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            choose_option(CELLS, source, plain=True)
+        place = st.container()
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            parts.show_threshold_popover(source)  # before the matrix, which follows the threshold
+            decision = source.read_once(thresholding.read_decision)
             parts.offer_outcomes(source, decision)
+            show_how(CONFUSION.name, str(CONFUSION.reading), str(CONFUSION.how))
+    shape = CONFUSION.read_data(source)
+    with summary:
+        if len(decision.rows):
+            show_summary(describe_errors(shape), _describe_accuracy(decision))
+    with place:
+        select = partial(parts.select_cell, source, decision, state.CELL)
+        show_bare(source, CONFUSION, on_select=select, selection_mode="points")
+        mark_cell(state.CELL, parts.get_selected_cell(decision, now), len(decision.classes))
     with right:
         if now is not None and state.get_value(state.SELECTOR, "") not in parts.ELSEWHERE:
             show_selected(source.record, now, (state.CELL, state.CELLS))
         else:
             parts.show_surest_errors(source, decision)
-    return CONFUSION.build_tables(shape)
+    return decision, CONFUSION.build_tables(shape)
 
 
 def _describe_accuracy(decision: Decision) -> str:
@@ -168,10 +173,18 @@ def _show_figures(source: Source, *figures: Figure[Any]) -> Tables:
 
 def _show_counts(source: Source, decision: Decision) -> Tables:
     """Show the confusion matrix as a table, whose cells can be selected with the keyboard."""
+    choose_option(CELLS, source)
     table = build_confusion_table(decision.classes, decision.counts)
     key, take = state.get_widget_key(state.CELLS), partial(parts.select_cell, source, decision, state.CELLS)
     show_table(table, "Confusion matrix, counts", key=key, on_select=take, selection_mode="single-cell")
     return {}
+
+
+def _show_metrics(source: Source) -> Tables:
+    tables = _show_figures(source, METRICS)
+    if source.record.task == "multi":
+        show_caption(parts.INTERVALS)
+    return tables
 
 
 def _show_confidence(source: Source, decision: Decision) -> Tables:

@@ -35,12 +35,11 @@ NONE = "nothing"
 
 def show_other_data(record: RunRecord) -> dict[str, pd.DataFrame]:
     """Show the section that evaluates a run on another data set; return the result tables for the export."""
-    with st.expander("Evaluate on other data"):
-        show_caption(Evaluation.offer.takes)
-        chosen = _choose_data()
-        if chosen is not None:
-            _match_labels(record, chosen)
-        return _show_result(state.get_value(state.ELSEWHERE, None), record)
+    show_caption(Evaluation.offer.takes)
+    chosen = _choose_data()
+    if chosen is not None:
+        _match_labels(record, chosen)
+    return _show_result(state.get_value(state.ELSEWHERE, None), record)
 
 
 def _choose_data() -> DataRequest | None:

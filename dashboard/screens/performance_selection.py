@@ -24,18 +24,16 @@ from dashboard.figures import multilabel, thresholding
 from dashboard.figures.confusion import CONFIDENCE
 from dashboard.figures.decisions import BARS, PHENOMENON, Decision, SplitPredictions
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.metrics import METRICS, PHENOMENA
+from dashboard.figures.metrics import PHENOMENA
 from dashboard.figures.multilabel import LABELS
+from dashboard.figures.results import Stat, list_split_stats
 from dashboard.figures.saved_slices import CLASS, SAVED, SavedSlices
 from dashboard.figures.source import Source
 from dashboard.figures.subplots import find_cell
 from dashboard.selection import SelectedTexts
-from dashboard.widgets.bars import show_stats
 from dashboard.widgets.figure import show, show_caption, show_figure, show_figure_heading, show_heading, show_table
-from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import choose_option, pick_option
 from dashboard.widgets.selection_bar import show_selected
-from dashboard.widgets.style import get_look
 
 BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
@@ -193,71 +191,50 @@ def _report_change(change: Callable[[], str]) -> None:
 
 
 INTERVALS = (
-    "Macro: mean over the labels. Micro: over all decisions. ± is half of the 95 % interval. Accuracy is not defined: "
-    "a sentence may have several labels, or none."
+    "Macro: mean over labels. Micro: over all decisions. Accuracy is not defined: a sentence may have several labels."
 )
 
 
-def show_multi_label(source: Source) -> tuple[Decision, SplitPredictions, dict[str, pd.DataFrame]]:
-    """Show metrics of a multi-label run, the table of its labels, and the details of one chosen label.
+def pick_label(source: Source) -> None:
+    """Show the menus of a multi-label run: the kind of thresholds, and the label that the page is about."""
+    choose_option(thresholding.LIMITS, source, plain=True)
+    pick_option(thresholding.RULE, source, label="Label", width=200, plain=True)
 
-    Returns:
-        The decision about the chosen label, the report with examples that fit it, and tables to give away.
-    """
-    record, split, report = source.record, source.split, source.report
-    with st.container(key="labels-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        choice = choose_option(thresholding.LIMITS, source, single=True)
-    show_stats(multilabel.list_metric_stats(record, split, report, choice))
-    show_caption(INTERVALS)
-    tables = show_all_metrics(source)
+
+def list_main_stats(source: Source) -> list[Stat]:
+    """Return the main metrics of a run on a split; with several labels per text, at the chosen thresholds."""
+    if source.record.task != "multi":
+        return list_split_stats(source.record, source.split, source.report)
+    choice = str(source.get_choice(thresholding.LIMITS))
+    return multilabel.list_metric_stats(source.record, source.split, source.report, choice)
+
+
+def apply_thresholds(source: Source, decision: Decision) -> SplitPredictions:
+    """Return the predictions of a multi-label run at the chosen thresholds, and at the slider's for one label."""
+    used = multilabel.pick_thresholds(source.record, str(source.get_choice(thresholding.LIMITS)))
+    used[source.report.classes.index(str(source.get_choice(thresholding.RULE)))] = decision.threshold
+    return multilabel.apply_thresholds(source.report, decision, used)
+
+
+def show_labels(source: Source) -> dict[str, pd.DataFrame]:
+    """Show the scores of every label of a multi-label run as a chart and as a table; return the table."""
     every = show_figure(source, LABELS)
-    _show_labels(every, split)
-    _show_label(source, choice)
-    decision = source.read_once(thresholding.read_decision)
-    used = multilabel.pick_thresholds(record, choice)
-    used[report.classes.index(str(source.get_choice(thresholding.RULE)))] = decision.threshold
-    return decision, multilabel.apply_thresholds(report, decision, used), {**tables, "Labels": every.table}
-
-
-def _show_labels(every: multilabel.Labels, split: str) -> None:
-    if every.tuned and split == "validation":
-        show_finding(
-            "The thresholds were chosen on these sentences", "Tuned numbers are too good here. Report those of test."
-        )
     titles = [title for name, title in multilabel.COLUMNS.items() if name not in ("label", "n")]
     three = dict.fromkeys(titles, st.column_config.NumberColumn(format="%.3f"))
-    with st.expander("All labels as a table"):
-        show_table(every.table.rename(columns=multilabel.COLUMNS), "Per label", three)
-
-
-def _show_label(source: Source, choice: str) -> None:
-    show_heading("One label", "one-label", note="everything below is about this label")
-    with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        label = pick_option(thresholding.RULE, source, label="Label", width=220)
-        exact = pick_threshold(source, f"{source.record.run}, {label}, {choice}")
-    if choice == multilabel.TUNED and not source.get_choice(thresholding.COST):
-        show_caption(f"Chosen on validation: {number(exact)}.")
-
-
-def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:
-    """Show a foldable table of all metrics; return the tables, or nothing if no metrics were recorded."""
-    try:
-        shown, drawing = data.draw_figure(METRICS, source, get_look())
-    except NotAvailable:
-        return {}
-    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn only when it is open
-    if folded.open:
-        with folded:
-            show(METRICS, shown, drawing=drawing)
-    return METRICS.build_tables(shown)
+    show_table(every.table.rename(columns=multilabel.COLUMNS), "Per label", three)
+    return LABELS.build_tables(every)
 
 
 def show_threshold_popover(source: Source) -> None:
     """Show a button that opens the fields for the decision rule, the threshold and the cost of a miss."""
+    several = source.record.task == "multi"
     with st.popover("Threshold", key="rule-bar", help="Predict a class above which probability?"):
-        if thresholding.RULE.values(source):
+        if not several and thresholding.RULE.values(source):
             pick_option(thresholding.RULE, source, about=thresholding.RULE.about)
-        pick_threshold(source)
+        named = [str(source.get_choice(option)) for option in (thresholding.RULE, thresholding.LIMITS)]
+        exact = pick_threshold(source, ", ".join([source.record.run, *named]) if several else "")
+        if several and named[1] == multilabel.TUNED and not source.get_choice(thresholding.COST):
+            show_caption(f"Chosen on validation: {number(exact)}.")
 
 
 SUREST, LONGEST_TEXT = 4, 160  # errors shown, and characters of each
@@ -274,12 +251,12 @@ def show_surest_errors(source: Source, decision: Decision) -> None:
     chances = decision.probabilities[inside, predicted]
     order = np.argsort(-chances, kind="stable")[:SUREST]
     names = decision.classes[true], decision.classes[predicted]
-    show_heading(f"True {names[0]}, predicted {names[1]}: {count(int(inside.sum()))}", "surest", note="surest first")
+    title, note = f"True {names[0]}, predicted {names[1]}: {count(int(inside.sum()))}", f"surest first, P({names[1]})"
+    show_heading(title, "surest", note=note)
     texts = source.report.examples["text"].iloc[decision.rows[inside][order]]
-    title = escape(f"P({names[1]})")
     rows = "".join(
         f'<li><span data-text dir="auto">{escape(shorten_text(str(text), LONGEST_TEXT))}</span>'
-        f'<b title="{title}">{number(chance, 2)}</b></li>'
+        f"<b>{number(chance, 2)}</b></li>"
         for text, chance in zip(texts, chances[order], strict=True)
     )
     st.html(f'<ul class="s-surest">{rows}</ul>')

@@ -22,10 +22,17 @@ from dashboard.data import data
 from dashboard.figures.multilabel import map_thresholds
 from dashboard.figures.results import choose_default_text
 from dashboard.figures.source import Source
-from dashboard.screens.sentence_bench import choose_target, compute_bench, show_bench, show_levers, show_words
+from dashboard.screens.sentence_bench import (
+    choose_target,
+    compute_bench,
+    pick_counted,
+    show_bench,
+    show_levers,
+    show_words,
+)
 from dashboard.screens.sentence_compare import list_other_runs, show_pin_button, show_pinned
 from dashboard.screens.sentence_history import remember_state, show_undo_buttons
-from dashboard.screens.sentence_more import has_maps, show_sections
+from dashboard.screens.sentence_more import has_maps, show_more
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table
 from dashboard.widgets.messages import escape_label, show_empty, show_finding, show_header
@@ -68,6 +75,7 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
     with line:
         if trained.tokens:
             choose_target(source)
+            pick_counted(source)
         show_undo_buttons()
         show_pin_button(source)
     with answered:
@@ -81,7 +89,7 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
             tables = {**found, **show_levers(source, parts)}
     elif trained.tokens:
         tables |= show_words(source)
-    show_sections(source, trained, others, pin, tables)
+    show_more(source, trained, others, pin, tables)
 
 
 def _show_prediction(record: RunRecord, text: str, view: SentenceView, before: SentenceView | None) -> DeltaGenerator:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.formatting import count
 from core.interpret.model_edits import UNCHANGED, Editable, Edits
 from core.models.capabilities import list_capabilities
-from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
@@ -25,13 +23,12 @@ from dashboard.figures.attention_heads import (
     LAYER,
     MAP,
     SCALE,
-    Lines,
     get_layer,
 )
 from dashboard.figures.lambda_response import LAMBDA_BENCH
 from dashboard.figures.sentence_maps import describe_special
 from dashboard.figures.source import Source, ValueRange
-from dashboard.figures.word_attributions import TOWARDS, WORDS, get_target_class
+from dashboard.figures.word_attributions import COUNTED, TOWARDS, WORDS, get_target_class
 from dashboard.reader.models import Wanted
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures
 from dashboard.widgets.messages import escape_label, show_finding
@@ -62,28 +59,16 @@ def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]
                 st.html('<span class="s-note">layer</span>', width="content")
             choose_option(LAYER, source, plain=True)
             choose_option(MAP, source, plain=True)
-        lines = _show_head_view(source)
+        _show_head_view(source)
     with words:
         tables = show_words(source)
-    if not state.is_projector():
-        show_caption(
-            f"{HEAD_VIEW.resolve_text(HEAD_VIEW.reading, lines)} {describe_special(source.view, lines.shown.layer)}"
-        )
     return tables, right
 
 
-def show_more_maps(source: Source) -> None:
+def show_more_maps(source: Source) -> dict[str, pd.DataFrame]:
     """Show all attention heads side by side, and the weights with which each head combines its attention maps."""
-    view = source.view
-    if view.truncated:
-        show_finding(
-            f"The last {count(view.truncated)} tokens were cut off",
-            f"This model reads {count(source.record.max_length)} tokens at most. Not read: "
-            f"“{wrap_bidi(clip_text(view.cut, QUOTED))}”.",
-        )
     show_finding("Attention is not an explanation", NOTE)
-    if state.is_projector():
-        show_caption(describe_special(view, get_layer(source)))
+    show_caption(describe_special(source.view, get_layer(source)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose_option(GRID, source)
         choose_option(SCALE, source)
@@ -93,15 +78,16 @@ def show_more_maps(source: Source) -> None:
         show_figure(source, HEADS)
     with right, contextlib.suppress(NotAvailable):
         show_figure(source, COEFFICIENTS)
+    return {}  # the maps are in a table of the first screen
 
 
-def _show_head_view(source: Source) -> Lines:
+def _show_head_view(source: Source) -> None:
     starts = FROM.values(source)
     if isinstance(starts, ValueRange):
         ends = int(starts.low), int(starts.high)
         found = st.slider(FROM.label, *ends, key=FROM.name, bind="query-params", help=FROM.about)
         source.choices[FROM.name] = found
-    return show_bare(source, HEAD_VIEW)
+    show_bare(source, HEAD_VIEW)
 
 
 def choose_target(source: Source) -> None:
@@ -112,6 +98,12 @@ def choose_target(source: Source) -> None:
         if not state.is_projector():  # a projector has no room for it
             st.html('<span class="s-note">effect towards</span>', width="content")
         choose_option(TOWARDS, source, plain=True)
+
+
+def pick_counted(source: Source) -> None:
+    """Show the menu of what counts as a word in the sentence below the words."""
+    with st.popover("Options", icon=":material/tune:", type="tertiary", key="tune", help="What counts as a word"):
+        choose_option(COUNTED, source)
 
 
 def show_words(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame]:
@@ -175,10 +167,14 @@ def _move_levers(key: str, parts: Editable) -> None:
     state.set_param(state.EDIT, parts.update_link(before, moved).encode_line() if moved else before)
 
 
-def show_unknown_words(edits: Edits, trained: SentenceView) -> None:
+def has_pieces(trained: SentenceView) -> bool:
+    """Return whether a text has unknown words that the model reads in pieces."""
+    return trained.pieces is not None and any(trained.unknown)
+
+
+def show_unknown_words(edits: Edits, trained: SentenceView) -> dict[str, pd.DataFrame]:
     """Show the subword pieces of each unknown word as switches, with which a piece is left out of the word's vector."""
-    if trained.pieces is None or not any(trained.unknown):
-        return
+    assert trained.pieces is not None
     there = [place for place, missing in enumerate(trained.unknown) if missing]
     show_caption(PIECES)
     for at in there[:MOST_WORDS]:
@@ -198,6 +194,7 @@ def show_unknown_words(edits: Edits, trained: SentenceView) -> None:
         )
     if len(there) > MOST_WORDS:
         show_caption(f"{len(there) - MOST_WORDS} more words are not in the vocabulary.")
+    return {}
 
 
 def _silence_pieces(edits: Edits, place: int, names: Sequence[str], key: str) -> None:

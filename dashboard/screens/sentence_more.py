@@ -1,14 +1,15 @@
-"""Lower sections of the Sentence page: passages, mixture with TF-IDF, model parts, attribution methods, links."""
+"""Folded sections of the Sentence page: passages, mixture with TF-IDF, model parts, attribution methods."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
@@ -36,18 +37,18 @@ from dashboard.figures.lambda_response import LAMBDA_BENCH
 from dashboard.figures.learned_scalars import NUMBERS_OF, Numbers, build_number_table, read_view_scalars
 from dashboard.figures.negation_scope import DISTANCE, OF, measure_distance, prepare_query
 from dashboard.figures.preset_tables import describe_baseline
+from dashboard.figures.registry import list_unplaced
 from dashboard.figures.sentence_maps import build_attention_table, build_prediction_table, has_subtraction
 from dashboard.figures.source import Source
 from dashboard.figures.token_values import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA, build_token_table
 from dashboard.figures.word_attributions import WORDS, get_target_class
-from dashboard.screens.sentence_bench import show_lambdas, show_more_maps, show_unknown_words
-from dashboard.screens.sentence_compare import compare_pinned, show_second_run
+from dashboard.screens.sentence_bench import has_pieces, show_lambdas, show_more_maps, show_unknown_words
+from dashboard.screens.sentence_compare import ReadingComparison, compare_pinned, get_pinned, show_second_run
 from dashboard.screens.sentence_counterfactual import show_counterfactual
 from dashboard.screens.sentence_history import show_tried
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import (
-    make_anchor,
     show,
     show_bare,
     show_caption,
@@ -60,6 +61,7 @@ from dashboard.widgets.figure import (
 from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.progress import show_job, show_start_button, wait_for
+from dashboard.widgets.sections import show_sections
 from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:
@@ -79,83 +81,81 @@ def has_maps(view: SentenceView) -> bool:
     return bool(view.layers and view.tokens and not view.too_long)
 
 
-def show_sections(
+def show_more(
     source: Source,
     trained: SentenceView,
     others: Mapping[str, RunRecord],
     pin: Source | None,
     tables: Mapping[str, Table],
 ) -> None:
-    """Show all lower sections of the Sentence page, from links to the sections down to the export."""
-    time.sleep(BREATH)
+    """Show the row of folded sections of the Sentence page, those that are open, and the export."""
+    if state.get_value(state.MORE, None):
+        time.sleep(BREATH)
     deep, tables = has_maps(trained), dict(tables)
     view = source.view if source.text.strip() else trained
+    beside: dict[str, SentenceView] = {}
     with st.container(key="below"):
-        links = st.container()
-        show_mixture(source.record, source.edits, trained, view)
-        tables |= show_passages(source.record, source.text)
-        if trained.tokens:
-            tables |= show_counterfactual(source)
-            tables |= show_methods(source)
-            last = st.container()
         if deep:
-            tables |= _show_maps(source, trained)
+            _warn_truncated(source)
+            about = source.view, has_subtraction(source.record), source.edits, trained
+            tables["Attention"] = partial(build_attention_table, *about)
         else:
             _explain_no_inside(source.record, trained)
-        if trained.tokens:
-            tables |= show_other_parts(source)
-        reached = show_negation(source.record, others, source.text)
-        pinned, second = compare_pinned(source, pin), show_second_run(source, others)
-        tried = show_tried()
-        tables |= reached | pinned.tables | second.tables | _list_tokens(trained) | tried
-        with links:
-            _show_contents(_list_sections(source, bool(trained.tokens), deep, reached, tried, pin))
-        end = st.container()
-    if trained.tokens:
-        with last:  # drawn last, since it runs the model many times
-            tables |= show_faithfulness(source)
-    answers = build_prediction_table(
-        _list_predictions(view, trained if source.edits else None, pinned.views | second.views)
-    )
-    drawn = deep or bool(reached) or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
-    with end:
+        for found in show_sections(_list_sections(source, trained, others, pin)):
+            if isinstance(found, ReadingComparison):
+                beside |= found.views
+                found = found.tables
+            tables |= found
+        tables |= _list_tokens(trained)
+        answers = build_prediction_table(_list_predictions(view, trained if source.edits else None, beside))
+        drawn = deep or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
+        drawn = drawn or "Distance" in tables
         show_export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
 
 
+Tables: TypeAlias = "Mapping[str, Table]"
+
+
 def _list_sections(
-    source: Source, words: bool, deep: bool, reached: object, tried: object, pin: object
-) -> dict[str, str]:
-    provided = list_capabilities(source.record.config.model)
-    sections = {
-        "passages": ("By passage", is_long(source.record, source.text)),
-        "flip": ("What would change the prediction", words),
-        "methods": ("Attribution methods", words),
-        "belief": ("Can I trust this explanation?", words),
-        "lambda-bench": ("λ bench", deep and "lambda" in provided),
-        "grid": ("All heads", deep),
-        "patching": ("Activation patching", deep),
-        "distance": (REACH, reached),
-        "pinned": ("Compared with the pinned sentence", pin),
-        "beside": ("Two models", True),
-        "tried": ("Recent sentences", tried),
+    source: Source, trained: SentenceView, others: Mapping[str, RunRecord], pin: Source | None
+) -> dict[str, Callable[[], Tables | ReadingComparison]]:
+    """Return the folded sections of the Sentence page, by name: those that this text has, and those that are open."""
+    record, deep, words = source.record, has_maps(trained), bool(trained.tokens)
+    view = source.view if source.text.strip() else trained
+    sections: dict[str, tuple[bool, Callable[[], Tables | ReadingComparison]]] = {
+        "Smallest change": (words, partial(show_counterfactual, source)),
+        "Methods": (words, partial(show_methods, source)),
+        "Trust": (words, partial(show_faithfulness, source)),
+        "All heads": (deep, partial(show_more_maps, source)),
+        "λ bench": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
+        "Patching": (deep, partial(show_patching, source)),
+        "Other parts": (words and _has_other_parts(source), partial(show_other_parts, source)),
+        "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, source.edits, trained)),
+        "Mixture": (trained.mix is not None, partial(show_mixture, record, source.edits, trained, view)),
+        "Passages": (is_long(record, source.text), partial(show_passages, record, source.text)),
+        "Negation": (True, partial(show_negation, record, others, source.text)),
+        "Two models": (True, partial(show_second_run, source, others)),
+        "Pinned": (get_pinned() is not None, partial(compare_pinned, source, pin)),
+        "Recent": (True, show_tried),
     }
-    return {name: title for name, (title, there) in sections.items() if there}
+    opened = state.get_value(state.MORE, None) or ()  # one that is open stays so while the text changes
+    shown = {name: each for name, each in sections.items() if each[0] or name in opened}
+    return {name: draw if there else _show_missing for name, (there, draw) in shown.items()}
 
 
-def _show_contents(sections: Mapping[str, str]) -> None:
-    links = "".join(
-        f'<a href="#{make_anchor(name)}" target="_self">{escape(title)}</a>' for name, title in sections.items()
-    )
-    st.html(f'<nav class="s-contents" aria-label="On this page">{links}</nav>')
+def _show_missing() -> Tables:
+    show_caption("This section needs another text or run.")
+    return {}
 
 
-def _show_maps(source: Source, trained: SentenceView) -> dict[str, Table]:
-    show_unknown_words(source.edits, trained)
-    tables = dict[str, Table](show_lambdas(source))
-    show_more_maps(source)
-    tables |= show_patching(source)
-    table = partial(build_attention_table, source.view, has_subtraction(source.record), source.edits, trained)
-    return tables | {"Attention": table}
+def _warn_truncated(source: Source) -> None:
+    view = source.view
+    if view.truncated:
+        show_finding(
+            f"The last {count(view.truncated)} tokens were cut off",
+            f"This model reads {count(source.record.max_length)} tokens at most. Not read: "
+            f"“{wrap_bidi(clip_text(view.cut, QUOTED))}”.",
+        )
 
 
 def _list_predictions(
@@ -204,6 +204,13 @@ PLACED: tuple[Figure[Any], ...] = (
 )
 
 
+def _has_other_parts(source: Source) -> bool:
+    figures = (*(figure for row in ROWS.values() for figure in row), *list_unplaced("sentence", PLACED))
+    return len(build_number_table(read_view_scalars(source.view))) > 0 or any(
+        map(methodcaller("is_available", source), figures)
+    )
+
+
 def show_other_parts(source: Source) -> dict[str, pd.DataFrame]:
     """Show a text's learned numbers and figures of model parts other than attention maps and their weights λ."""
     table = build_number_table(read_view_scalars(source.view))
@@ -236,15 +243,16 @@ KEY = "edit-mix"
 ROOMY = 0.55
 
 
-def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
-    """Show side by side the network's and the TF-IDF prediction that a run mixes; nothing for a run without TF-IDF."""
+def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Tables:
+    """Show side by side the network's and the TF-IDF prediction that a run mixes; return no table."""
     if trained.mix is None or view.mix is None:
-        return
+        return {}
     about = MIXTURE.format(number(record.temperature, 2))
     show_heading("How the parts add up", "mix", note=record.mixture, about=about)
     _show_mixed_parts(record, trained.mix if edits else None, view.mix, view)
     state.set_value(KEY, not edits.unmixed)
     st.toggle("Include TF-IDF", key=KEY, on_change=_switch_mixture, args=(edits,), help=OFF)
+    return {}
 
 
 def _show_mixed_parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
@@ -344,11 +352,9 @@ def is_long(record: RunRecord, text: str) -> bool:
 
 
 def show_passages(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
-    """Show the prediction for each passage of a long text; return the table, empty for a short text."""
+    """Show the prediction for each passage of a long text; return the table."""
     import pandas as pd
 
-    if not is_long(record, text):
-        return {}
     read = data.predict_passages(record.run, text, MOST_WORDS)
     chances, whole = read.each.probabilities, read.whole.probabilities[0]
     note = f"together {_format_prediction(record, whole)}"

@@ -73,7 +73,7 @@ def _make_quiz(record: RunRecord) -> tuple[Quiz, str]:
 def _read_place(n: int) -> tuple[int, str]:
     """Return the number of the sentence in the link, from 0, and a sentence on a link that names none."""
     asked = state.read_link(state.QUESTION)
-    if not n or not asked or (asked.isdecimal() and 1 <= int(asked) <= n):
+    if not n or not asked or (asked.isdecimal() and len(asked) < 4 and 1 <= int(asked) <= n):
         return int(asked) - 1 if n and asked else 0, ""
     return 0, f"The link asks for sentence “{asked:.20}”; there are sentences 1 to {n}."
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -21,7 +20,7 @@ from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
-from dashboard.widgets.options import choose_option
+from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.runs import describe_attention, describe_end, list_facts, require_run
 from dashboard.widgets.style import add_style, get_look
 from dashboard.widgets.text_fields import fill_text, read_link_edits, show_text_part
@@ -89,12 +88,12 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
 
 
 def _pick_options(source: Source) -> None:
-    with st.container(key="bench-head", horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        for option, name in ((LAYER, "layer"), (HEAD, "head"), (COMPONENT, "map")):
-            values = option.values(source)
-            if isinstance(values, Sequence) and len(values) > 1:
-                st.html(f'<span class="s-note">{name}</span>', width="content")
-                choose_option(option, source, plain=True)
+    """Show the menus of layer, head and map behind one button that names the chosen ones."""
+    several = [option for option in (LAYER, HEAD, COMPONENT) if len(list(option.values(source))) > 1]
+    if several:
+        with st.popover(", ".join(f"{each.label} {read_option(each, source)}" for each in several), key="steps-place"):
+            for option in several:
+                choose_option(option, source)
 
 
 def _reset_stage() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import runs as run_files
 from core.exceptions import RunDamaged, SentiscopeError
@@ -24,51 +25,58 @@ from dashboard.figures import sweeps as figures
 from dashboard.screens.sweeps_example import read_example
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
-from dashboard.widgets.messages import show_finding, show_header, show_problem, show_progress
+from dashboard.widgets.messages import show_finding, show_header, show_problem, show_progress, show_summary
+from dashboard.widgets.sections import choose_sections, show_sections
 from dashboard.widgets.style import get_look
 from dashboard.widgets.training_fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 
 QUESTION = "Which setting is best, and is the difference real?"
-NONE = (
-    "One run says little, since every seed gives another number. Choose models above, train each with several seeds "
-    "and compare their means. You may close this tab."
-)
 POLL_SECONDS = 2.0
+SETTINGS, COMMAND, NEW, RUNS = "More settings", "Command", "New sweep", "All runs"
+"""Folded sections."""
 
 
 def show_page() -> None:
-    """Draw the Sweeps page: the form of a new sweep, then the chosen sweep."""
+    """Draw the Sweeps page: the chosen sweep; before the first one, the form of a new sweep and an example."""
     names = sweep.list_names(data.store())
     show_header("Sweeps", QUESTION, [(count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else [])
-    with st.expander("New sweep", expanded=not names, icon=":material/add:"):
-        show_form()
     missing = state.get_bound(state.SWEEP)
     if missing and missing not in names:
         show_problem(f"There is no sweep “{missing}” here", "It was removed, or the link comes from another machine.")
     if not names:
-        show_finding("No sweep has been planned here yet", NONE)
+        show_form(fold=True)
         _show_example()
         return
     state.drop_stale(state.SWEEP, names)
-    chosen = st.selectbox("Sweep", names, key=state.SWEEP, bind="query-params", width=320)
+    bar = st.container(key="sweep-bar", horizontal=True, vertical_alignment="bottom", gap="small")
+    chosen = bar.selectbox("Sweep", names, key=state.SWEEP, bind="query-params", width=240)
     try:
         plan = sweep.read(data.store(), chosen)
     except RunDamaged as error:
         show_problem(f"Sweep “{chosen}” is damaged", str(error))
         return
-    _show_sweep(plan)
+    _show_sweep(plan, bar)
 
 
 def _show_example() -> None:
     example = read_example()
-    made = f"comes with Sentiscope, made on {example.made}"
-    show(figures.MEMBERS, figures.Members(example.cells, example.metric, made, example=True))
-    show_drawing(figures.TABLE.draw(example.rows, get_look()), figures.TABLE.name, "Means and deviations by cell")
-    show_caption(f"{figures.TABLE.reading} These runs are not included. This command trains them:")
-    st.code(example.command, language=None, wrap_lines=True)
+    shown = figures.Members(example.cells, example.metric)
+    _show_members(shown, "Example: ")
+    show_caption(
+        f"No sweep has been planned here yet. This example comes with Sentiscope; {figures.describe_baseline(shown)}"
+    )
+    show_drawing(figures.TABLE.draw(example.rows, get_look()), figures.TABLE.name, "Means and deviations by setting")
+    show_caption(f"{figures.TABLE.reading} Made on {example.made}; its runs are not included.")
 
 
-def _show_sweep(plan: Plan) -> None:
+def _show_members(shown: figures.Members, begin: str = "") -> None:
+    show_summary(f"{begin}{figures.describe_best(shown)}")
+    drawing, reading = figures.MEMBERS.draw(shown, get_look()), str(figures.MEMBERS.reading)
+    show_drawing(drawing, figures.MEMBERS.name, f"{shown.metric} of each run. {reading}")
+    show_caption(reading)
+
+
+def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     found = sweep_drive.read_progress(data.store(), plan)
     live = _is_live(plan, found)
     st.fragment(_show_progress, run_every=POLL_SECONDS if live else None)(plan, _count_ended(found), live)
@@ -76,6 +84,7 @@ def _show_sweep(plan: Plan) -> None:
         show_problem(f"{data.label_run(run)} has failed", reason)
     if not found.counts["done"]:
         show_finding("Nothing to compare yet", "The table appears when the first run is done.")
+        show_sections({NEW: partial(show_form, fold=False)})
         return
     version = hash_value({"done": found.counts, "failed": found.failures})
     whole = data.build_sweep_table(plan, version, tests=False)
@@ -83,20 +92,24 @@ def _show_sweep(plan: Plan) -> None:
     labels = [row["label"] for row in whole["rows"]]
     state.drop_stale(state.METRIC, list(named))
     state.drop_stale(state.BASELINE, labels)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with bar:
         bound: dict[str, Any] = {"key": state.METRIC, "bind": "query-params", "required": True}
         title = st.segmented_control("Metric", list(named), default=next(iter(named)), **bound)
-        bound = {"key": state.BASELINE, "bind": "query-params", "width": 320}
+        bound = {"key": state.BASELINE, "bind": "query-params", "width": 240}
         baseline = st.selectbox("Compare with", labels, index=None, placeholder="TF-IDF only", **bound)
-    cells = figures.list_chart_cells(whole, named[title])
-    if cells:
-        show(figures.MEMBERS, figures.Members(cells, title, f"{count(found.counts['done'])} runs"))
+    if cells := figures.list_chart_cells(whole, named[title]):
+        _show_members(figures.Members(cells, title))
+
     table = data.build_sweep_table(plan, version, (named[title],), baseline or "")
-    frame, runs = figures.build_table_frame(table), figures.build_member_frame(whole)
-    show(figures.TABLE, frame)
-    with st.expander("All runs of this sweep"):
+    show(figures.TABLE, figures.build_table_frame(table))
+    runs = figures.build_member_frame(whole)
+
+    def show_runs() -> None:
+        """Show all runs of the sweep, and the command that trains them."""
         show_table(runs, "Runs of this sweep")
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
+
+    show_sections({RUNS: show_runs, NEW: partial(show_form, fold=False)})
 
     def build_full_table() -> pd.DataFrame:
         """Return the table of all metrics of a sweep's runs, built for the export."""
@@ -151,27 +164,37 @@ def _resume_sweep(name: str) -> None:
 
 
 FOLDS_HELP = "Cross-validation: train is divided into this many parts; each is the test split once. 0: the given splits"
-MODELS, DATA, SEEDS, LIMIT = ("ndt-01-n3", "vanilla"), "built-in", 3, 4000
+SEEDS_HELP = "Training runs of every setting. One run says little, since every seed gives another number"
+MODELS, DATA, SEEDS, LIMIT, EPOCHS = ("ndt-01-n3", "vanilla"), "built-in", 3, 4000, 4
 GRID_HELP = (
     "A setting and values to try, such as training.lr=1e-4,5e-4. A space separates several; all combinations run"
 )
 
 
-def show_form() -> None:
-    """Show the form of a new sweep: models, data, seeds, grid, cost, and the start button."""
+def show_form(*, fold: bool) -> None:
+    """Show the form of a new sweep: models, data, seeds, cost, and the start button.
+
+    `fold`: whether its further settings and its commands are sections of the page.
+    """
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_make_key("models"), width=360)
         pick_dataset()
-        st.number_input("Seeds", 1, 20, SEEDS, key=_make_key("seeds"), width=110, help="Training runs of every cell")
-        rows: dict[str, Any] = {"width": 150, "help": "At most; 0: all"}
-        st.number_input("Training rows", 0, 10_000_000, LIMIT, 1000, key=_make_key("limit"), **rows)
-        st.number_input("Epochs", 0, 1000, 4, key=_make_key("epochs"), width=110, help="At most; 0: as in each preset")
-        st.number_input("Folds", 0, 20, 0, key=_make_key("folds"), width=110, help=FOLDS_HELP)
-        st.text_input("Grid", key=_make_key("grid"), placeholder="training.lr=1e-4,5e-4", width=260, help=GRID_HELP)
-        pick_start(_make_key("start"))
-        show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
-        st.text_input("Name", key=_make_key("name"), placeholder=_find_free_name(), width=160)
+        _pick_number("Seeds", "seeds", 20, SEEDS, SEEDS_HELP, low=1)
         st.button("Start sweep", type="primary", key="sweep-start", on_click=_start_sweep)
+    with st.container(key="sweep-more", horizontal=True, vertical_alignment="center", gap="medium"):
+        opened = choose_sections([SETTINGS, COMMAND], plain=True) if fold else [SETTINGS, COMMAND]
+        cost = st.empty()
+    if SETTINGS in opened:
+        with st.container(key="sweep-settings", horizontal=True, vertical_alignment="bottom", gap="small"):
+            _pick_number("Training rows", "limit", 10_000_000, LIMIT, "At most; 0: all", step=1000)
+            _pick_number("Epochs", "epochs", 1000, EPOCHS, "At most; 0: as in each preset")
+            _pick_number("Folds", "folds", 20, 0, FOLDS_HELP)
+            kept: dict[str, Any] = {"persist_state": "session"}
+            words = {"placeholder": "training.lr=1e-4,5e-4", "width": 260, "help": GRID_HELP}
+            st.text_input("Grid", key=_make_key("grid"), **words, **kept)
+            pick_start(_make_key("start"))
+            show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
+            st.text_input("Name", key=_make_key("name"), placeholder=_find_free_name(), width=160, **kept)
     if text := state.pop_value(state.SWEEP_PROBLEM):
         show_problem("This sweep cannot start", text)
     try:
@@ -181,10 +204,21 @@ def show_form() -> None:
         if not text:
             show_problem("These choices do not fit together", str(error))
         return
-    cells = f"{count(plan.cells)} cells × {count(len(plan.seeds))} seeds"
+    cells = f"{count(plan.cells)} settings × {count(len(plan.seeds))} seeds"
     folds = f" × {count(plan.folds)} folds" if plan.folds else ""
-    show_caption(f"{cells}{folds} = {count(found.total)} runs · {figures.describe_time_left(found)}.")
-    st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
+    if COMMAND in opened:
+        st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
+        if fold:
+            show_caption("The example below was made by:")
+            st.code(read_example().command, language=None, wrap_lines=True)
+    with cost:
+        show_caption(f"{cells}{folds} = {count(found.total)} runs · {figures.describe_time_left(found)}.")
+
+
+def _pick_number(title: str, part: str, high: int, first: int, about: str, *, low: int = 0, step: int = 1) -> None:
+    """Show a number field of the form, which keeps its value while it is folded."""
+    key = _make_key(part)
+    st.number_input(title, low, high, first, step, key=key, width=150, help=about, persist_state="session")
 
 
 def _make_key(part: str) -> str:
@@ -203,7 +237,7 @@ def _make_plan() -> Plan:
             access.refuse_foreign({name: value})
     chosen = dict(access.find_dataset(state.get_value(state.DATA, DATA) or DATA).settings)
     source = chosen.pop("data.name")
-    short = {"data.limit": _get_choice("limit", LIMIT), "training.epochs": _get_choice("epochs", 4)}
+    short = {"data.limit": _get_choice("limit", LIMIT), "training.epochs": _get_choice("epochs", EPOCHS)}
     begun = {START: start} if (start := _get_choice("start", "")) else {}
     fixed = add_start_settings(
         {**chosen, **begun, **{name: value for name, value in short.items() if value}}, data.store()

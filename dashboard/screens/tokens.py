@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -15,7 +17,7 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import token_tags
-from dashboard.figures.results import Stat, find_metric, list_stats
+from dashboard.figures.results import find_metric, list_stats
 from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
@@ -23,6 +25,7 @@ from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_
 from dashboard.widgets.messages import show_error, show_finding, show_header, show_problem, show_shift, show_summary
 from dashboard.widgets.options import choose_option, pick_option
 from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.sections import show_sections
 from dashboard.widgets.text_fields import show_text_field
 
 if TYPE_CHECKING:
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 TITLE, QUESTION = "Tagging", "Which spans does it find, and which does it miss?"
 SPLIT = "split"
+PLACED = (
+    *(token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
+    *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
+)
 
 
 def show_page() -> None:
@@ -58,28 +65,34 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
     rows = token_tags.read_tagged_rows(source)
     size = f"{count(len(rows.table))} sentences, {count(rows.labeled)} spans"
     show_header(TITLE, QUESTION, list_facts(record, (source.split, size)))
-    with st.container(key="tags-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        state.set_option(SPLIT, splits, source.split)
-        st.selectbox("Split", splits, key=SPLIT, bind="query-params", width=150)
-        choose_option(token_tags.OUTCOME, source)
-        pick_option(token_tags.TYPE, source, width=160)
-        search: dict[str, Any] = {"placeholder": "Search the sentences", "width": 240}
-        found = st.text_input("Word", key=token_tags.SEARCH.name, bind="query-params", **search)
-        source.choices[token_tags.SEARCH.name] = found
     show_summary(*token_tags.summarize_spans(rows))
+    with st.container(key="tags-bar", horizontal=True, vertical_alignment="center", gap="small"):
+        choose_option(token_tags.OUTCOME, source, plain=True)
+        with st.popover("Options", help="Split, type of span, and search"):
+            state.set_option(SPLIT, splits, source.split)
+            st.selectbox("Split", splits, key=SPLIT, bind="query-params")
+            pick_option(token_tags.TYPE, source)
+            key, hint = token_tags.SEARCH.name, "Search the sentences"
+            source.choices[key] = st.text_input("Word", key=key, bind="query-params", placeholder=hint)
+    tables = show_figures(source, token_tags.TAG_SENTENCES)
     show_shift(data.compare_split(record, source.split))
-    show_stats(_list_stats(source))
-    show_caption("± is half of the 95 % interval (bootstrap; none: all resamples agree).")
-    shown = token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS
-    tables = show_figures(source, *shown)
-    tables |= show_others(source, "tokens", (*shown, token_tags.TAG_TYPED, token_tags.TAG_CHANCES))
-    show_export_bar("tokens", tables | _show_typed(record))
+    sections: dict[str, Callable[[], dict[str, pd.DataFrame]]] = {
+        "Per type": partial(show_figures, source, token_tags.TAG_TYPES),
+        "Error types": partial(show_figures, source, token_tags.TAG_ERRORS),
+        "Your sentence": partial(_show_typed, record),
+        "All metrics": partial(_show_stats, source),
+    }
+    for found in show_sections(sections):
+        tables |= found
+    show_export_bar("tokens", tables | show_others(source, "tokens", PLACED))
 
 
-def _list_stats(source: Source) -> list[Stat]:
+def _show_stats(source: Source) -> dict[str, pd.DataFrame]:
     found = {name: find_metric(source.record.results, source.split, name) for name in select_metrics("tokens")}
     shown = list_stats(found, "tokens", len(token_tags.read_tagged_rows(source).table), {})
-    return [replace(each, unit="sentences") for each in shown]
+    show_stats([replace(each, unit="sentences") for each in shown])
+    show_caption("± is half of the 95 % interval (bootstrap; none: all resamples agree).")
+    return {}
 
 
 @st.fragment

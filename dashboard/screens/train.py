@@ -12,15 +12,16 @@ from core.data.lineage import NAME as LINEAGE
 from core.exceptions import SentiscopeError
 from core.formatting import count, format_duration, format_plus_minus, number
 from core.runs import training_jobs
+from core.runs.cost_estimate import count_rows, count_uncut_rows
 from core.runs.record import RunRecord
 from dashboard import state
-from dashboard.data import data
+from dashboard.data import data, dataset_cards
 from dashboard.figures.results import read_headline
-from dashboard.figures.training_curves import LAMBDAS, LEARNING
+from dashboard.figures.training_curves import LAMBDAS, LEARNING, PROGRESS, describe_learning, draw_progress
 from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import show_form
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import show, show_caption, show_heading
+from dashboard.widgets.figure import show, show_caption, show_drawing, show_heading
 from dashboard.widgets.messages import (
     as_sentence,
     show_finding,
@@ -28,31 +29,59 @@ from dashboard.widgets.messages import (
     show_problem,
     show_progress,
     show_selection,
+    show_summary,
 )
 from dashboard.widgets.runs import list_facts, show_damaged
+from dashboard.widgets.sections import show_sections
+from dashboard.widgets.style import get_look
 
 CHOOSE = "Train which model, on what data, for how long?"
 WATCH = "Is it still learning, and when should it stop?"
+LOOK_BACK = "How did the training go?"
+FIRST_STEP, AT_ONCE = "The curves begin with the first step.", "This model is fitted in one go, without curves."
 POLL_SECONDS = 1.0
+EPOCH, EVALUATING = "Epoch", "Evaluating"
 LIVE = ("queued", "running")
+ENDS = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
 
 
 def show_page() -> None:
-    """Draw the Train page: the training that is running, or the form and the outcome of the chosen run."""
+    """Draw the Train page: the form of a new training, or the chosen run while it trains and afterwards."""
     records = data.list_runs()
     record = next((one for one in records if one.run == state.get_run()), None)
-    if record is not None and record.status in LIVE:
-        show_header("Train", WATCH, list_facts(record))
-        st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
-        with st.expander("Train another model", icon=":material/add:"):
-            show_form()
+    view = state.get_latest(state.VIEW)
+    if record is not None and (view == state.RUN_VIEW or (record.status in LIVE and view != state.FORM_VIEW)):
+        _show_run(record)
         return
     show_header("Train", CHOOSE)
-    show_form()
+    show_form(partial(_offer_run, record))
     waiting = any(one.status in LIVE for one in records)
     st.fragment(_show_others, run_every=POLL_SECONDS if waiting else None)(waiting)
+
+
+def _show_run(record: RunRecord) -> None:
+    if record.status == "damaged":
+        show_header("Train", LOOK_BACK)
+        show_damaged(record)
+        _offer_form()
+    elif record.status in LIVE:
+        show_header("Train", WATCH, list_facts(record))
+        st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
+    else:
+        took = f" after {format_duration(record.seconds)}" if record.seconds else ""
+        show_header("Train", LOOK_BACK, list_facts(record, ("", ENDS.get(record.status, record.status) + took)))
+        show_outcome(record)
+
+
+def _offer_form() -> None:
+    ask = partial(state.set_value, state.VIEW, state.FORM_VIEW)
+    st.button("Train another model", "another", on_click=ask, icon=":material/add:")
+
+
+def _offer_run(record: RunRecord | None) -> None:
     if record is not None:
-        (show_damaged if record.status == "damaged" else show_outcome)(record)
+        ask = partial(state.set_value, state.VIEW, state.RUN_VIEW)
+        st.button(f"Curves of {data.label_run(record.run)}", "curves", on_click=ask, type="tertiary")
 
 
 def _show_live(run: str) -> None:
@@ -74,21 +103,27 @@ def watch_run(run: str) -> None:
     """Show the progress and curves of a training run; rerun the page when the training ends."""
     record = data.store().read(run)
     if record.status not in LIVE:
+        state.set_value(state.VIEW, state.RUN_VIEW)
         st.rerun()
     curves, skipped = data.read_curves(record)
+    stage, detail, share = _describe_progress(record, curves)
+    show_summary(_describe_state(record, curves, stage))
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
-            show_progress(*_describe_progress(record, curves))
+            show_progress("", f"{detail[:1].upper()}{detail[1:]}", share)
         if record.status == "running":
             pause = "Saves a checkpoint and makes room for others; “Resume” continues from there"
             st.button("Pause", "pause", pause, partial(_stop_run, run, keep=True), icon=":material/pause:")
         ask, cancel = partial(state.set_value, state.CANCELLING, run), "Ends the training for good, after asking"
         st.button("Cancel", "cancel", cancel, ask, icon=":material/close:", type="tertiary")
+        _offer_form()
     _confirm_cancel(record)
-    _show_metrics(record, curves)
-    if record.config.model.by_steps:
-        # Drawn empty at first: the browser loads the chart code while the training process starts.
-        _show_figures(curves, skipped)
+    if curves.loss:
+        show_drawing(PROGRESS.draw(curves, get_look()), PROGRESS.name, str(PROGRESS.reading))
+        show_caption(str(PROGRESS.reading))
+        _show_more(curves, skipped)
+    else:
+        st.html(f'<p class="s-wait">{FIRST_STEP if record.config.model.by_steps else AT_ONCE}</p>')
 
 
 def _confirm_cancel(record: RunRecord) -> None:
@@ -159,54 +194,102 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
         left = format_duration(record.seconds / done * (1 - done)) if done else "unknown time"
         return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} until training on labels", done
     if not now:
-        return "Getting ready", "reading the data, building the vocabulary · you may close this tab", 0.0
+        return f"Loading {_count_sentences(record)}", "then building the vocabulary · you may close this tab", 0.0
     if now >= curves.epochs:
-        return "Evaluating", "measuring on the test sentences", 1.0
+        return EVALUATING, "measuring on the test sentences", 1.0
     left = format_duration(curves.seconds / now * (curves.epochs - now))
     left = f"at most {left} left · you may close this tab"
-    return f"Epoch {int(now) + 1} of {curves.epochs}", left, now / curves.epochs
+    return f"{EPOCH} {int(now) + 1} of {curves.epochs}", left, now / curves.epochs
 
 
-def _show_metrics(record: RunRecord, curves: Curves) -> None:
+def _count_sentences(record: RunRecord) -> str:
+    """Return how many training sentences a run loads, in words."""
+    records, counts = data.list_runs(), dataset_cards.get_counts(record.config)
+    rows = record.progress.get("rows", {}).get("train")
+    if rows is None and count_uncut_rows(record.config, records, counts) is not None:
+        rows = count_rows(record.config, records, counts)
+    return "the sentences" if rows is None else f"{count(rows)} sentences"
+
+
+def _describe_state(record: RunRecord, curves: Curves, stage: str) -> str:
+    """Return the finding of a running training; `stage` is shown before its first step, and if it needs attention."""
+    if not stage.startswith((EPOCH, EVALUATING)):
+        return stage
     if found := read_headline(record):
         rest = "intervals and the TF-IDF baseline follow" if found.low is None else "the TF-IDF baseline follows"
-        show_caption(f"Test {found.name} {number(found.value)}; {rest}.")
-    elif curves.epoch:
-        spread = "".join(f" ({number(low)} to {number(high)})" for low, high in curves.validation_range[-1:])
-        show_caption(
-            f"After epoch {len(curves.epoch)}: validation loss {number(curves.validation_loss[-1])}, "
-            f"{curves.metric} {number(curves.validation_metric[-1])}{spread}."
-        )
+        return f"Test {found.name} is {number(found.value)}; {rest}."
+    return describe_learning(curves) if curves.loss else stage
 
 
 def show_outcome(record: RunRecord) -> None:
     """Show how the training of the chosen run ended, its results, and what can be done with it."""
     curves, skipped = data.read_curves(record)
-    words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
-    took = f" after {format_duration(record.seconds)}" if record.seconds else ""
-    show_heading(data.label_run(record.run), "past", note=words.get(record.status, record.status) + took)
     if record.status == "failed":
         show_problem("Training has failed", record.reason)
     elif record.status == "cancelled":
         show_finding("Training has been stopped", _describe_resume(record))
     if record.status == "done":
-        _show_result(record)
+        show_summary(_describe_result(record))
     elif record.foreign_reason:
         show_finding("You can view this run but not train it here", record.foreign_reason)
-    else:
-        word, about = "Start over", "It has no checkpoint, so it starts from step 0"
-        if data.has_checkpoint(record.run):
-            word, about = "Resume", "Continues from its last checkpoint"
-        st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
-    if record.unknown_fields:
-        show_caption(f"Fields of a newer version, kept but not read: {', '.join(record.unknown_fields[:8])}.")
+    with st.container(horizontal=True):
+        _offer_next(record)
+        _offer_form()
     if curves.loss:
-        _show_figures(curves, skipped)
+        st.fragment(_replay)(record.run)
+        _show_more(curves, skipped)
         show_export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
         by_steps = record.config.model.by_steps
         why = "has no readable history" if by_steps else "is not trained step by step but fitted at once"
         show_finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
+    for note in record.data_notes:
+        if note.startswith((NAME, LINEAGE)):
+            show_caption(as_sentence(note))
+    if record.unknown_fields:
+        show_caption(f"Fields of a newer version, kept but not read: {', '.join(record.unknown_fields[:8])}.")
+
+
+def _describe_result(record: RunRecord) -> str:
+    found = read_headline(record)
+    if found is None:
+        return f"{data.label_run(record.run)} is trained."
+    beside = (
+        f"; TF-IDF with logistic regression reaches {number(found.yardstick)}" if found.yardstick is not None else ""
+    )
+    return f"Test {found.name} is {format_plus_minus(found.value, found.low, found.high)}{beside}."
+
+
+def _offer_next(record: RunRecord) -> None:
+    """Show buttons to what can be done with a run: pages about it, or to continue its training."""
+    if record.status == "done":
+        of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
+        of_words = (("See what it gets wrong", "tokens", "label"),)
+        for title, page, icon in of_words if record.task == "tokens" else of_texts:
+            if st.button(title, key=f"to-{page}", icon=f":material/{icon}:"):
+                state.open_page(page)
+    elif not record.foreign_reason:
+        word, about = "Start over", "It has no checkpoint, so it starts from step 0"
+        if data.has_checkpoint(record.run):
+            word, about = "Resume", "Continues from its last checkpoint"
+        st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
+
+
+def _replay(run: str) -> None:
+    """Show the curves of an ended training up to a step, which a slider and two buttons choose."""
+    curves, _ = data.read_curves(data.store().read(run))
+    key, steps = f"{state.REPLAY}{run}", list(curves.step)
+    end = state.get_value(key, steps[-1])
+    place = steps.index(end) if end in steps else len(steps) - 1
+    shown = curves.cut(steps[place])
+    show_drawing(draw_progress(shown, get_look(), curves), PROGRESS.name, str(PROGRESS.reading))
+    with st.container(key="replay", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.select_slider("Epoch", steps, steps[-1], format_func=lambda epoch: number(epoch, 2), key=key)
+        following = steps[min(place + 1, len(steps) - 1)]
+        last = place + 1 == len(steps)
+        st.button("Next step", "replay-next", on_click=state.set_value, args=(key, following), disabled=last)
+        st.button("Reset", "replay-reset", "Before the training", state.set_value, (key, steps[0]))
+    show_caption(f"{describe_learning(shown)} {PROGRESS.reading}")
 
 
 def _describe_resume(record: RunRecord) -> str:
@@ -217,26 +300,10 @@ def _describe_resume(record: RunRecord) -> str:
     return f"It stopped at step {done} of {steps}. “Resume” or {same} continues there."
 
 
-def _show_result(record: RunRecord) -> None:
-    if found := read_headline(record):
-        said = format_plus_minus(found.value, found.low, found.high)
-        beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
-        show_caption(f"Test {found.name} {said}{beside}.")
-    for note in record.data_notes:
-        if note.startswith((NAME, LINEAGE)):
-            show_caption(as_sentence(note))
-    with st.container(horizontal=True):
-        of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
-        of_words = (("See what it gets wrong", "tokens", "label"),)
-        for title, page, icon in of_words if record.task == "tokens" else of_texts:
-            if st.button(title, key=f"to-{page}", icon=f":material/{icon}:"):
-                state.open_page(page)
-
-
-def _show_figures(curves: Curves, skipped: int) -> None:
-    show(LEARNING, curves)
-    if curves.lambdas:
-        show(LAMBDAS, curves)
+def _show_more(curves: Curves, skipped: int) -> None:
+    """Show the detailed curves, folded, and how many lines of the history are lost."""
+    figures = (LEARNING, LAMBDAS) if curves.lambdas else (LEARNING,)
+    show_sections({str(figure.title): partial(show, figure, curves) for figure in figures})
     if skipped:
         left_out = "The curves leave them out; the run itself is not affected."
         show_problem(f"{count(skipped)} lines of the history cannot be read", left_out)

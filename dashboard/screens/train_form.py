@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -29,7 +28,8 @@ from dashboard.data import data, dataset_cards
 from dashboard.figures import training_plan as plan
 from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
 from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import as_sentence, show_problem
+from dashboard.widgets.messages import as_sentence, show_problem, show_summary
+from dashboard.widgets.sections import choose_sections
 from dashboard.widgets.style import get_look
 from dashboard.widgets.training_fields import (
     get_recipe,
@@ -45,7 +45,12 @@ LENGTH_HELP = (
     "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all "
     "sentences, until nothing improves. The time is shown below."
 )
-RECIPE_MORE = "Its settings are listed below. Fields that you fill override it."
+SWEEPS_HELP = "Sweeps trains each with several seeds, and tells whether the difference is real"
+RECIPE_MORE = "“Plan and command” lists its settings. Fields that you fill override it."
+
+
+COMPOSER, ADVANCED, PLAN = "Compose your own", "Advanced settings", "Plan and command"
+"""Folded sections of the form."""
 
 
 @dataclass(frozen=True)
@@ -61,48 +66,78 @@ class Draft:
     recipe: AppliedRecipe
 
 
-def show_form() -> None:
-    """Show the form of a training: model, data, length and start button, with all settings folded below."""
+def show_form(offer: Callable[[], None]) -> None:
+    """Show the form of a training: model, data, length, start button, folded settings, cost and the model.
+
+    `offer` shows what else the page has.
+    """
+    _follow_settings()
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         pick_preset(MODEL, help="The Models page shows how each is built")
         pick_dataset(more="; the Data page shows its content")
         bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
         st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
         st.button("Start training", type="primary", on_click=_start_training, key="start")
-    with st.container(key="train-begins", horizontal=True, vertical_alignment="bottom", gap="small"):
-        pick_start(state.SETTING + START)
-        show_recipe_switch(state.RECIPE, RECIPE_MORE, bind=True)
-        _show_examples_switch()
-    line = PRESETS[state.get_value(state.PRESET, MODEL)].line
+    with st.container(key="train-more", horizontal=True, vertical_alignment="center", gap="small"):
+        opened = choose_sections([COMPOSER, ADVANCED, PLAN], plain=True)
+        if st.button("Try several settings", "to-sweeps", SWEEPS_HELP, type="tertiary"):
+            state.open_page("sweeps")
+        offer()
     if text := state.pop_value(state.PROBLEM):
         show_problem("This training cannot start", text)
+    draft: Draft | None = None
     try:
         draft = _make_draft()
     except SentiscopeError as error:
-        tell = partial(show_problem, "These settings do not fit together", str(error))
         if not text:
-            tell()
-        defaults = _list_defaults({})
-        show_composer(defaults, None, tell)
-        show_settings(defaults, "")
+            show_problem("These settings do not fit together", str(error))
+    defaults = _list_defaults(draft.along if draft else {})
+    if COMPOSER in opened:
+        show_composer(defaults, draft.config.model if draft else None)
+    if ADVANCED in opened:
+        show_settings(defaults)
+    if draft is None:
         return
-    records = data.list_runs()
-    counts = dataset_cards.get_counts(draft.config)
-    large = estimate_size(draft.config, records, counts)
-    time = plan.describe_time(estimate_time(draft.config, records, counts), draft.config)
-    cost = f"{plan.describe_size(large)}. {time}.".replace("..", ".")
-    show_caption(f"{line} {cost}")
-    for sentence in describe_shortcuts(draft.model, draft.config, count_uncut_rows(draft.config, records, counts)):
-        show_caption(sentence)
+    records, counts = data.list_runs(), dataset_cards.get_counts(draft.config)
+    size, time = estimate_size(draft.config, records, counts), estimate_time(draft.config, records, counts)
+    if PLAN in opened:
+        _show_plan(draft, plan.describe_size(size), plan.describe_time(time, draft.config))
+        rows = count_uncut_rows(draft.config, records, counts)
+        for sentence in describe_shortcuts(draft.model, draft.config, rows):
+            show_caption(sentence)
+    show_summary(plan.describe_cost(draft.model, size, time, draft.config))
     _show_removed_rows(draft.config)
+    _show_model(draft.config, size)
+
+
+def _show_plan(draft: Draft, size: str, time: str) -> None:
+    """Show the model in words, how its size and time are estimated, the recipe, and the command line."""
+    changes = plan.summarize_changes(draft.config, state.get_typed(state.SETTING), draft.along)
+    show_caption(f"{PRESETS[draft.model].line} {changes} {size}. {time}.".replace("..", "."))
     if draft.recipe.name:
         show_caption(plan.describe_recipe(draft.recipe, draft.settings))
-    name = state.get_value(state.NAME, "")
-    command = plan.write_command(access.format_name(draft.source), draft.model, draft.settings, name, draft.recipe.name)
-    words = f"{plan.summarize_changes(draft.config, state.get_typed(state.SETTING), draft.along)} {cost}"
-    defaults = _list_defaults(draft.along)
-    show_composer(defaults, draft.config.model, partial(show_composed, draft.config, large, words, command))
-    show_settings(defaults, command)
+    name, source = state.get_value(state.NAME, ""), access.format_name(draft.source)
+    command = plan.write_command(source, draft.model, draft.settings, name, draft.recipe.name)
+    st.code(command, language=None, wrap_lines=True)
+
+
+def _follow_settings() -> None:
+    """Keep the typed settings and the link equal, the newer wins; a new visitor gets those of the link."""
+    typed = [f"{name}={value}" for name, value in state.get_typed(state.SETTING).items()]
+    before = state.get_value(f"{state.SET}-latest", None)
+    if typed != (before or []):
+        state.set_value(state.SET, typed)
+    state.follow_link(state.SET, several=True)
+    pairs = [pair.partition("=")[::2] for pair in state.get_value(state.SET, None) or ()]
+    if unknown := [name for name, _ in pairs if name not in SETTINGS]:
+        show_problem("This link sets what is no setting", f"It is ignored: {', '.join(unknown)}.")
+    linked = {name: value for name, value in pairs if name in SETTINGS}
+    for name in state.get_typed(state.SETTING).keys() - linked.keys():
+        state.drop_keys(state.SETTING + name)
+    for name, value in linked.items():
+        state.set_value(state.SETTING + name, value)
+    for switch in (state.RECIPE, state.ALONG):
+        state.follow_switch(switch)
 
 
 def _show_removed_rows(config: RunConfig) -> None:
@@ -175,22 +210,19 @@ def _start_training() -> None:
 STARTS_FROM = "Starts from the preset above and hides settings without effect. "
 
 
-def show_composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
-    """Show a folded form to compose a model: the settings of all model parts that have an effect."""
+def show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
+    """Show the fields to compose a model: the settings of all model parts that have an effect."""
     own = state.get_typed(state.SETTING)
-    with st.expander("Compose your own", key="composer"):
-        show_caption(STARTS_FROM + HOW)
-        for title, names in plan.list_shown_settings(own, model).items():
-            show_fields(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
-        if any(name in plan.OFFERED for name in own):
-            fields = [state.SETTING + name for name in plan.OFFERED]
-            st.button("Back to the preset", key="compose-clear", on_click=state.drop_keys, args=fields)
-        show()
+    show_caption(STARTS_FROM + HOW)
+    for title, names in plan.list_shown_settings(own, model).items():
+        show_fields(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
+    if any(name in plan.OFFERED for name in own):
+        fields = [state.SETTING + name for name in plan.OFFERED]
+        st.button("Back to the preset", key="compose-clear", on_click=state.drop_keys, args=fields)
 
 
-def show_composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
-    """Show the composed model in words, as a diagram, as equations and as a command line."""
-    show_caption(words)
+def _show_model(config: RunConfig, size: Size | None) -> None:
+    """Show the composed model as a diagram and as equations."""
     vocabulary = size.vocabulary if size else config.text.max_vocab
     with st.container(key="pair-composed"):
         left, right = st.columns([1.1, 1], gap="large")
@@ -199,7 +231,6 @@ def show_composed(config: RunConfig, size: Size | None, words: str, command: str
             show_drawing(DIAGRAM.draw(made, get_look()), "composed", describe_parts(made.parts))
         with right:
             show_equation(config.model)
-    st.code(command, language=None, wrap_lines=True)
 
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
@@ -210,21 +241,24 @@ AUTOMATIC = "automatic"
 HOW = "An empty field keeps the grey value. Names are those of sentiscope train --set."
 
 
-def show_settings(defaults: RunConfig, command: str) -> None:
-    """Show fields for the run's name and all settings; `command` is the same training as a command line."""
-    with st.expander("Advanced settings", key="advanced"):
+def show_settings(defaults: RunConfig) -> None:
+    """Show fields for the run's name, the run to start from, and all settings besides the model's."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Name of the run",
             key=state.NAME,
             persist_state="session",
             placeholder="made from data, model, seed and time",
             help="Letters, digits, dots and dashes; a taken name gets a number",
+            width=360,
         )
-        for room, title in ROOMS.items():
-            names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
-            show_fields(title, [SETTINGS[name] for name in names], defaults)
-        show_caption(HOW)
-        st.code(command, language=None, wrap_lines=True)
+        pick_start(state.SETTING + START)
+        show_recipe_switch(state.RECIPE, RECIPE_MORE)
+        _show_examples_switch()
+    for room, title in ROOMS.items():
+        names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
+        show_fields(title, [SETTINGS[name] for name in names], defaults)
+    show_caption(HOW)
 
 
 def show_fields(

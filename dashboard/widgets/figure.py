@@ -37,8 +37,13 @@ def show_heading(title: str, name: str, *, note: str = "", about: str = "") -> N
             f'<div class="s-fig"><h2 id="{make_anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>'
         )
         if about:
-            with st.popover(":material/help:", type="tertiary", help="How this is computed", key=f"about-{name}"):
-                st.markdown(about)
+            show_how(name, about)
+
+
+def show_how(name: str, *about: str) -> None:
+    """Show a question mark that opens explanations in Markdown, a paragraph each (never a user's text)."""
+    with st.popover(":material/help:", type="tertiary", help="How this is computed", key=f"about-{name}"):
+        st.markdown("\n\n".join(about))
 
 
 def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:

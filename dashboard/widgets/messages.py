@@ -90,12 +90,13 @@ def show_selection(what: str, why: str) -> None:
 
 
 def show_progress(what: str, detail: str, share: float) -> None:
-    """Show a progress bar with its task and details; `share` is the finished fraction from 0 to 1."""
+    """Show a progress bar with its task, if one is given, and details; `share`: the finished fraction from 0 to 1."""
     percent = round(100 * min(max(share, 0), 1))
+    name = f"<b>{escape(what)}</b> <span>· {escape(detail)}</span>" if what else escape(detail)
     st.html(
-        f'<div class="s-say"><b>{escape(what)}</b> <span>· {escape(detail)}</span>'
-        f'<div class="s-prog" role="progressbar" aria-label="{escape(what)}" aria-valuenow="{percent}" '
-        f'aria-valuemin="0" aria-valuemax="100"><div style="width:{percent}%"></div></div></div>'
+        f'<div class="s-say">{name}<div class="s-prog" role="progressbar" aria-label="{escape(what or detail)}" '
+        f'aria-valuenow="{percent}" aria-valuemin="0" aria-valuemax="100">'
+        f'<div style="width:{percent}%"></div></div></div>'
     )
 
 

@@ -41,14 +41,22 @@ def choose_option(option: Option, source: Source, *, single: bool = False, plain
     return chosen or first
 
 
-def pick_option(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
+def pick_option(
+    option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "", plain: bool = False
+) -> str:
     """Show a figure option as a dropdown menu, and store the choice in the figure's source; return the choice."""
     values, first = _list_values(option, source), str(option.get_default(source))
     state.drop_stale(option.name, values)
     if option.usual is not None:  # the default depends on the run, so a link must contain it
         state.set_initial(option.name, first)
     chosen = st.selectbox(
-        label or option.label, values, key=option.name, bind="query-params", width=width, help=about or None
+        label or option.label,
+        values,
+        key=option.name,
+        bind="query-params",
+        width=width,
+        help=about or None,
+        label_visibility="collapsed" if plain else "visible",
     )
     source.choices[option.name] = chosen or first
     return chosen or first

@@ -15,7 +15,7 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.results import choose_default_run
+from dashboard.figures.results import CORPUS, choose_default_run
 from dashboard.screens import PAGES
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
 from dashboard.widgets.progress import show_job, start_analyses
@@ -28,7 +28,7 @@ WHAT = "This deletes its record, curves, weights, predictions and maps for good.
 
 
 def pick_run() -> None:
-    """Show the menu of runs in the sidebar, sorted by data set and name; a URL without a run gets a default run."""
+    """Show the menu of runs in the sidebar, own data first; a URL without a run gets a default run."""
     records = {record.run: record for record in data.list_runs()}
     names = data.name_runs()
     if requested := state.get_value(state.REQUESTED, ""):
@@ -46,7 +46,7 @@ def pick_run() -> None:
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
         "Run that all pages show",
-        sorted(records, key=lambda run: (names[run].data, names[run].text)),
+        sorted(records, key=lambda run: (names[run].data == CORPUS, names[run].data, names[run].text)),
         index=None,
         key=state.RUN,
         format_func=lambda run: names[run].full,

@@ -35,6 +35,7 @@ LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 NOW = "selected-now"
 """The part of the bar with the current sentence."""
 
+_focus_bar = st.components.v2.component("sentiscope_focus_bar", html="<div></div>", js=read_asset("focus_bar.js"))
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=read_asset("in_sight.js"))
 
 
@@ -45,6 +46,7 @@ def show_selection_bar(record: RunRecord) -> None:
     place = st.empty()  # always there, so that the page below stays as it is drawn when something is selected
     now = selection.get_selection(record)
     state.set_value(state.FOLLOWS, now is not None and len(now) > 0)
+    _move_focus(now)
     here = str(state.get_value(state.HERE, ""))
     kept = data.list_slices(record) if data.list_splits(record.run) else []
     if now is None and (not PAGES[here].of_run or not kept):
@@ -73,6 +75,16 @@ def show_selection_bar(record: RunRecord) -> None:
         st.button("Clear", "selected-clear", "Select nothing", clear, icon=":material/close:", type="tertiary")
 
 
+def _move_focus(now: SelectedTexts | None) -> None:
+    """Move the keyboard focus to the bar after a button, such as *Show the errors*, has changed the selection."""
+    what, (before, changes) = str(now.selection) if now else "", state.get_value(state.SELECTED, (None, 0))
+    if what and before is not None and what != before and not state.get_value(state.SELECTOR, ""):
+        changes += 1
+    state.set_value(state.SELECTED, (what, changes))
+    if what:
+        _focus_bar(key="focus-bar", data={"count": changes})
+
+
 def list_moving_parts() -> list[str]:
     """Return names of the selection-bar parts that must be redrawn when another sentence becomes the current one."""
     return [NOW] if state.get_value(state.FOLLOWS, False) else []
@@ -97,7 +109,7 @@ def _format_current(record: RunRecord, now: SelectedTexts) -> str:
         what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
     if now.at is not None:
         text = now.get_text(now.at)
-        what += f' <q title="{escape(text)}">{escape(clip_text(text, 200))}</q>'
+        what += f' <q data-text title="{escape(text)}">{escape(clip_text(text, 200))}</q>'
     return f'<div class="s-now" role="status">{what}</div>'
 
 
@@ -195,10 +207,15 @@ def _save_slice(record: RunRecord, now: SelectedTexts, usual: str) -> None:
 def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str]) -> None:
     """Show the table of selected sentences, and scroll to it if a figure or table of `clicked` made the selection."""
     if state.get_value(state.SELECTOR, "") in clicked:
-        _in_sight(key="in-sight", data={"what": str(now.selection), "room": ROOM})
+        show_in_sight(str(now.selection))
     with st.container(key="selection"):
         show_selection(f"{count(len(now))} of {count(len(now.rows))} sentences", now.words)
     _show_table(record, now)
+
+
+def show_in_sight(what: str) -> None:
+    """Move the window to this place of the page when `what` changes, such as the clicked row that is shown here."""
+    _in_sight(key="in-sight", data={"what": what, "room": ROOM})
 
 
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:

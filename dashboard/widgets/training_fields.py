@@ -71,10 +71,9 @@ def pick_start(key: str) -> None:
     )
 
 
-def show_recipe_switch(key: str, more: str, *, bind: bool = False) -> None:
-    """Show the switch of the strong training recipe; `more` extends its help, `bind` stores the choice in the URL."""
-    help_text = f"{RECIPES[STRONG].line} {more}"
-    st.toggle("Strong recipe", key=key, bind="query-params" if bind else None, help=help_text)
+def show_recipe_switch(key: str, more: str) -> None:
+    """Show the switch of the strong training recipe; `more` extends its help text."""
+    st.toggle("Strong recipe", key=key, persist_state="session", help=f"{RECIPES[STRONG].line} {more}")
 
 
 def get_recipe(switched: bool) -> str:

@@ -36,7 +36,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     assert "run=first" in page.url
 
     page.get_by_role("link", name="Performance").click()
-    expect(page.get_by_role("heading", name="Confusion matrix")).to_be_visible()
+    expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
     text = page.get_by_role("textbox", name="Sentence", exact=True)
     text.fill("<b>good</b> but dull")
@@ -56,7 +56,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
 
 def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(browser, server):
     page, complaints = visit(browser, server)
-    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
+    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull&more=Recent")
     word = page.get_by_role("button", name="attention from good")
     word.focus()
     page.keyboard.press("ArrowDown")
@@ -86,7 +86,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     page, complaints = visit(browser, server)
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
-    open_page(page, f"{server}/sentence?run=finished&text=good+film")
+    open_page(page, f"{server}/sentence?run=finished&text=good+film&more=all")
     expect(page.get_by_role("heading", name="All heads")).to_be_visible()
     settle(page)
     for kind in ("SVG", "PNG"):
@@ -137,7 +137,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
 def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(browser, server):
     """A very long text makes the search slow."""
     page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
+    page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}&more=Smallest+change")
     look = page.get_by_role("button", name="Find the smallest change")
     look.wait_for()  # for a long text, only the words are shown first
     settle(page)

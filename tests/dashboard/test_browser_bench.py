@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MAIN = "[data-testid=stMain]"
 TEXT = "Although+the+paperback+had+splendid+essays,+it+repelled+me."
 OPEN = (
-    "sentence?run=starter-ndt-pm1-n2&text=A+good+film.&donor=A+dull+film.&methods=all&edit=h1.1,l1c1:0.9"
+    "sentence?run=starter-ndt-pm1-n2&more=all&text=A+good+film.&donor=A+dull+film.&methods=all&edit=h1.1,l1c1:0.9"
     "&pinned=A+bad+film.&pinned-run=starter-differential&beside=starter-sentiformer"
 )
 
@@ -69,9 +69,9 @@ def test_bench_can_be_used_with_the_keyboard_alone(browser, server):
     page.keyboard.press("Enter")
     page.wait_for_function("decodeURIComponent(location.search).includes('m1.')")
     settle(page)
-    tab_to(page, "nav.s-contents a")
+    tab_to(page, ".st-key-more button")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=re.compile("What would change the prediction"))).to_be_in_viewport()
+    expect(page.get_by_role("heading", name=re.compile("What would change the prediction"))).to_be_visible()
     assert complaints == []
 
 

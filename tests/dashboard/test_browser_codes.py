@@ -245,6 +245,27 @@ def test_codebook_of_ten_codes_is_made_on_a_small_page(browser, server, codes):
     assert complaints == []
 
 
+def test_code_is_made_in_the_reader_and_given_to_the_open_sentence(browser, server, codes):
+    frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
+    page, complaints = opened(browser, server, "ann")
+    page.keyboard.press("j")
+    text = page.locator(".reader .list [aria-selected=true]").get_attribute("title")
+    key = frame["key"][frame["text"] == text].iat[0]
+    field = page.get_by_role("textbox", name="New code")
+    field.fill("dry 1j")
+    field.press("Enter")
+    until(page, lambda: codes.read_annotations().given == {key: {"ann": ("dry 1j",)}})
+    expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["3dry 1j"])
+    expect(field).to_be_focused()
+    field.fill("irony")
+    field.press("Enter")
+    expect(page.get_by_text("there is a code 'irony' already")).to_be_visible()
+    field.press("Escape")
+    page.keyboard.press("3")
+    until(page, lambda: codes.read_annotations().given == {})
+    assert len(codes.read_annotations().book) == 3 and complaints == []
+
+
 def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, codes):
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]

@@ -6,6 +6,8 @@ import pytest
 from browsing import looks, settle, violations, visit
 from playwright.sync_api import Page, expect
 
+from core.error_analysis.predictions_table import read_table
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
@@ -13,7 +15,7 @@ def opened(page: Page, address: str) -> None:
     """The page with its list, and with all tags."""
     page.goto(address)
     expect(page.locator(".reader .list li").first).to_be_visible(timeout=120_000)
-    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=120_000)
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_attached(timeout=120_000)
     settle(page)
 
 
@@ -22,9 +24,9 @@ def place(page: Page) -> str:
     return page.locator(".reader .top b").first.inner_text()
 
 
-def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard(browser, server):
+def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard(browser, server, library):
     page, complaints = visit(browser, server)
-    opened(page, f"{server}/errors?run=finished&select=all")
+    opened(page, f"{server}/errors?run=finished&select=all&order=random")  # an order that is none is ignored
     assert place(page) == "1 of 16"
     for key in "jjjk":
         page.keyboard.press(key)
@@ -44,12 +46,17 @@ def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard
         assert violations(page, rules) == []
     page.reload()
     expect(page.locator(".reader .list li[aria-selected=true]")).to_have_attribute("title", read)
-    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=120_000)
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_attached(timeout=120_000)
     settle(page)
-    page.get_by_role("button", name="any class").first.focus()
-    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="any class")).to_have_count(0)  # only what is set is shown
+    page.get_by_role("button", name="add filter").press("Enter")
+    page.get_by_role("button", name="any class").first.press("Enter")
     options = page.get_by_role("listbox", name="true class")
+    table = read_table(library, "finished")
+    wrong = table.wrong[table.frame["true"] == "negative"]
+    said = [str(int(wrong.sum())), str(int((~wrong).sum()))]
     expect(options).to_be_visible()
+    expect(options.get_by_role("option").nth(1).locator(".n")).to_have_text(said)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(".filter .word.set", has_text="negative")).to_be_visible()

@@ -37,7 +37,7 @@ def test_first_projector_screen_has_sentence_prediction_words_head_view_and_leve
         opened(page, server, f"projector=true&run=starter-{link}")
         fit(page, link)
     for name in FAMILIES:
-        opened(page, server, f"projector=true&run=starter-{name}")
+        opened(page, server, f"projector=true&run=starter-{name}&more=all")
         places = [".st-key-typed", ".st-key-answer .s-bar", ".words .strip", ".head_view", ".levers"]
         boxes = [page.locator(place).first.bounding_box() for place in places]
         assert all(boxes) and [box["y"] for box in boxes[:4]] == sorted(box["y"] for box in boxes[:4]), name

@@ -96,7 +96,7 @@ def test_sentence_of_a_matrix_cell_opens_the_sentence_page(browser, server):
 def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/embeddings?run=finished&split=test")
-    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
     settle(page)
     before = [page.locator(each).first.element_handle() for each in KEPT]
     assert page.evaluate(MARKED) == []
@@ -111,12 +111,12 @@ def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, serve
     expect(bar).to_contain_text(f"{len(rows)} of 16")
     settle(page)
     page.locator(".st-key-selected-to-embeddings button").first.click()
-    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
     settle(page)
     assert page.evaluate(MARKED) == rows
     page.go_back()
     page.go_back()
-    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
     settle(page)
     assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
     assert complaints == []
@@ -125,7 +125,7 @@ def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, serve
 def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
     page, complaints = visit(browser, server, width=1024)
     page.goto(f"{server}/embeddings?run=finished")
-    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
     settle(page)
     draw(page)
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
@@ -153,7 +153,7 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
 def test_text_of_the_data_page_opens_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/data?run=finished&find=porter")
-    expect(page.get_by_role("heading", name="Texts")).to_be_visible()
+    expect(page.get_by_text("Choose one to open it.")).to_be_visible()
     settle(page)
     first_row(page, "Texts of the data set")
     page.get_by_role("button", name="Try it on the Sentence page").click()
@@ -170,8 +170,9 @@ def test_split_is_kept_between_pages_that_use_one(browser, server):
         page.get_by_role("link", name=link, exact=True).click()
         expect(page.get_by_role("heading", name=link, level=1)).to_be_visible()
         settle(page)
-        expect(chosen).to_be_checked()
+        expect(page.locator(".s-run")).to_contain_text("validation")
         assert "split=validation" in page.url
+    expect(chosen).to_be_checked()
     page.goto(f"{server}/performance?run=finished&split=foo")
     expect(page.get_by_role("radio", name="test")).to_be_checked()
     assert complaints == []

@@ -14,7 +14,7 @@ RUN = "run=starter-ndt-pm1-n2"
 def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
     """The page of a link once it is settled, and its errors."""
     page, complaints = visit(browser, base, theme, width)
-    page.goto(f"{base}/embeddings?{RUN}&{link}")
+    page.goto(f"{base}/embeddings?{RUN}&more=all&{link}")
     expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
     settle(page)
     return page, complaints
@@ -27,8 +27,10 @@ def bar(page: Page):
 
 def test_search_result_is_selected_by_rule_and_the_link_restores_both(browser, server):
     page, complaints = opened(browser, server, "")
+    page.get_by_role("button", name="Options", exact=True).click()
     page.get_by_role("textbox", name="Find", exact=True).fill("never")
     page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
     button = page.locator(".st-key-select-found button")
     expect(button).to_be_visible()
     n = re.sub(r"\D", "", button.inner_text())
@@ -37,6 +39,7 @@ def test_search_result_is_selected_by_rule_and_the_link_restores_both(browser, s
     expect(bar(page)).to_contain_text("with “never”")
     other, others = opened(browser, server, page.url.partition("?")[2], "dark", 1024)
     expect(bar(other)).to_contain_text("with “never”")
+    other.get_by_role("button", name="Options", exact=True).click()
     expect(other.get_by_role("textbox", name="Find", exact=True)).to_have_value("never")
     assert re.sub(r"\D", "", bar(other).inner_text().partition(" of ")[0]) == n
     assert complaints == [] and others == []
@@ -57,7 +60,7 @@ def test_picked_cluster_becomes_the_selection(browser, server):
 
 def test_neighbors_follow_the_current_sentence(browser, server):
     page, complaints = opened(browser, server, "select=text~boring&split=test")
-    nearest = page.get_by_role("heading", name="Nearest neighbours")
+    nearest = page.get_by_role("heading", name="Nearest neighbours", exact=True)
     said = page.locator(".st-key-head-map-neighbours .s-fig span")
     expect(nearest).to_be_visible()
     expect(said).to_contain_text("selected")

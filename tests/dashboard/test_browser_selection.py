@@ -57,6 +57,20 @@ def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browse
     assert complaints == []
 
 
+def test_focus_moves_to_the_bar_when_errors_are_selected(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished")
+    button = page.get_by_role("button", name=re.compile("^Show the .* error"))
+    button.focus()
+    settle(page)
+    button.press("Enter")
+    shown(page)
+    expect(page.locator(".st-key-selected button:focus")).to_have_count(1)
+    page.goto(f"{page.url}&again=1")  # a link takes the focus nowhere
+    shown(page)
+    assert page.evaluate("document.activeElement === document.body") and complaints == []
+
+
 def check_every_page(page: Page) -> None:
     """The selection appears on every page, and its sentence opens."""
     said = shown(page)

@@ -47,7 +47,7 @@ def selected(page: Page) -> str:
 
 def test_shift_is_computed_on_demand_and_its_words_select_rows(browser, address):
     page, complaints = visit(browser, address)
-    opened(page, f"{address}/errors?run=shifted")
+    opened(page, f"{address}/errors?run=shifted&more=all")
     page.get_by_role("button", name="Compare with training").press("Enter")
     expect(page.get_by_text("A word classifier can separate test from training")).to_be_visible(timeout=240_000)
     settle(page)
@@ -60,7 +60,7 @@ def test_shift_is_computed_on_demand_and_its_words_select_rows(browser, address)
 
 def test_cloud_word_is_reached_by_keyboard_and_filters(browser, address):
     page, complaints = visit(browser, address)
-    opened(page, f"{address}/errors?run=shifted")
+    opened(page, f"{address}/errors?run=shifted&more=all")
     word = page.get_by_role("button", name="ironic").first
     expect(word).to_be_visible()
     word.focus()

@@ -11,7 +11,7 @@ def test_sentences_of_a_clicked_cell_are_scrolled_into_view(browser, server):
     page, complaints = visit(browser, server)
     for width in (1440, 1024):
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{server}/performance?run=finished")  # reload: cleared figures have new keys
+        page.goto(f"{server}/performance?run=finished&more=Confidence")  # reload: cleared figures have new keys
         page.locator(".st-key-fig-confusion .bars .point").first.wait_for()
         settle(page)
         page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)  # Plotly puts a surface over it

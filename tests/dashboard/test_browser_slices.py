@@ -21,7 +21,7 @@ def first(page: Page) -> str | None:
 def test_list_has_the_order_of_the_link(browser, server, predictions):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=all")
-    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_attached()
     settle(page)
     rows = predictions.frame.sort_values("margin", kind="stable")
     page.get_by_label("Order of the sentences").select_option("lowest margin first")
@@ -56,7 +56,7 @@ def test_slice_is_saved_picked_on_another_page_and_compared(browser, server, pre
     page.get_by_test_id("stPopoverBody").get_by_label("Name", exact=True).fill("good *ones*")  # codes have one too
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as “good *ones*”")).to_be_visible()
-    page.goto(f"{server}/performance?run=finished")
+    page.goto(f"{server}/performance?run=finished&more=Saved%20slices")
     n = int(predictions.true[:, predictions.classes.index("positive")].sum())
     bar = page.locator(".st-key-selected")
     expect(bar).to_contain_text("Nothing is selected")
@@ -69,6 +69,6 @@ def test_slice_is_saved_picked_on_another_page_and_compared(browser, server, pre
     page.wait_for_url("**select=true**")
     settle(page)
     assert violations(page) == []
-    page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice")
+    page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice&more=all")
     expect(page.locator(".st-key-fig-compare-where")).to_contain_text("good *ones*")
     assert complaints == []

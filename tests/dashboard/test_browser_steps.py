@@ -44,15 +44,18 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
     field.click()
     page.keyboard.press("ArrowRight")
     assert current(page) == "Mask"
+    page.locator(".st-key-steps-place button").click()
     page.get_by_role("radio", name="1", exact=True).first.focus()
     page.keyboard.press("ArrowRight")
     settle(page)
     assert current(page) == "Mask"
+    page.keyboard.press("Escape")
     page.locator(".steps h2").click()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     assert current(page) == "Combine"
     page.wait_for_function(MOVED.format("combine"))
+    page.locator(".st-key-steps-place button").click()
     page.get_by_role("radiogroup", name="Head").get_by_text("2", exact=True).click()
     page.wait_for_function("location.search.includes('head=2')")
     settle(page)

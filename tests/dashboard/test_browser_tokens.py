@@ -31,7 +31,7 @@ def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(
     kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
     assert kinds, "the run makes mistakes to look at"
     page, complaints = visit(browser, address)
-    page.goto(f"{address}/tokens?run=names")
+    page.goto(f"{address}/tokens?run=names&more=Your%20sentence")
     expect(page.locator(".tagged li").first).to_be_visible()
     expect(page.locator(".tagged li .wrong").first).to_be_visible()
     for kind in kinds:

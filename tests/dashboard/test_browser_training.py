@@ -14,7 +14,7 @@ from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-LEFT = re.compile(r"at most (\d+ (s|min|h) )+left")
+LEFT = re.compile(r"At most (\d+ (s|min|h) )+left")
 """How long a training run still takes. Not "at most .* left": a whole form may hold both words, far from each other."""
 
 
@@ -51,7 +51,7 @@ def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, t
     start(runs, table, tiny, "long")
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/train?run=long")
-    expect(page.get_by_role("heading", name="Training curves")).to_be_visible()
+    expect(page.locator(".st-key-fig-progress .main-svg").first).to_be_visible()
     expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible()
     expect(page.get_by_text(LEFT)).to_be_visible()
 
@@ -88,7 +88,7 @@ def test_second_training_waits_and_starts_when_the_first_is_cancelled(browser, e
     start(bare, table, tiny, "first", "second")
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/train?run=first")
-    expect(page.get_by_role("heading", name="Training curves")).to_be_visible()
+    expect(page.locator(".st-key-fig-progress .main-svg").first).to_be_visible()
     expect(page.get_by_role("heading", name="Queue")).to_be_visible()
     page.get_by_role("button", name="Watch second").click()
     expect(page.get_by_text("Waiting for a free place")).to_be_visible()

@@ -31,12 +31,17 @@ def page(app):
 
 
 def test_page_opens_with_its_summary_and_all_figures_of_its_runs(page, store):
-    shown = words(page("good", "gone", "poor"))
+    shown = words(page("good", "gone", "poor", more="all"))
     assert "good is better than poor." in shown
-    parts = "Accuracy", "Differences", "good against poor", "Disagreements", "ROC", "Calibration", "against cost"
-    for title in parts:
+    for title in ("accuracy", "Disagreements", "ROC", "Calibration", "against cost", "One sentence in each model"):
         assert title in shown
-    assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
+    alone = (GOOD & ~POOR).sum(), (POOR & ~GOOD).sum()
+    assert f"Only good is right on {alone[0]} sentences, only poor on {alone[1]}." in shown
+
+
+def test_folded_sections_are_not_computed(page, store):
+    shown = words(page("good", "poor"))
+    assert not any(title in shown for title in ("Disagreements", "Calibration", "against cost"))
 
 
 def test_default_comparison_has_the_chosen_run_and_others_on_its_rows(page, store):
@@ -45,7 +50,7 @@ def test_default_comparison_has_the_chosen_run_and_others_on_its_rows(page, stor
 
 
 def test_metric_and_column_are_link_options(page, store):
-    shown = words(page("good", "poor", metric="loss", by="label"))
+    shown = words(page("good", "poor", metric="loss", by="label", more="all"))
     assert "Lower is better" in shown and "by label, loss" in shown
 
 
@@ -66,12 +71,12 @@ def test_page_explains_itself_without_two_finished_runs(page):
 
 
 def test_sentence_is_predicted_by_each_model(page, runs):
-    shown = words(page("finished", "baseline", text="good film"))
+    shown = words(page("finished", "baseline", text="good film", more="One sentence"))
     assert "A finished" in shown and "no attention" in shown
 
 
 def test_unknown_speed_is_measured_by_a_background_job_per_run(page, store, monkeypatch):
     begun = []
     monkeypatch.setattr(Speed, "start", lambda speed: begun.append(speed.words))
-    press(page("good", "poor"), "measure")
+    press(page("good", "poor", more="Cost"), "measure")
     assert begun == [("runs", "measure", "--", "good"), ("runs", "measure", "--", "poor")]

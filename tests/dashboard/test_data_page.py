@@ -31,7 +31,7 @@ def own_folders(tmp_path, monkeypatch):
 
 def uploaded(app, name: str, content: bytes):
     """The page after a file upload; the small table avoids loading the built-in corpus."""
-    opened(app, "data", data="caves")
+    opened(app, "data", data="caves", more="all")
     app.file_uploader[0].set_value((name, content, "text/csv")).run()
     return app
 
@@ -170,7 +170,7 @@ def test_link_restores_filters_and_page(app, table, tmp_path):
     folder.mkdir()
     for split in ("train", "validation", "test"):
         (folder / f"{split}.csv").write_bytes(table.read_bytes())
-    opened(app, "data", data=str(folder), part="test", find="WARM", **{"class": "positive"})
+    opened(app, "data", data=str(folder), part="test", find="WARM", more="all", **{"class": "positive"})
     shown = text_of(app)
     assert "Rows 1 to 10 of 10" in shown
     assert "test, n = 80" in shown
@@ -193,9 +193,8 @@ def test_remote_visitors_cannot_open_local_paths(app, table, tmp_path, monkeypat
 
 def test_path_is_inspected_first_and_its_baseline_measured_on_demand(app, table, monkeypatch):
     monkeypatch.setattr(Yardsticks, "start", Yardsticks.compute)
-    assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not list_choices(
-        access.get_library_folder()
-    )
+    assert "reviews.csv" in text_of(opened(app, "data", data=str(table), more="Baselines"))
+    assert not list_choices(access.get_library_folder())
     assert "n = 80" in text_of(press(app, "use-data"))
     assert [each.config.name for each in list_choices(access.get_library_folder())] == [str(table.resolve())]
     app.button(key="measure").click().run(timeout=120)
@@ -225,7 +224,9 @@ def test_guess_about_a_folder_is_changed_by_one_button(app, tmp_path, monkeypatc
     for split in ("train", "test"):
         write_split(folder, split, reviews())
     monkeypatch.chdir(tmp_path)
-    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(opened(app, "data", data="отзывы"))
+    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(
+        opened(app, "data", data="отзывы", more="About")
+    )
     named(app.button, r"Use koi8\-r").click().run()
     choice = kept()
     assert choice.config.encoding == "koi8-r" and choice.config.name == str(folder)

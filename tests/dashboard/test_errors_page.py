@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def page(app, runs):
     """page(**parameters): as a link shows it."""
-    return partial(pages.opened, app, "errors", run="finished")
+    return partial(pages.opened, app, "errors", run="finished", more="all")
 
 
 def whole(app):
@@ -119,7 +119,7 @@ def test_doubtful_labels_become_the_selection(app, tmp_path):
         for split in ("test", "train")
     }
     assert all(doubted.values())
-    page = whole(pages.opened(app, "errors", run="films"))
+    page = whole(pages.opened(app, "errors", run="films", more="all"))
     for place, split in enumerate(("test", "train")):
         button = next(each for each in page.button if each.key == f"select-doubted-{place}")
         assert button.label.startswith(f"Select the {len(doubted[split])} in {split}")
@@ -150,9 +150,11 @@ def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
         assert picker.options == ["high", "low"]
         return whole(picker.set_value(name).run())
 
-    page = whole(pages.opened(app, "errors", run="one", select="tag=models disagree with low", disagree="high"))
+    page = whole(
+        pages.opened(app, "errors", run="one", more="all", select="tag=models disagree with low", disagree="high")
+    )
     assert len(drawn(page, "reader")[0]["rows"]) == 10 and tags()["tag=models disagree with high"] == 0
-    page = whole(pages.opened(app, "errors", run="one", select="all"))
+    page = whole(pages.opened(app, "errors", run="one", more="all", select="all"))
     page = picked(None)
     assert not any(value.startswith("tag=models") for value in tags())
     assert "models disagree – no model is chosen above" in words(page)

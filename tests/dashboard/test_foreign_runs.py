@@ -45,7 +45,7 @@ def poisoned(runs):
 
 @pytest.mark.parametrize("page", ["runs", "train", "lambdas"])
 def test_malicious_runs_break_no_page_for_others(app, poisoned, page):
-    shown = text_of(opened(app, page, run="finished"))
+    shown = text_of(opened(app, page, run="finished", view="run"))
     if page == "runs":
         for name in POISON:
             assert f"Run “{name}” is damaged" in shown
@@ -59,7 +59,7 @@ def test_imported_run_with_a_path_can_be_viewed_but_not_trained(app, runs, monke
     foreign = dataclasses.replace(config, data=dataclasses.replace(config.data, name="elsewhere:grades.csv"))
     store.update("finished", status="failed", reason="stopped", config=foreign)
     monkeypatch.setattr(training_jobs, "start", lambda *_: pytest.fail("a process was started"))
-    shown = text_of(opened(app, "train", run="finished"))
+    shown = text_of(opened(app, "train", run="finished", view="run"))
     assert "go-on" not in [button.key for button in app.button]
     assert "was made with &#x27;grades.csv&#x27; of the machine that it comes from" in shown
 

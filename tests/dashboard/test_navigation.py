@@ -54,4 +54,4 @@ def test_default_page_is_start_with_starters_only_and_runs_otherwise(app, runs, 
     for run in ("finished", "baseline", "damaged"):
         shutil.rmtree(runs / run)
     app.run()
-    assert app.session_state[state.HERE] == "start" and "<h1>Start</h1>" in words(app)
+    assert app.session_state[state.HERE] == "start" and "<h1>Runs</h1>" not in words(app)

@@ -24,7 +24,7 @@ def test_the_finding_of_performance_counts_the_errors_of_the_split(app, runs):
     opened(app, "performance", run="finished", present="1")
     table = read_predictions(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     wrong = int((table["label"] != table["predicted"]).sum())
-    assert wrong and f"{wrong} of {len(table)} wrong: " in words(app)
+    assert wrong and f"{wrong} of {len(table)} are wrong: " in words(app)
     assert len(charts(app)) == 1 and not app.sidebar.selectbox
 
 
@@ -64,6 +64,20 @@ def test_the_editor_saves_links_and_names_a_bad_line(app, runs):
     press(app, "talk-save")
     assert talks.read_talk(runs, "talk") == ("performance?run=finished",)
     assert app.session_state[DRAFT] == "talk"
+
+
+def test_a_talk_damaged_by_hand_is_named_and_takes_no_page_with_it(app, runs):
+    (runs / talks.FOLDER).mkdir()
+    (runs / talks.FOLDER / "talk.txt").write_text("a b c", encoding="utf-8")
+    opened(app, "performance", run="finished")
+    assert "The talk “talk” cannot be read" in text_of(app) and charts(app)
+
+
+def test_a_talk_goes_past_links_to_no_page_and_to_the_first_page(app, runs):
+    talks.write_talk(runs, "monday", ["performance?run=finished", "nowhere?run=finished", "?run=finished", "overview"])
+    opened(app, "performance", talk="monday", present="1", exhibit="2")
+    assert "There is no page “nowhere”" in text_of(app)
+    assert strip(app)["at"] == 1 and strip(app)["exhibits"] == ["Performance", "nowhere", "Start", "Runs"]
 
 
 def test_a_link_with_large_text_hides_the_export_bar(app, runs):

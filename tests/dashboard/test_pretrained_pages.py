@@ -15,7 +15,7 @@ SAID = {
     "train": "finished after",
     "performance": "n = 16",
     "embeddings": "PCA, 2-D",
-    "sentence": "Attention is not an explanation",
+    "sentence": ">Attention</h2>",
     "steps": "Darker = larger",
 }
 """By page: words that it shows with such a run."""
@@ -39,7 +39,7 @@ def _at_this_machine(monkeypatch):
 
 @pytest.mark.parametrize("page", SAID)
 def test_pretrained_run_is_shown_on_each_page(app, runs, table, page):
-    assert SAID[page] in text_of(opened(app, page, run="tuned", data=str(table)))
+    assert SAID[page] in text_of(opened(app, page, run="tuned", data=str(table), view="run"))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
 SAID = {
-    "start": ("Is the writer positive or negative?",) * 4,
+    "start": ("Is the writer positive", '"model": "finished"', '"model": "damaged"', "Write one yourself"),
     "lessons": ("Predict first. Then look.",) * 4,
     "lesson": ("Predict first. Then look.",) * 4,
     "runs": (EMPTY, "Bars: 95", DAMAGED, "Bars: 95"),
@@ -38,7 +38,7 @@ SAID = {
     "behave": (EMPTY, "passes", DAMAGED, "passes"),
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to map"),
-    "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention maps"),
+    "sentence": (EMPTY, ">Attention</h2>", DAMAGED, "has no attention maps"),
     "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
@@ -54,17 +54,22 @@ def test_navigation_has_all_pages():
 
 @pytest.fixture
 def brief(table, monkeypatch) -> dict[str, str]:
-    """A link's parameters; on the Data page with a small file, because the built-in corpus takes seconds."""
+    """A link's parameters: Train shows the run, and Data a small file, because the built-in corpus takes seconds."""
     monkeypatch.setattr(access, "is_local", lambda: True)
-    return {"data": str(table)}
+    return {"data": str(table), "view": "run"}
 
 
 EVERY = pytest.mark.parametrize("page", SAID)
 
 
+def read_page(app) -> str:
+    """Return the words of a page, and what Start gives its component."""
+    return f"{text_of(app)} {json.dumps(drawn(app, 'start'), ensure_ascii=False)}"
+
+
 @EVERY
 def test_pages_without_a_run_explain_what_to_do(app, page, brief):
-    assert SAID[page][0] in text_of(opened(app, page, **brief))
+    assert SAID[page][0] in read_page(opened(app, page, **brief))
     if page not in ("start", "lesson"):
         assert f"<h1>{PAGES[page].title}</h1>" in text_of(app), "the menu and the page have one name"
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
@@ -75,7 +80,7 @@ def test_pages_without_a_run_explain_what_to_do(app, page, brief):
 @EVERY
 @pytest.mark.parametrize(("place", "run"), [(1, "finished"), (2, "damaged"), (3, "baseline")])
 def test_run_is_shown_and_its_damage_or_missing_parts_are_reported(app, runs, page, brief, place, run):
-    shown = text_of(opened(app, page, run=run, **brief))
+    shown = read_page(opened(app, page, run=run, **brief))
     assert SAID[page][place] in shown
     assert run != "damaged" or page in WITHOUT_RUN or "run.json" in shown
 
@@ -104,7 +109,7 @@ def test_unreadable_weights_are_reported(app, runs):
 def test_truncated_history_reports_its_lost_lines(app, runs, page, said):
     path = runs / "finished" / "history.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
-    assert said in text_of(opened(app, page, run="finished"))
+    assert said in text_of(opened(app, page, run="finished", view="run"))
 
 
 def test_typed_text_is_escaped(app, runs):
@@ -125,8 +130,9 @@ def test_stopping_run_ends_while_another_can_be_started(app, runs, monkeypatch):
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status="running", process=get_own_process())
     opened(app, "train", run="live")
-    assert [each.label for each in app.expander][:1] == ["Train another model"]
+    press(app, "another")
     assert any(button.label == "Start training" for button in app.button)
+    press(app, "curves")
     assert "Stopping" in text_of(press(app, "pause")) and store.is_cancel_requested("live")
     os.utime(store.get_path("live") / CANCEL, (0, 0))  # unanswered: the next click ends the process
     with subprocess.Popen(["sleep", "60"]) as child:
@@ -157,7 +163,7 @@ def test_threshold_changes_all_counts(app, runs):
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
     expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
-    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 wrong" in text_of(app)
+    assert confusion_of(app) == expected and f"{expected[0][1] + expected[1][0]} of 16 are wrong" in text_of(app)
 
 
 def test_cost_ratio_sets_the_threshold_until_it_is_moved_or_reset(app, runs):

@@ -127,7 +127,7 @@ def test_sentences_outside_splits_keep_their_bar_and_label(app, runs):
 )
 def test_link_without_matches_explains_why_and_the_page_is_complete(app, runs, select, said):
     opened(app, "performance", run="finished", select=select)
-    assert "Nothing is selected" in words(app) and said in words(app) and "16 wrong:" in words(app)
+    assert "Nothing is selected" in words(app) and said in words(app) and "16 are wrong:" in words(app)
     assert "Nothing is selected" not in words(press(app, "selected-clear"))
 
 
@@ -147,7 +147,7 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
     save_slice(store, record, "bad ones", Selection(("true=negative",)))
-    opened(app, "performance", run="finished", more="Slices")
+    opened(app, "performance", run="finished", more="Saved slices")
     app.text_input(key="slice-renamed").set_value("<i>denied</i>")
     assert "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(press(app, "slice-rename"))
     assert [each.name for each in read_slices(store, record)] == ["<i>denied</i>"]

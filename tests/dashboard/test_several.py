@@ -32,7 +32,7 @@ def trained(file, tmp_path_factory) -> Path:
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
-    return pages.opened(app, page, **{"run": "several", **parameters})
+    return pages.opened(app, page, **{"run": "several", "view": "run", **parameters})
 
 
 PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Darker = larger"}
@@ -44,9 +44,9 @@ def test_all_pages_show_the_run_and_explain_differences(app, runs, page, said):
 
 
 def test_performance_page_is_about_one_label_and_its_threshold(app, runs):
-    opened(app, "performance", rule="loud", split="test")
+    opened(app, "performance", rule="loud", split="test", more="all")
     shown = words(app)
-    assert "Per label" in shown and "One label" in shown
+    assert "Per label" in shown and "not loud predicted loud" in shown
     assert "Accuracy is not defined: a sentence may have several labels" in shown
     assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
     assert app.slider(key="limit").value == 0.5
@@ -93,7 +93,9 @@ def test_sentence_is_stored_with_all_expected_labels_and_used_in_training(app, r
 
 def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    assert "several labels per text, in 3 columns of 0 and 1" in words(opened(app, "data", data=str(file)))
+    assert "several labels per text, in 3 columns of 0 and 1" in words(
+        opened(app, "data", data=str(file), more="Splits")
+    )
     press(app, "use-data")
     shown = words(app)
     assert "3 labels, several per text" in shown and "Labels per text" in shown
@@ -104,7 +106,16 @@ def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
 
 def test_flip_pin_and_template_are_about_one_label(app, runs):
     store, text = RunStore(runs), "word1 late warm"
-    opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
+    opened(
+        app,
+        "sentence",
+        text=text,
+        more="all",
+        towards="late",
+        of="late",
+        pinned="word1 warm",
+        **{"pinned-run": "several"},
+    )
     pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])
     found = api.flip("several", text, target="late", store=store)
     assert found["verdict"] == "proven" and "change is enough" in words(app)

@@ -62,6 +62,7 @@ def test_it_shows_the_quiz_of_the_run_and_links_that_keep_it(app, starters):
             (wrong, 0, f"The link asks for sentence “{wrong}”; there are sentences 1 to 5.")
             for wrong in ("6", "0", "b")
         ),
+        pytest.param("9" * 5000, 0, f"The link asks for sentence “{9:9<20}”; there are sentences 1 to 5.", id="huge"),
     ],
 )
 def test_a_link_opens_a_sentence_and_a_mistyped_one_says_so(app, starters, asked, at, note):
@@ -145,6 +146,15 @@ def test_saved_sentences_are_counted_where_the_run_has_their_class(app, runs):
 )
 def test_the_negative_end_is_left_and_only_ends_have_a_colour(classes, ordered, order, ends):
     assert order_classes(classes, ordered=ordered) == (order, {"minus": ends[0], "plus": ends[1]})
+
+
+def test_words_are_counted_as_a_browser_counts_them(app, starters):
+    opened(app, "start")
+    app.session_state[state.START_TYPED] = TypedSentence(7, "\N{PILE OF POO} an awful \N{PILE OF POO} film", 0)
+    question = drawn(app.run(), "start")[0]["own"]["question"]
+    units = question["text"].encode("utf-16-le")
+    words = [units[2 * start : 2 * end].decode("utf-16-le") for start, end in question["words"]]
+    assert words == question["text"].split()
 
 
 def test_questions_travel_as_plain_numbers(app, starters):

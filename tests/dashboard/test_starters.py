@@ -27,7 +27,7 @@ SAID = {
     "performance": "3\u202f202 wrong",
     "errors": " wrong",
     "embeddings": "PCA, 2-D",
-    "sentence": "Attention is not an explanation",
+    "sentence": ">Attention</h2>",
     "steps": "Darker = larger",
     "lambdas": "Change since the first step",
 }
@@ -98,7 +98,7 @@ VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence"
 
 @pytest.mark.parametrize(("page", "run"), VISITS)
 def test_all_pages_show_all_starter_runs(app, page, run):
-    words = opened(app, page, run=run)
+    words = opened(app, page, run=run, view="run", more="all")
     name = run.removeprefix("starter-")
     assert SAID[page] in words and (name in words or page in ("runs", "data"))
 

@@ -35,16 +35,17 @@ def planned(store, table, runs) -> Plan:
 
 @pytest.fixture
 def page(app, monkeypatch, table):
-    """page(**parameters): as a link shows it."""
+    """page(**parameters): as a link shows it, with all its parts open."""
     monkeypatch.setattr(access, "is_local", lambda: True)
-    return partial(pages.opened, app, "sweeps")
+    return partial(pages.opened, app, "sweeps", more="all")
 
 
 def test_page_without_a_sweep_offers_a_plan_and_a_finished_example(page, runs):
     app = page()
-    assert "No sweep has been planned here yet" in words(app) and "2 cells × 3 seeds = 6 runs" in words(app)
+    assert "No sweep has been planned here yet" in words(app) and "2 settings × 3 seeds = 6 runs" in words(app)
     assert "Start sweep" in [button.label for button in app.button]
-    assert "Example: Accuracy" in words(app) and "comes with Sentiscope" in words(app)
+    assert "Example: tfidf-logreg has the highest mean accuracy, 0.630; vanilla follows with 0.593." in words(app)
+    assert "This example comes with Sentiscope; 3 of 4 settings stay below TF-IDF." in words(app)
     example = read_example()
     assert list(app.dataframe[0].value["cell"]) == [cell.label for cell in example.cells]
     assert example.command in [code.value for code in app.get("code")]
@@ -57,7 +58,7 @@ def test_cost_estimate_and_command_follow_the_choices(page, runs, table):
     app.text_input(key="sweep-form-grid").set_value("training.lr=1e-4,5e-4 model.layers=1,2")
     app.number_input(key="sweep-form-folds").set_value(5)
     app.run()
-    assert "4 cells × 3 seeds × 5 folds = 60 runs" in words(app)
+    assert "4 settings × 3 seeds × 5 folds = 60 runs" in words(app)
     command, _ = (code.value for code in app.get("code"))  # the second belongs to the example
     assert command.startswith("sentiscope sweep sweep-1 --model=vanilla")
     assert "--grid=training.lr=1e-4,5e-4 --grid=model.layers=1,2" in command
@@ -105,7 +106,7 @@ def test_link_shows_a_sweep_table_with_its_baseline_and_can_continue_it(page, pl
     monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: driven.append(name))
     app = page(sweep="study")
     shown = words(app)
-    assert "3 of 4 runs are done" in shown and "3 done, 1 failed" in shown and "Example" not in shown
+    assert "3 of 4 runs are done" in shown and "3 done, 1 failed" in shown and "Example: " not in shown
     assert "&lt;b&gt;no&lt;/b&gt; memory" in shown and "<b>no</b>" not in shown
     table = app.dataframe[0].value
     assert list(table["cell"]) == ["ndt-01-n3", "tfidf-logreg"] and list(table["runs"]) == ["1 of 2", "2 of 2"]

@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
 
 
 def test_tokens_page_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):
-    text = words(opened(app, "tokens", run="names"))
+    text = words(opened(app, "tokens", run="names", more="all"))
     for part in ("Span F1", "Sentences", "Per type", "Error types", "Tag probabilities"):
         assert part in text
     assert re.search(r"Span F1 <small>n = \d+ sentences", text)
@@ -36,4 +36,4 @@ def test_pages_about_text_labels_explain_what_to_use_instead(runs, app, page):
 @pytest.mark.parametrize("page", ["runs", "data", "train"])
 def test_pages_without_predictions_show_the_run(runs, app, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table)))
+    assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table), view="run"))

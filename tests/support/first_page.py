@@ -3,6 +3,7 @@
 Its page of runs must list them, ask no other host for anything, and leave nothing but its address at the terminal.
 """
 
+import re
 import socket
 import subprocess
 import sys
@@ -30,9 +31,11 @@ def main(command: str, runs: list[str]) -> None:
                 settle(page)
                 picker = page.get_by_role("combobox").first  # the table of runs is a canvas without text
                 for run in runs:
+                    name = run.removeprefix("starter-")
                     picker.click()
-                    picker.fill(run)
-                    page.get_by_role("option", name=run, exact=True).wait_for(timeout=20_000)
+                    picker.fill(name)
+                    shown = re.compile(rf"^{re.escape(name)}( · .+)?$")  # with its data set, where there are several
+                    page.get_by_role("option", name=shown).wait_for(timeout=20_000)
                     page.keyboard.press("Escape")
                 assert not complaints, complaints
         finally:

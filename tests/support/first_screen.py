@@ -14,6 +14,8 @@ COUNT = """() => {
   const found = { words: 0, controls: 0, figure: null };
   const control = "button, a[href], input, select, textarea, summary, [role=slider], [role=tab], [role=combobox]";
   const seen = (box) => box.width > 1 && box.height > 1 && box.bottom > 0 && box.top < innerHeight;
+  const icons = "[data-testid=stIconMaterial]"; // their text is the name of a sign
+  const heard = (node) => getComputedStyle(node).clipPath.startsWith("inset(50%"); // not seen
   const shown = (node) => getComputedStyle(node).display === "contents" || // it has no box, its children have
     node.checkVisibility({ visibilityProperty: true, opacityProperty: true });
   const walk = (node, inside) => {
@@ -26,7 +28,8 @@ COUNT = """() => {
     }
     if (node.nodeType !== Node.ELEMENT_NODE && !(node instanceof ShadowRoot)) return;
     if (node instanceof Element) {
-      if (node.matches("style, script, [data-text], [data-mark], .main-svg, .modebar, .katex") || !shown(node)) return;
+      if (node.matches(`style, script, [data-text], [data-mark], .main-svg, .modebar, .katex, ${icons}`)) return;
+      if (heard(node) || !shown(node)) return;
       const box = node.getBoundingClientRect();
       const first = node.matches("[class*=st-key-fig-]") && found.figure === null && box.height > 80;
       if (first) found.figure = Math.round(box.top);

@@ -31,7 +31,7 @@ def source_of_test() -> Source:
 
 def sentence(app: AppTest, **parameters: str) -> AppTest:
     """Open the page Sentence with a text and, unless a parameter differs, with the run `finished`."""
-    return opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
+    return opened(app, "sentence", **{"run": "finished", "text": TEXT, "more": "all", **parameters})
 
 
 def press(app: AppTest, key: str) -> AppTest:

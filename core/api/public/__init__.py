@@ -23,6 +23,7 @@ from core.api.counter_examples import counter_examples_remove as counter_example
 from core.api.data import data_card as data_card
 from core.api.data import data_check as data_check
 from core.api.data import data_list as data_list
+from core.api.lessons import lesson as lesson
 from core.api.system_check import doctor as doctor
 from core.api.inspection import pair as pair
 from core.api.models import backbones_check as backbones_check

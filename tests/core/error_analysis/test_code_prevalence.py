@@ -43,7 +43,7 @@ def test_rates_need_a_fully_coded_sample(codes):
     codes.code_rows(made.keys[20:74], ["label"])
     half = measure_rates(codes, KEYS)
     assert not half["complete"] and half["sample"]["coded"] == 74 and half["codes"][0]["share"] is None
-    assert half["said"] == "74 of 75 coded, drawn at random from 200. Shares are told when all of them are."
+    assert half["said"] == "74 of 75 coded, a random sample of 200. Percentages need all of it coded."
     codes.code_rows(made.keys[74:], ["label"])
     codes.code_rows([key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
     whole = measure_rates(codes, KEYS)
@@ -71,7 +71,7 @@ def test_picked_rows_are_no_random_sample(codes):
     codes.code_rows(KEYS[:199], ["irony"])
     some = measure_rates(codes, KEYS)
     assert not some["complete"] and [row["n"] for row in some["codes"]] == [199, 0]
-    assert some["said"] == "199 of 200 coded. Shares are told of all of them or of a random draw."
+    assert some["said"] == "199 of 200 coded. Percentages need all of them coded, or a random sample."
     codes.code_rows(KEYS[199:], ["label"])
     every = measure_rates(codes, KEYS)
     assert every["complete"] and every["said"] == "All are coded."

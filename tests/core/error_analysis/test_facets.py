@@ -7,9 +7,8 @@ from answering import answering, texts
 from scipy.stats import chi2_contingency
 from scipy.stats.contingency import association
 
-from core.error_analysis.facets import Facets, compute_cramer, count_options, find_clause, parse_search, rank_features
+from core.error_analysis.facets import Facets, compute_cramer, find_clause, parse_search, rank_features
 from core.error_analysis.predictions_table import read_table
-from core.error_analysis.query import Clause
 from core.exceptions import InputError
 from core.runs.store import RunStore
 
@@ -90,21 +89,6 @@ def test_typed_searches_find_rules_ids_or_text(table):
         assert str(parse_search(table, asked, typed)) == clause
     with pytest.raises(InputError, match="'soon' is no date"):
         parse_search(table, asked, "date>=soon")
-
-
-@pytest.mark.slow
-def test_option_counts_ignore_the_facets_own_rule(table):
-    facets, frame = Facets(table).found, table.frame
-    clauses = [Clause("wrong"), Clause("true", "=", "a"), Clause("source", "=", "web")]
-    masks = [frame["wrong"].to_numpy(), (frame["true"] == "a").to_numpy(), (frame["source"] == "web").to_numpy()]
-    found = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
-    web = frame[frame["source"] == "web"]
-    assert found["true"] == [int((web["wrong"] & (web["true"] == name)).sum()) for name in "abc"]
-    left = web[web["true"] == "a"]
-    assert found["outcome"] == [int(left["wrong"].sum()), int((~left["wrong"]).sum()), len(left)]
-    wrong = frame[frame["wrong"] & (frame["true"] == "a")]
-    masks = [*(wrong["source"] == name for name in ("web", "phone")), wrong["source"].isna()]
-    assert found["source"] == [int(mask.sum()) for mask in masks]
 
 
 @pytest.mark.slow

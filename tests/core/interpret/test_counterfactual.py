@@ -21,6 +21,7 @@ from core.interpret.counterfactual import (
     apply_moves,
     find_candidates,
     order_index_sets,
+    rate_move,
     search_flip,
 )
 from core.models.baselines import BagOfNgrams
@@ -76,7 +77,7 @@ def get_last(states):
 
 
 def search_brute_force(own, found):
-    """Return (size, log-odds) of the smallest, strongest flip among all sets of moves; None if there is none."""
+    """Return (size, log-odds) of the first flip in order among all sets of moves; None if there is none."""
     words = found.text.split()
     starts = np.cumsum([0, *(len(word) + 1 for word in words)])
     place = {int(start): number for number, start in enumerate(starts)}
@@ -92,9 +93,12 @@ def search_brute_force(own, found):
     whole, said = own.predict([found.text]), own.predict(texts)
     odds = compute_log_odds(said.probabilities, target, own.task)
     given, now = own.is_predicted(target, said), bool(own.is_predicted(target, whole)[0])
-    tried = zip(sets, odds, given, strict=True)
-    flips = [(len(each), odd if now else -odd) for each, odd, is_it in tried if is_it != now]
-    size, odd = min(flips, default=(None, None))
+    rated = ([rate_move(words, instead, at) for at, instead in each] for each in sets)
+    tried = zip(sets, rated, odds, given, strict=True)
+    flips = [
+        (len(each), sorted(kinds)[::-1], odd if now else -odd) for each, kinds, odd, is_it in tried if is_it != now
+    ]
+    size, _, odd = min(flips, default=(None, None, None))
     return None if size is None else (size, odd if now else -odd)
 
 
@@ -133,11 +137,21 @@ def test_other_flips_have_other_words_and_the_strongest_comes_first():
         moves, compute_log_odds(said.probabilities, 1, own.task), own.is_predicted(1, said), strict=True
     ):
         if not is_it:
-            expected[move.start] = min(expected.get(move.start, 0.0), float(odd))
+            kind = rate_move(text.split(), move.instead, text[: move.start].count(" "))
+            expected[move.start] = min(expected.get(move.start, (3, 0.0)), (kind, float(odd)))
     ordered = sorted(expected.items(), key=lambda each: each[1])
     assert [each.moves[0].start for each in flips] == [start for start, _ in ordered]
-    assert [each.log_odds for each in flips] == pytest.approx([odd for _, odd in ordered], abs=1e-5)
+    assert [each.log_odds for each in flips] == pytest.approx([odd for _, (_, odd) in ordered], abs=1e-5)
     assert len(flips) > 1
+
+
+def test_a_deletion_is_natural_then_a_word_of_the_same_part_of_speech():
+    words = "I did not like the film".split()
+    assert [rate_move(words, instead, 3) for instead in (None, "love", "lovely")] == [0, 1, 2]
+    assert rate_move(["gut", "Film"], "Apfel", 1) == 1  # of so few words the language is not known
+    own, _ = make_bag(-0.5, {"great": 1.0, "bad": -9.0, "film": 0.1})
+    found = get_last(search_flip(own, "the film was great"))
+    assert [(move.word, move.instead) for move in found.flip.moves] == [("great", None)], "not great -> bad"
 
 
 @pytest.mark.slow
@@ -155,7 +169,7 @@ def test_any_other_class_is_a_flip_and_a_target_can_be_named():
     own, _ = make_bag(0.1, weights, classes=("bad", "mixed", "good"))
     found = get_last(search_flip(own, "good film"))
     assert found.target == "good" and check_flip(found, search_brute_force(own, found))
-    assert found.flip.text == "awful film" and max(found.flip.probabilities, key=found.flip.probabilities.get) == "bad"
+    assert found.flip.text == "film" and max(found.flip.probabilities, key=found.flip.probabilities.get) == "mixed"
     becomes = get_last(search_flip(own, "good film", "mixed"))
     assert becomes.target == "mixed" and becomes.log_odds < becomes.flip.log_odds
     assert becomes.flip.text == "film" and check_flip(becomes, search_brute_force(own, becomes))

@@ -21,10 +21,18 @@ def test_a_link_is_stored_without_server_and_presenter(link, stored):
     assert talks.clean_link(stored) == stored
 
 
-@pytest.mark.parametrize("link", ["", "http://[", "/a%20b?x=1", "javascript:alert(1)", "x" * 30_001])
+@pytest.mark.parametrize(
+    "link", ["", "http://[", "/a%20b?x=1", "javascript:alert(1)", "x" * 30_001, "/?present=1", "a?b=\ud800"]
+)
 def test_no_link_to_a_page_is_refused(link):
     with pytest.raises(InputError):
         talks.clean_link(link)
+
+
+def test_a_link_that_is_too_long_once_encoded_is_refused_before_it_is_stored(tmp_path):
+    with pytest.raises(InputError, match="at most 30000 characters"):
+        talks.add_link(tmp_path, "t", "sentence?text=" + "\N{ARABIC LETTER AIN}" * 6_000)
+    assert talks.list_talks(tmp_path) == []
 
 
 def test_repeated_parameters_are_a_list():

@@ -11,7 +11,17 @@ from HanTa import HanoverTagger
 from core.cache import get_cache_folder
 from core.text import pos_tags
 from core.text.config import TextConfig
-from core.text.pos_tags import FILE, MODELS, TAGS, UNIVERSAL, Tagger, detect_language, detect_script, tag_texts
+from core.text.pos_tags import (
+    FILE,
+    MODELS,
+    TAGS,
+    UNIVERSAL,
+    Tagger,
+    detect_language,
+    detect_script,
+    find_content_words,
+    tag_texts,
+)
 from core.text.token_table import build_token_table, to_batch
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 
@@ -172,3 +182,13 @@ def test_auto_gives_no_tagger_and_a_note_for_other_languages():
     assert tokenizer.tagger is None and tokenizer.encode("별로예요").tags is None
     assert "parts of speech are off" in tokenizer.notes[0] and "Hangul" in tokenizer.notes[0]
     assert restore_tokenizer(tokenizer.to_json()).notes == tokenizer.notes
+
+
+def test_content_words_leave_out_stop_words_of_the_language_and_punctuation():
+    def kept(text):
+        return [word for word, is_it in zip(text.split(), find_content_words(text.split()), strict=True) if is_it]
+
+    assert kept("The plot was not good , but it never bored me !") == ["plot", "not", "good", "but", "never", "bored"]
+    assert kept("der Film war nicht gut und ist doch schön .") == ["Film", "nicht", "gut", "doch", "schön"]
+    assert kept("a plot , a") == ["a", "plot", "a"]  # of so few words the language is not known
+    assert kept("! ?") == ["!", "?"] and kept("the") == ["the"]

@@ -1,5 +1,7 @@
 """The values that the figures of the Data page draw."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
@@ -106,3 +108,17 @@ def test_recorded_scores_fit_the_present_corpus():
             dataset.splits[split]["phenomenon"]
         )
         assert shown[split.capitalize()].str.match(r"^0\.\d{3} (±|\()").all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "said"),
+    [
+        (["a"] * 50 + ["b"] * 50, "single", "x has 100 texts in 2 balanced classes."),
+        (["a"] * 30 + ["b"] * 10, "single", "x has 40 texts in 2 classes; a has 75.0 % of the training texts."),
+        (["a"] * 30 + ["b"] * 10, "multi", "x has 40 texts with 2 labels, several per text."),
+    ],
+)
+def test_data_set_is_described_by_size_and_balance(labels, task, said):
+    splits = {"train": pd.DataFrame({"label": labels})}
+    dataset = SimpleNamespace(name="x", splits=splits, classes=["a", "b"], task=task)
+    assert dataset_summary.describe_texts(dataset) == said

@@ -157,7 +157,7 @@ def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
     made = draw_sample(codes, KEYS, 8, 0, "wrong")
     codes.code_rows(made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
-    assert error_list.describe_coding(half).startswith("6 of 8 coded, drawn at random from 20")
+    assert error_list.describe_coding(half).startswith("6 of 8 coded, a random sample of 20")
     assert [column.key for column in build_codes_table(half).marks.columns] == ["code", "n"]
     codes.code_rows(made.keys[6:], ["label"], author="ann")
     table = build_codes_table(shape(codes, "ann")).marks

@@ -66,13 +66,16 @@ def test_option_count_equals_the_rows_after_choosing_it(known):
     codes.code_rows(keys[:6], ["irony"], author="ann")
     for key in keys[4:12]:
         codes.write_note(key, "so it is", author="ann")
-    for select in ("wrong", "true=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
+    for select in ("wrong", "right;d=x", "true=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
         before, (words, _, _) = apply_query(known[0], select, known[1]), read_filter(known, select)
         for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
             rules = update_clauses(before.clauses, before.facets, name, value, known[0].base_facets.asked)
             found = apply_query(known[0], ";".join(rules), known[1]).places
             assert option["n"] == len(found), (select, name, option)
+            rules = [rule for rule in rules if name == "outcome" or rule not in ("wrong", "right")] or ["all"]
+            wrong = known[0].table.wrong[apply_query(known[0], ";".join(rules), known[1]).places]
+            assert option["parts"] == [int(wrong.sum()), int((~wrong).sum())], (select, name, option)
     told = {o["value"]: o["n"] for o in read_filter(known, "all")[0]["code"]["options"]}
     assert told == {"": 40, "coded": 6, "uncoded": 34, "noted": 8, "unnoted": 32, "noted;uncoded": 6, "code=irony": 6}
 

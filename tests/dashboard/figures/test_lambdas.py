@@ -131,9 +131,9 @@ def test_each_layer_and_component_has_a_panel_above_the_loss():
     heads = {(0, 1): ((0.1, 0.1, 0.12), (0.2, 0.2, 0.19))}
     figure = draw_course([replace(ONE, heads=heads)], Look())
     titles = [note.text for note in figure.layout.annotations if "λ" in note.text or note.text == "validation loss"]
-    assert titles == ["layer 1, λ₁", "layer 2, λ₁", "layer 1, λ₂", "layer 2, λ₂", "validation loss", "validation loss"]
+    assert titles == ["layer 1, λ₁", "layer 2, λ₁", "layer 1, λ₂", "layer 2, λ₂", "validation loss"]
     drawn = [tuple(trace.y) for trace in named(figure, "one")]
-    assert drawn.count((0.6, 0.5)) == 2
+    assert drawn.count((0.6, 0.5)) == 1
     assert any(line == pytest.approx((0, 0.004, 0.008)) for line in drawn if len(line) == 3)
     assert tuple(named(figure, "head 2")[0].y) == pytest.approx((0, 0, -0.01))
     ranges = {tuple(figure.layout[axis].range) for axis in figure.layout if axis.startswith("xaxis")}

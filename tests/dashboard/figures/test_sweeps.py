@@ -9,6 +9,8 @@ from dashboard.figures.sweeps import (
     LONGEST,
     CellScores,
     Members,
+    describe_baseline,
+    describe_best,
     describe_counts,
     describe_time_left,
     draw_members,
@@ -43,6 +45,13 @@ CELLS = [
     CellScores("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
     CellScores("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
 ]
+
+
+def test_finding_names_the_two_highest_means_and_how_many_stay_below_the_baseline():
+    shown = Members([CellScores("a", (0.5,), ("r",), 0.5, None, 0.6), *CELLS[:1]], "Accuracy")
+    assert describe_best(shown) == "<b>vanilla has the highest mean accuracy, 0.750; a follows with 0.500."
+    assert describe_best(Members(CELLS[:1], "F1, macro")) == "<b>vanilla has the highest mean F1, macro, 0.750."
+    assert describe_baseline(shown) == "1 of 2 settings stay below TF-IDF."
 
 
 def test_progress_lists_done_runs_first_and_runs_without_an_estimate():

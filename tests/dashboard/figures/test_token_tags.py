@@ -89,7 +89,7 @@ def test_filter_finds_sentences_and_labels_are_above_predictions():
 
 def test_errors_of_labeled_spans_add_up_without_spurious_spans(monkeypatch):
     head, rest = summarize_spans(TAG_TYPES.read_data(source()))
-    assert head == "2 of 5 spans are found with their type and both borders"
+    assert head == "2 of 5 spans are found with their type and both borders."
     assert rest == "The other 3: 1 with a wrong type, 1 with a wrong border, 1 missed. 1 predicted span has no label."
     named = ROWS
     monkeypatch.setitem(globals(), "ROWS", ROWS[3:4])

@@ -1,10 +1,12 @@
 """The training history as curves."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.training.history import History
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, draw_lambdas, draw_learning
+from dashboard.figures.training_curves import LIVE, draw_lambdas, draw_learning, draw_progress
 from dashboard.figures.training_log import Curves, build_curves
 
 
@@ -95,3 +97,19 @@ def test_lambdas_have_a_row_per_component_with_value_and_change():
 def test_small_changes_fill_their_panel_but_tiny_ones_are_not_magnified(end, top):
     curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, end)})
     assert draw_lambdas(curves, Look()).layout.yaxis2.range == pytest.approx((-top, top))
+
+
+def test_earlier_state_of_the_curves_is_drawn_on_the_same_axes():
+    early = CURVES.cut(1.0)
+    assert (early.step, early.epoch, early.validation_loss) == ((0.5, 1.0), (1.0,), (0.55,))
+    assert early.lambdas == CURVES.lambdas and CURVES.cut(0.5).lambdas[0, 1] == (0.2,) and CURVES.cut(9) == CURVES
+    whole, part = draw_progress(CURVES, Look()).layout, draw_progress(CURVES.cut(0.5), Look(), CURVES).layout
+    axes = ("xaxis", "yaxis", "xaxis2", "yaxis2")
+    assert [part[name].range for name in axes] == [whole[name].range for name in axes]
+
+
+def test_progress_has_loss_and_lambdas_and_without_lambdas_the_metric():
+    found = lines(draw_progress(CURVES, Look()))
+    assert found["x", CURVES.step] == CURVES.loss and ("x2", CURVES.lambda_step) in found
+    bare = lines(draw_progress(replace(CURVES, lambdas={}), Look()))
+    assert bare["x2", CURVES.epoch] == CURVES.validation_metric

@@ -11,6 +11,7 @@ from core.runs.cost_estimate import Estimate, Size
 from core.settings import GROUPS
 from dashboard.figures.training_plan import (
     OFFERED,
+    describe_cost,
     describe_size,
     describe_time,
     format_millions,
@@ -103,6 +104,15 @@ def test_time_estimate_names_its_basis_without_false_precision():
     assert "About 2 h 0 min at most" in describe_time(Estimate(9, 7100.0, 1), CONFIG)
     assert "known after the first steps" in describe_time(None, CONFIG)
     assert "in one go" in describe_time(None, compose("tfidf-logreg"))
+
+
+def test_cost_is_a_sentence_without_what_is_unknown():
+    size, time = Size(4_300_000, 30_000, "bound"), Estimate(1000, 52.0, 0)
+    assert describe_cost("x", size, time, CONFIG) == "x has 4.30 M parameters and trains in at most about 50 s."
+    assert describe_cost("x", None, time, CONFIG) == "x trains in at most about 50 s."
+    assert describe_cost("x", size, None, CONFIG) == "x has 4.30 M parameters."
+    assert describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
+    assert describe_cost("x", None, None, CONFIG) == "x can be trained."
 
 
 def test_command_line_sets_the_same_values_as_typed():

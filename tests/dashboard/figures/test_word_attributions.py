@@ -8,6 +8,7 @@ import pytest
 
 from core.interpret.attribution import Explanation, WordAttribution
 from core.interpret.attribution_math import RankTest
+from core.text.pos_tags import find_content_words
 from dashboard.figures import word_attributions
 from dashboard.figures.heatmap_table import FAINTEST, AttributedWords, find_full_color
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
@@ -37,12 +38,13 @@ def shown(pushes: dict[str, float], *, of=None, target="positive", label="positi
         start += len(word) + 1
     found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {}, "")
     found = found if test is None else replace(found, tests={"attention": test})
+    counted = np.arange(len(pushes)) if more.get("counted") is None else np.array(more["counted"])
     view = SimpleNamespace(label=label, unknown=tuple(word in unknown for word in pushes), pieces=None)
     belongs = np.eye(len(pushes)) if belongs is None else belongs
     most_read = attention and replace(
         found, words=tuple(replace(word, push=size) for word, size in zip(spans, attention, strict=True))
     )
-    return WordView(of, view, AttributedWords(found, belongs, most_read), read, "layer 1, A₀", before)
+    return WordView(of, view, AttributedWords(found, belongs, most_read), read, "layer 1, A₀", before, counted)
 
 
 def join_text(lines) -> str:
@@ -144,3 +146,17 @@ def test_most_attended_and_most_important_word_are_compared():
     line = join_text(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most attention and effect: “never”. ")
     assert "Most attention" not in join_text(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
+
+
+def test_stop_words_and_punctuation_lead_only_if_they_are_counted():
+    pushes = {"the": 3.0, "plot": 0.5, ",": 2.0, "never": 1.0}
+    more = {"attention": (0.7, 0.1, 0.0, 0.2), "test": RankTest(9, -0.11, 0.77)}
+    some = shown(pushes, counted=np.flatnonzero(find_content_words(list(pushes))), **more)
+    line = join_text(explain_answer(some))
+    assert line.startswith("Of the content words, mostly “never” (+1.00). Most attention and effect: “never”. ")
+    assert "−0.11" in line, "the test is of all words"
+    assert [item["word"] for item in word_attributions.WORDS.draw(some, Look()).data["items"] if item["most"]] == [
+        "never"
+    ]
+    every = join_text(explain_answer(shown(pushes, **more)))
+    assert every.startswith("Mostly because of “the” (+3.00). Most attention and effect: “the”. ") and "−0.11" in every

@@ -41,7 +41,7 @@ def second_seed(runs):
 
 @pytest.mark.slow
 def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, runs):
-    shown = text_of(opened(app, run="finished"))
+    shown = text_of(opened(app, run="finished", more="all"))
     assert SHOWN in shown and "There are no reported values" in shown
     assert re.search(r"λ hardly moved: at most 0\.00\d\d \(λ. of layer \d\), below 0\.01", shown)
     (table,) = app.dataframe
@@ -50,7 +50,7 @@ def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, ru
 
 
 def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
-    shown = text_of(opened(app, run="finished"))
+    shown = text_of(opened(app, run="finished", more="all"))
     assert "<b>2</b> seeds with these settings" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
     app.multiselect(key=state.COMPARED).set_value([]).run()

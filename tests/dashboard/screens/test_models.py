@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def opened(app, runs):
-    """opened(**parameters) → the page as a link shows it."""
-    return partial(pages.opened, app, "models")
+    """opened(**parameters) → the page as a link shows it, with all its parts open."""
+    return partial(pages.opened, app, "models", more="all")
 
 
 def table(app, start: str):
@@ -48,7 +48,7 @@ def test_sizes_are_those_of_the_chosen_run_or_the_default(opened):
 
 def test_run_of_the_model_is_linked(opened):
     app = press(opened(model="ndt-01-n3"), "run-finished")
-    assert app.session_state[state.RUN] == "finished" and "16 wrong:" in words(app)
+    assert app.session_state[state.RUN] == "finished" and "16 are wrong:" in words(app)
 
 
 def test_suggested_experiments_are_listed_only_if_they_have_an_effect(opened):

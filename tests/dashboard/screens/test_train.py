@@ -3,29 +3,34 @@
 import json
 import shlex
 from functools import partial
+from pathlib import Path
 
 import pages
 import pytest
 from pages import press, words
+from streamlit.testing.v1 import AppTest
 from tiny_backbones import backbone, word_pieces
 
+import dashboard
 from core import api
-from core.config import parse_settings
+from core.config import compose, parse_settings
 from core.error_analysis.counter_examples import keep_example
 from core.models.presets import PRESETS
 from core.runs.configuration import configure
-from core.runs.store import RunStore
+from core.runs.store import RunStore, get_own_process
 from dashboard import access, state
 from dashboard.data import data
+from dashboard.figures.training_curves import LIVE
 
 pytestmark = pytest.mark.slow
+APP = Path(dashboard.__file__).parent / "app.py"
 
 
 @pytest.fixture
 def opened(app, runs, table, monkeypatch):
-    """opened(**parameters) → the page as a link shows it, on a small file."""
+    """opened(**parameters) → the form as a link shows it, on a small file and with all its parts open."""
     monkeypatch.setattr(access, "is_local", lambda: True)
-    return partial(pages.opened, app, "train", data=str(table))
+    return partial(pages.opened, app, "train", data=str(table), more="all")
 
 
 def choose(app, **choices: str):
@@ -186,3 +191,51 @@ def test_forbidden_backbone_reveals_nothing_to_visitors(opened, tmp_path, monkey
     choose(app, model__backbone=str(folder))
     assert "shows on this server" in words(app)
     assert grayed(app)["model.width"] == "768"
+
+
+def test_link_restores_every_changed_setting_in_a_new_session(app, opened, runs, table):
+    first = choose(opened(model="vanilla"), training__seed="7", model__layers="2", training__start="finished")
+    first.toggle(key=state.RECIPE).set_value(True).run()
+    said, link = command(first), dict(first.query_params)
+    assert link["set"] == ["model.layers=2", "training.seed=7", "training.start=finished"]
+    other = AppTest.from_file(str(APP), default_timeout=60)
+    pages.opened(other, "train", **link, more="all")
+    assert command(other) == said and {"--recipe=strong", "--set=training.seed=7"} <= set(said)
+    other.toggle(key=state.RECIPE).set_value(False).run()
+    choose(other, training__seed="", model__layers="", training__start=None)
+    assert "set" not in other.query_params and state.RECIPE not in other.query_params
+
+
+def test_settings_stay_while_their_fields_are_folded(opened):
+    app = choose(opened(model="vanilla"), training__seed="7", model__layers="2")
+    app.session_state[state.MORE] = ["Plan and command"]
+    app.run()
+    assert not [each for each in app.text_input if each.key == f"{state.SETTING}training.seed"]
+    assert {"--set=training.seed=7", "--set=model.layers=2"} <= set(command(app.run()))
+
+
+def test_name_that_is_no_setting_in_a_link_is_reported(opened):
+    app = opened(model="vanilla", set="training.sed=1")
+    assert "It is ignored: training.sed." in words(app) and not any("sed" in part for part in command(app))
+
+
+def test_ended_training_can_be_stepped_through_and_reset(opened, runs):
+    app = opened(run="finished", view="run")
+    curves, _ = data.read_curves(RunStore(runs).read("finished"))
+    end = f"Epoch {curves.epochs} of {curves.epochs}: the training loss is "
+    assert end in words(app) and app.button(key="replay-next").disabled
+    assert "Epoch 1 of" in words(press(app, "replay-reset")) and end not in words(app)
+    press(app, "replay-next")
+    assert app.session_state[f"{state.REPLAY}finished"] == curves.step[1]
+    drawn = next(each["data"][0] for each in pages.charts(app) if each["layout"].get("uirevision") == LIVE)
+    assert drawn["x"] == list(curves.step[:2])
+
+
+def test_training_names_the_number_of_its_sentences_before_its_first_step(opened, runs):
+    store = RunStore(runs)
+    store.create(compose("ndt-01-n3", {"data.limit": 1200}), "ndt-01-n3", "early")
+    store.update("early", status="running", process=get_own_process())
+    app = opened(run="early")
+    assert "<h2>Loading 1\u202f200 sentences</h2>" in words(app) and not pages.charts(app)
+    store.update("early", progress={"rows": {"train": 900}})
+    assert "<h2>Loading 900 sentences</h2>" in words(app.run())

@@ -1,0 +1,241 @@
+"""Lesson: a score holds for sentences like the test sentences."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from core import runs
+from core.exceptions import NotAvailable
+from core.formatting import count, format_plus_minus, number
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, WayOn, make_box
+from core.lessons.starters import read_metrics, read_split
+from core.runs.store import RunStore, list_starters
+
+RUN = "starter-ndt-01-n3"
+TEST, HARD = "test", "challenge"
+GUESSING = 0.5  # two classes
+BARELY = 0.55
+"""Kinds of sentences with at most this share right count as guessed."""
+STEP, FIRST = 5, 30  # of the slider, in sentences of 100
+KINDS = {"implicit": "hints", "long-range negation": "distant negation"}
+"""Plainer names of some kinds of sentences."""
+
+
+class _Score(NamedTuple):
+    accuracy: float
+    low: float
+    high: float
+    rows: int
+
+    @property
+    def of_100(self) -> int:
+        return round(100 * self.accuracy)
+
+    def describe_error(self) -> str:
+        """Format the accuracy with half its interval."""
+        return format_plus_minus(self.accuracy, self.low, self.high)
+
+
+def build_content(store: RunStore) -> LessonContent:
+    """Compare a starter run's accuracy on test and on harder sentences, then that of the best run on test."""
+    test, hard, kinds = _read_score(store, RUN, TEST), _read_score(store, RUN, HARD), _read_kinds(store, RUN)
+    other = _choose_better(store, test.accuracy)
+    other_test, other_hard = _read_score(store, other, TEST), _read_score(store, other, HARD)
+    other_kinds, values = _read_kinds(store, other), _choose_values(test, hard)
+    low = [kind["name"] for kind in kinds if kind["right"] <= BARELY * kind["n"]]
+    labels = [f"about {value}" for value in values[:-1]] + [f"about {values[-1]}: it guesses"]
+    mixed = [_mix_sentences(test, hard, share) for share in range(0, 101, STEP)]
+    same = other_hard.accuracy <= hard.accuracy
+    return LessonContent(
+        options=labels,
+        questions=(
+            LessonQuestion(
+                "Of 100 harder sentences it gets right",
+                _write_choices(labels, values, test, hard, len(kinds) - len(low), len(kinds)),
+                _find_nearest(values, hard.of_100),
+            ),
+            LessonQuestion(
+                "Of 100 harder sentences this model gets right",
+                _write_choices(labels, values, other_test, other_hard, 0, 0),
+                _find_nearest(values, other_hard.of_100),
+            ),
+        ),
+        stages=(
+            LessonStage(
+                f"{test.of_100} of 100 test sentences right. How many of 100 harder ones?",
+                f"Harder: {hard.rows} sentences with irony, hints or double negation.",
+                "Reveal",
+            ),
+            LessonStage(
+                f"{hard.of_100} of 100. On {_join_names(low)} it only guesses."
+                if low
+                else f"{hard.of_100} of 100 instead of {test.of_100}.",
+                "Each square is one sentence. Grey: right. Magenta: wrong.",
+                "Now mix them",
+                reason="A test score holds for sentences like the test sentences.",
+            ),
+            LessonStage("", "One hundred new sentences. Framed: hard. Magenta: wrong.", "What did you see?"),
+            LessonStage(
+                f"A better model: {other_test.of_100} of 100 on the test. On the harder ones?",
+                f"{_shorten_name(other)} has the best test score of all models here.",
+                finding=f"{other_hard.of_100} of 100. "
+                + ("A better test score did not help here." if same else "A better test score helped a little."),
+                reason=f"{number(other_test.accuracy)} on the test, {number(other_hard.accuracy)} on the harder "
+                "sentences. Ask which sentences a score was measured on.",
+            ),
+        ),
+        fact=f"{test.describe_error()} on {count(test.rows)} test sentences; "
+        f"{hard.describe_error()} on these {count(hard.rows)}.",
+        figure={
+            "values": values,
+            "guessing": 100 * GUESSING,
+            "from": 40,
+            "test": _describe_mark(test),
+            "hard": _describe_mark(hard),
+            "kinds": kinds,
+            "example": _find_surest_error(kinds),
+            "mixed": mixed,
+            "step": STEP,
+            "first": FIRST,
+            "mixture": f"Mixture of {number(test.accuracy)} and {number(hard.accuracy)}, not measured.",
+            "other": {
+                "test": _describe_mark(other_test),
+                "hard": _describe_mark(other_hard),
+                "kinds": other_kinds,
+                "example": _find_surest_error(other_kinds),
+            },
+        },
+        tasks=(
+            f"A model gets {test.of_100} of 100 test sentences right. How many of 100 harder ones? Tick one. Why?",
+            "The model gets ____ of 100 right. Three kinds of sentences that are hard for it:",
+            "Half of your own texts are hard for it. How many of 100 does it get right?",
+            f"Another model gets {other_test.of_100} of 100 test sentences right. How many of 100 harder ones?",
+        ),
+        answers=(
+            labels[_find_nearest(values, hard.of_100)],
+            f"{hard.of_100} of 100. Hardest: {_join_names([kind['name'] for kind in kinds[:3]])}.",
+            mixed[50 // STEP]["headline"],
+            f"{other_hard.of_100} of 100: {labels[_find_nearest(values, other_hard.of_100)]}.",
+        ),
+        ways=(
+            WayOn("Read the errors", "errors", {"run": RUN, "split": HARD}),
+            WayOn("Compare the two models", "compare", {"runs": f"{RUN},{other}", "split": HARD}),
+        ),
+    )
+
+
+def _read_score(store: RunStore, run: str, split: str) -> _Score:
+    found = read_metrics(store, run, split)
+    low, high = found["intervals"]["accuracy"]
+    return _Score(found["metrics"]["accuracy"], low, high, found["n"])
+
+
+def _choose_better(store: RunStore, accuracy: float) -> str:
+    """Return the starter run with the best accuracy on test, which must be better than the given one."""
+    names = [path.name for path in list_starters() if path.name != RUN]
+    scored = {name: _read_score(store, name, TEST).accuracy for name in names if _has_splits(store, name)}
+    best = max(scored, key=lambda name: scored[name], default="")
+    if not best or scored[best] <= accuracy:
+        raise NotAvailable(f"this lesson needs a starter run with a better test score than {RUN}")
+    return best
+
+
+def _has_splits(store: RunStore, run: str) -> bool:
+    return {TEST, HARD} <= set(runs.predictions.list_evaluated_splits(store.get_path(run)))
+
+
+def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
+    """Return the harder sentences by kind, hardest kind first, wrong sentences last; each with the prediction."""
+    frame = read_split(store, run, HARD)
+    kinds = []
+    for name, rows in frame.groupby("phenomenon"):
+        items = [
+            {"text": text, "label": label, "predicted": predicted, "ok": label == predicted, "sure": round(sure, 2)}
+            for text, label, predicted, sure in zip(
+                rows["text"], rows["label"], rows["predicted"], rows["confidence"], strict=True
+            )
+        ]
+        items.sort(key=lambda item: not item["ok"])
+        right = sum(item["ok"] for item in items)
+        kinds.append({"name": KINDS.get(str(name), str(name)), "n": len(items), "right": right, "items": items})
+    return sorted(kinds, key=lambda kind: (kind["right"] / kind["n"], kind["name"]))
+
+
+def _find_surest_error(kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    errors = [item for kind in kinds for item in kind["items"] if not item["ok"]]
+    return max(errors, key=lambda item: float(item["sure"]))
+
+
+def _choose_values(test: _Score, hard: _Score) -> list[int]:
+    """Return four accuracies in percent to choose from: as on test, half the drop, the truth, and guessing."""
+    top, bottom = 5 * round(20 * test.accuracy), 5 * round(20 * hard.accuracy)
+    return [top, round((top + bottom) / 2), bottom, round(100 * GUESSING)]
+
+
+def _find_nearest(values: list[int], truth: float) -> int:
+    return min(range(len(values)), key=lambda place: abs(values[place] - truth))
+
+
+def _write_choices(
+    labels: list[str], values: list[int], test: _Score, hard: _Score, better: int, kinds: int
+) -> list[LessonChoice]:
+    drop, right = test.of_100 - hard.of_100, _find_nearest(values, hard.of_100)
+    guessed = f"On {better} of {kinds} kinds it does better." if kinds else f"It gets {hard.of_100} right."
+    feedback = [
+        "You assumed that new sentences are like the test sentences.",
+        f"You expected a smaller drop. It is {drop} in 100.",
+        f"You expected a larger drop. It is {drop} in 100.",
+        f"You expected guessing. {guessed}",
+    ]
+    said = [feedback[0], *(feedback[1 if value > hard.of_100 else 2] for value in values[1:-1]), feedback[3]]
+    said[right] = f"Your answer is right. The score drops by {drop} in 100."
+    return [LessonChoice(label, place, words) for place, (label, words) in enumerate(zip(labels, said, strict=True))]
+
+
+def _mix_sentences(test: _Score, hard: _Score, share: int) -> dict[str, Any]:
+    """Return the expected result on 100 sentences of which `share` are hard: wrong ones of each kind, and a finding."""
+    accuracy = (test.accuracy * (100 - share) + hard.accuracy * share) / 100
+    wrong = round(100 * (1 - accuracy))
+    of_hard = min(wrong, round(share * (1 - hard.accuracy)))
+    usual = 100 - test.of_100
+    return {
+        "headline": f"With {share} hard sentences in 100, it gets {100 - wrong} right.",
+        "note": f"{wrong} wrong, as on the test set." if wrong == usual else f"{wrong} wrong; {usual} on the test set.",
+        "accuracy": 100 * accuracy,
+        "wrong": [wrong - of_hard, of_hard],
+    }
+
+
+def _describe_mark(score: _Score) -> dict[str, float]:
+    return {"value": 100 * score.accuracy, "low": 100 * score.low, "high": 100 * score.high}
+
+
+def _join_names(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _shorten_name(run: str) -> str:
+    return run.removeprefix("starter-")
+
+
+ACCURACY = Lesson(
+    "accuracy",
+    "Can you trust accuracy?",
+    "A score holds for sentences like the test sentences.",
+    10,
+    "",
+    plan=(
+        (0, "Read two of the sentences aloud. Everybody chooses an answer, alone."),
+        (2, "Show the first answers. Pairs discuss for one minute."),
+        (4, "Reveal. Let them read wrong sentences aloud."),
+        (6, "Move the slider. Ask which of their own texts would be hard."),
+        (8, "Ask again with the better model. Compare both answers."),
+    ),
+    belief="Many believe that the score belongs to the model. It belongs to the model and to its test sentences.",
+    small=[
+        make_box(4 + 13 * column, 3 + 13 * row, 10, 10, *(("wrong",) if column >= 4 + 2 * row else ("right", 0.5)))
+        for row in range(5)
+        for column in range(10)
+    ],
+    build=build_content,
+)

@@ -1,0 +1,169 @@
+"""Lesson: a model knows what its sentences taught it. Few are learned by heart; many teach words first, then “not”."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core import evaluation
+from core.formatting import count, number
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
+from core.lessons.recorded_training import MEANT, MEASURED, PRESET, PROBES, SETTINGS, read_records
+from core.lessons.word_sets import join_words, write_answer
+from core.runs.store import RunStore
+
+CLASSES = ("negative", "positive")  # of the built-in corpus, in label order
+ASKED = (0, 1)  # the probe of the first and of the second question
+SURE = 0.9
+OPTIONS = ("Negative, and sure", "Negative, not sure", "Positive, not sure", "Positive, and sure")
+SURELY = " It does not hesitate."
+SET = "set-"
+"""Before the name of a setting in a link to Train (`dashboard.state.SETTING`)."""
+
+
+def build_content(store: RunStore) -> LessonContent:
+    """Read two recorded trainings; ask about a sentence after few sentences, and about its negation after many."""
+    records = read_records()
+    few, many = records["few"], records["many"]
+    ends = [each["steps"][-1] for each in (few, many)]
+    answers = [end["answers"][probe] for end, probe in zip(ends, ASKED, strict=True)]
+    told, later = (write_answer(CLASSES, each) for each in answers)
+    unknown = join_words(few["unknown"][ASKED[0]])
+    first, second = (PROBES[probe] for probe in ASKED)
+    word, negation = (_find_learned(many["steps"], probe) for probe in ASKED)
+    rows, all_rows, epochs = count(few["rows"]), count(many["rows"]), SETTINGS["few"]["training.epochs"]
+    known, fresh = (number(ends[0][name], 2) for name in ("known", "fresh"))
+    low, high = evaluation.intervals.compute_wilson(ends[0]["fresh"] * MEASURED, MEASURED)
+    same = sum((seed[ASKED[0]] >= 0.5) == (answers[0] >= 0.5) for seed in few["seeds"])
+    ask = "The model says:"
+    return LessonContent(
+        options=OPTIONS,
+        questions=(
+            LessonQuestion(
+                ask,
+                _write_choices(answers[0], f"{unknown} is not among its words." + SURELY * _is_sure(answers[0])),
+                _find_option(answers[0]),
+            ),
+            LessonQuestion(
+                ask,
+                _write_choices(answers[1], f"“Not” changes its answer from step {negation} on."),
+                _find_option(answers[1]),
+            ),
+        ),
+        stages=(
+            LessonStage(
+                f"A model has learned {rows} sentences by heart. What does it say?",
+                f"“{first}” It read its {rows} sentences {epochs} times. This one is not among them.",
+                "Reveal",
+            ),
+            LessonStage(
+                f"It says {told}. It does not know {unknown}.",
+                "Lines: sentences that it gets right. Bars: what it says after the last step.",
+                "Now you train",
+                reason=f"Of its own {rows} sentences {known} are right, of new ones {fresh}. It learned by heart.",
+            ),
+            LessonStage("", "Go through the training: reset, then step by step.", "What did you see?"),
+            LessonStage(
+                f"The same model has now learned {all_rows} sentences. What does it say?",
+                f"“{second}” This one is not among them either.",
+                finding=f"It says {later}. It has learned “not”.",
+                reason=f"“{first}” is right from step {word} on, “{second}” only from step {negation}. "
+                "Words come first.",
+            ),
+        ),
+        fact=f"New sentences: {fresh} right ({number(low, 2)} to {number(high, 2)}, of {MEASURED}). "
+        f"Recorded once; with other seeds {CLASSES[int(answers[0] >= 0.5)]} in {same} of {len(few['seeds'])}.",
+        figure={
+            "classes": CLASSES,
+            "probes": PROBES,
+            "meant": MEANT,
+            "marks": [0.04, 0.3, 0.7, 0.96],  # of the options on a bar from negative to positive
+            "first": _describe_record(few, ASKED[0]),
+            "second": _describe_record(many, ASKED[1]),
+        },
+        tasks=(
+            f"A model learned {rows} sentences by heart. What does it say to “{first}”? Tick one. Why?",
+            "Of its own sentences ____ are right, of new ones ____. Why does it fail?",
+            "At which step does it know nearly all of its sentences? What happens to new ones?",
+            f"The same model learned {all_rows} sentences. What does it say to “{second}”?",
+        ),
+        answers=(
+            f"{told}. It does not know {unknown}.",
+            f"{known} and {fresh}. It learned its sentences by heart, not the language.",
+            f"From step {_find_step(few['steps'])} on. New sentences hardly improve.",
+            f"{later}. It is right from step {negation} on; “{first}” from step {word} on.",
+        ),
+        ways=(
+            WayOn(f"Train on {rows} now", "train", _write_link("few")),
+            WayOn("Train on all now", "train", _write_link("many")),
+        ),
+    )
+
+
+def _find_option(positive: float) -> int:
+    """Return the number of the option that an answer is."""
+    sure = _is_sure(positive)
+    return (3 if sure else 2) if positive >= 0.5 else (0 if sure else 1)
+
+
+def _is_sure(positive: float) -> bool:
+    return max(positive, 1 - positive) >= SURE
+
+
+def _find_learned(steps: Sequence[dict[str, Any]], probe: int) -> int:
+    """Return the first recorded step from which on a probe's answer is what the writer means."""
+    right = [CLASSES[int(step["answers"][probe] >= 0.5)] == MEANT[probe] for step in steps]
+    last_wrong = max((place for place, each in enumerate(right) if not each), default=-1)
+    return int(steps[min(last_wrong + 1, len(steps) - 1)]["step"])
+
+
+def _find_step(steps: Sequence[dict[str, Any]], share: float = 0.95) -> int:
+    """Return the first recorded step at which this share of the learned sentences is right."""
+    return next((int(step["step"]) for step in steps if step["known"] >= share), int(steps[-1]["step"]))
+
+
+def _write_choices(positive: float, why: str) -> list[LessonChoice]:
+    right = _find_option(positive)
+    feedback = [
+        f"You found it. {why}" if option == right else f"The class is right. {why}" if near else why
+        for option, near in enumerate((place > 1) == (right > 1) for place in range(len(OPTIONS)))
+    ]
+    return [LessonChoice(label, option, feedback[option]) for option, label in enumerate(OPTIONS)]
+
+
+def _describe_record(record: dict[str, Any], asked: int) -> dict[str, Any]:
+    return {"rows": record["rows"], "steps": record["steps"], "asked": asked, "unknown": record["unknown"]}
+
+
+def _write_link(name: str) -> dict[str, str]:
+    """Return the parameters of a link to Train with the settings of a recorded training."""
+    return {
+        "model": PRESET,
+        "data": "built-in",
+        "length": "full",
+        **{f"{SET}{setting}": str(value) for setting, value in {**SETTINGS[name], "training.seed": 0}.items()},
+    }
+
+
+DATA = Lesson(
+    "data",
+    "What does a model learn from?",
+    "From few sentences it learns them by heart. “Not” takes many.",
+    15,
+    "trains live",
+    plan=(
+        (0, "Read the sentence aloud. Everybody chooses an answer, alone."),
+        (2, "Ask why a model can be wrong about an easy sentence."),
+        (4, "Reveal. Compare both lines."),
+        (6, "Move: reset, then step by step. When do the lines part?"),
+        (9, "Same question, more data. Then move the slider: words first, then “not”."),
+        (12, "Start a training on Train. It goes on while you discuss."),
+    ),
+    belief="Many believe that a model learns words from a dictionary. It knows only what its sentences show.",
+    small=[
+        SmallShape("M6 60C30 58 40 14 132 8", "ink", 0.8, 2.5),
+        SmallShape("M6 60C40 58 60 46 132 44", "wrong", 1, 2.5),
+        SmallShape("M6 66H134M6 66V6", "ink", 0.5, 1.2),
+    ],
+    build=build_content,
+)

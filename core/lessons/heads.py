@@ -1,0 +1,323 @@
+"""Lesson: one head can decide an answer, and a dark attention map need not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from core import runs
+from core.exceptions import NotAvailable
+from core.formatting import number
+from core.lazy_imports import numpy as np
+from core.lessons.lesson import (
+    Lesson,
+    LessonChoice,
+    LessonContent,
+    LessonQuestion,
+    LessonStage,
+    SmallShape,
+    WayOn,
+)
+from core.lessons.starters import read_split
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.models.trace import Intervention
+    from core.runs.load import LoadedRun
+
+RUN = "starter-ndt-01-n3"
+SPLIT = "challenge"
+MOST_WORDS = 9  # of a sentence that fits on one line
+MOST_HEADS = 12  # 4 096 sets of heads travel with the page
+DARK = 3  # maps that count as dark
+CLEAR = 0.1  # from 0.5: answers that are nearer are no clear ones
+OPTIONS = ("The deciding head", "A dark map", "First layer", "Another head")
+THIN = 0.01
+"""Attention weights below are not drawn."""
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """A sentence with the probability of the positive class, as it is and without each head."""
+
+    text: str
+    label: str
+    predicted: str
+    positive: float
+    alone: np.ndarray  # (heads,)
+
+    @property
+    def flips(self) -> np.ndarray:
+        """Return (heads,) bool: without which heads the answer is the other one."""
+        return (self.alone >= 0.5) != (self.positive >= 0.5)
+
+    def measure_clarity(self, head: int) -> float:
+        """Return how far from 0.5 the answers with and without a head are, the smaller distance."""
+        return float(min(abs(self.positive - 0.5), abs(self.alone[head] - 0.5)))
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """The heads of a model, counted over all layers."""
+
+    layers: int
+    each: int  # in one layer
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Return (layer, head) of all heads, counted from 0."""
+        return [(layer, head) for layer in range(self.layers) for head in range(self.each)]
+
+    def name(self, place: int) -> str:
+        """Return the name of a head as on the page, counted from 1."""
+        return f"head {place % self.each + 1} of layer {place // self.each + 1}"
+
+    def switch_off(self, places: Sequence[int]) -> Intervention:
+        """Return the intervention that switches heads off."""
+        from core.models.trace import Intervention
+
+        return Intervention(heads_off=frozenset(self.places[place] for place in places))
+
+
+def build_content(store: RunStore) -> LessonContent:
+    """Find a sentence that one head decides and one that the same head gets wrong, and switch off all sets of heads."""
+    frame = read_split(store, RUN, SPLIT)
+    run = runs.load.load_run(store, RUN)
+    heads = _count_heads(run)
+    first, second, head = _choose_sentences(_read_sentences(run, heads, frame))
+    shown, again = _describe_sentence(run, heads, first), _describe_sentence(run, heads, second)
+    darkest = shown["dark"][0] if shown["dark"][0] != head else shown["dark"][1]
+    sets = _predict_sets(run, heads, first.text)
+    other_way = _find_other_way(sets, head, len(heads.places))
+    name, classes = heads.name(head), list(run.record.classes)
+    flipped = _write_answer(classes, first.alone[head])
+    fixed = _write_answer(classes, second.alone[head])
+    counts = [_count_flips(run, heads, frame, place) for place in (head, darkest)]
+    (negated, of_negated), (plain, of_plain) = counts[0]
+    least = "" if other_way is None else f" Without {name} it takes {len(other_way)} heads."
+    return LessonContent(
+        options=OPTIONS,
+        questions=(
+            LessonQuestion("Which head decides this answer?", _write_choices(heads, first, shown["dark"], head), head),
+            LessonQuestion(
+                "Which head do you switch off?",
+                _write_second_choices(heads, second, again["dark"], head, classes),
+                head,
+            ),
+        ),
+        stages=(
+            LessonStage(
+                "Which head decides this answer?",
+                f"{len(heads.places)} heads read this sentence. Without one of them the answer flips. Which one?",
+                "Reveal",
+            ),
+            LessonStage(
+                f"Without {name} the answer flips.",
+                f"Bars and numbers: probability of {classes[1]} without each head.",
+                "Now you switch",
+                reason=f"{_write_capitalized(heads.name(darkest))} has the darkest map. Without it the answer stays.",
+            ),
+            LessonStage(
+                f"Flip the answer without {name}.",
+                f"Click a head to switch it off.{least}",
+                "What did you see?",
+            ),
+            LessonStage(
+                "This answer is wrong. Which head do you switch off?",
+                f"The writer means {second.label}. The model says {second.predicted}.",
+                finding="The same head. Here it causes the error.",
+                reason=f"Without it: {fixed}. One head helps one sentence and hurts another.",
+            ),
+        ),
+        fact=f"On {of_negated} sentences with a negation {name} flips {negated}; on {of_plain} plain ones {plain}. "
+        f"{_write_capitalized(heads.name(darkest))} flips {counts[1][0][0]} and {counts[1][1][0]}.",
+        figure={
+            "classes": classes,
+            "layers": heads.layers,
+            "heads": heads.each,
+            "names": [heads.name(place) for place in range(len(heads.places))],
+            "right": head,
+            "first": shown,
+            "second": again,
+            "sets": sets,
+            "all_on": f"All {len(heads.places)} heads are on.",
+        },
+        tasks=(
+            f"Without one of these heads the answer flips. Ring it. Why this one? “{first.text}”",
+            "It is head ____ of layer ____. Without it the model says:",
+            f"Flip the answer without {name}. Which heads did you switch off?",
+            f"“{second.text}” The model says {second.predicted}. Which head do you switch off? What happens?",
+        ),
+        answers=(
+            f"{_write_capitalized(name)}. The darkest map, {heads.name(darkest)}, does not flip it.",
+            f"The model says {flipped}. With all heads it says {_write_answer(classes, first.positive)}.",
+            "No other set of heads flips it."
+            if other_way is None
+            else f"For example {' and '.join(heads.name(place) for place in other_way)}.",
+            f"{_write_capitalized(name)}. Without it: {fixed}.",
+        ),
+        ways=(
+            WayOn("Look inside this sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Follow every step", "steps", {"run": RUN, "text": first.text}),
+        ),
+    )
+
+
+def _count_heads(run: LoadedRun) -> _Heads:
+    model = run.record.config.model
+    found = _Heads(model.layers, model.attention.heads)
+    if len(found.places) > MOST_HEADS or len(run.record.classes) != 2:
+        raise NotAvailable(f"this lesson needs a model with at most {MOST_HEADS} heads and two classes, unlike {RUN}")
+    return found
+
+
+def _read_sentences(run: LoadedRun, heads: _Heads, frame: pd.DataFrame) -> list[_Sentence]:
+    """Return the short sentences with a clear answer, each without every head."""
+    positive = frame[f"{runs.record.PROBABILITY}{run.record.classes[1]}"].to_numpy()
+    short = np.array([len(text.split()) <= MOST_WORDS for text in frame["text"]]) & (np.abs(positive - 0.5) > CLEAR)
+    chosen, texts = frame[short], frame[short]["text"].tolist()
+    alone = np.stack([_predict(run, texts, heads.switch_off([place])) for place in range(len(heads.places))], 1)
+    rows = zip(texts, chosen["label"], chosen["predicted"], positive[short], alone, strict=True)
+    return [_Sentence(text, label, predicted, float(p), each) for text, label, predicted, p, each in rows]
+
+
+def _predict(run: LoadedRun, texts: list[str], change: Any) -> np.ndarray:
+    return run.predict(texts, intervene=change).probabilities[:, 1]
+
+
+def _choose_sentences(sentences: Sequence[_Sentence]) -> tuple[_Sentence, _Sentence, int]:
+    """Return a right and a wrong sentence that only one head flips, the same in both, and this head; clearest first."""
+    decided = [(each, int(each.flips.argmax())) for each in sentences if each.flips.sum() == 1]
+    pairs = [
+        (min(one.measure_clarity(head), other.measure_clarity(head)), place, one, other, head)
+        for place, (one, head) in enumerate(decided)
+        for other, same in decided
+        if same == head and one.predicted == one.label and other.predicted != other.label
+    ]
+    if not pairs:
+        raise NotAvailable(f"no head of {RUN} decides a right and a wrong sentence; this lesson needs one")
+    _, _, one, other, head = max(pairs, key=lambda pair: (pair[0], -pair[1]))
+    return one, other, head
+
+
+def _describe_sentence(run: LoadedRun, heads: _Heads, sentence: _Sentence) -> dict[str, Any]:
+    """Return what the page draws of a sentence: tokens, the map of each head, and the answer without it."""
+    view = run.inspect(sentence.text)
+    maps = [view.layers[layer].combined[head] for layer, head in heads.places]
+    ink = [float(np.abs(each).max(1).mean()) for each in maps]
+    return {
+        "text": sentence.text,
+        "positive": round(sentence.positive, 3),
+        "alone": [round(float(each), 3) for each in sentence.alone],
+        "tokens": list(view.tokens),
+        "maps": [np.where(np.abs(each) < THIN, 0, each).round(2).tolist() for each in maps],
+        "dark": sorted(range(len(ink)), key=lambda place: -ink[place])[:DARK],
+    }
+
+
+def _predict_sets(run: LoadedRun, heads: _Heads, text: str) -> list[int]:
+    """Return the probability of the positive class without each set of heads, in thousandths, by the set's bits."""
+    several = len(heads.places)
+    sets = [heads.switch_off([place for place in range(several) if bits >> place & 1]) for bits in range(2**several)]
+    found: list[int] = np.rint(1000 * _predict(run, [text] * len(sets), sets)).astype(int).tolist()
+    return found
+
+
+def _find_other_way(sets: Sequence[int], head: int, several: int) -> tuple[int, ...] | None:
+    """Return a smallest set of heads that flips the answer without the deciding head; None if there is none."""
+    others, before = [place for place in range(several) if place != head], sets[0] >= 500
+    for size in range(1, several):
+        found = [each for each in combinations(others, size) if (sets[_to_bits(each)] >= 500) != before]
+        if found:
+            return max(found, key=lambda each: abs(sets[_to_bits(each)] - 500))
+    return None
+
+
+def _to_bits(places: Sequence[int]) -> int:
+    return sum(1 << place for place in places)
+
+
+def _count_flips(run: LoadedRun, heads: _Heads, frame: pd.DataFrame, place: int) -> list[tuple[int, int]]:
+    """Count how many answers flip without a head, of the sentences with a negation and of the plain ones."""
+    counted = []
+    for rows in (frame[frame["phenomenon"].str.contains("negation")], frame[frame["phenomenon"] == "plain"]):
+        positive = rows[f"{runs.record.PROBABILITY}{run.record.classes[1]}"].to_numpy() >= 0.5
+        changed = (_predict(run, rows["text"].tolist(), heads.switch_off([place])) >= 0.5) != positive
+        counted.append((int(changed.sum()), len(rows)))
+    return counted
+
+
+def _group_head(heads: _Heads, place: int, dark: Sequence[int], right: int) -> int:
+    """Return the row of the tally that a head counts as."""
+    return 0 if place == right else 1 if place in dark else 2 if place < heads.each else 3
+
+
+def _write_choices(heads: _Heads, sentence: _Sentence, dark: Sequence[int], right: int) -> list[LessonChoice]:
+    moved = [abs(float(each) - sentence.positive) for each in sentence.alone]
+    choices = []
+    for place in range(len(heads.places)):
+        option = _group_head(heads, place, dark, right)
+        feedback = (
+            "You found it.",
+            "You chose a dark map. Dark means read a lot, not decisive.",
+            "You chose the first layer. Later layers can replace what it does.",
+            f"Without your head the answer moves by only {number(moved[place], 2)}.",
+        )[option]
+        choices.append(LessonChoice(_write_capitalized(heads.name(place)), option, feedback))
+    return choices
+
+
+def _write_second_choices(
+    heads: _Heads, sentence: _Sentence, dark: Sequence[int], right: int, classes: Sequence[str]
+) -> list[LessonChoice]:
+    choices = []
+    for place in range(len(heads.places)):
+        left = _write_answer(classes, sentence.alone[place])
+        feedback = "You found it again." if place == right else f"Without your head: {left}. Still wrong."
+        choices.append(
+            LessonChoice(_write_capitalized(heads.name(place)), _group_head(heads, place, dark, right), feedback)
+        )
+    return choices
+
+
+def _write_answer(classes: Sequence[str], positive: float) -> str:
+    return f"{classes[int(positive >= 0.5)]} {number(float(max(positive, 1 - positive)), 2)}"
+
+
+def _write_capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _draw_small() -> list[SmallShape]:
+    shapes = []
+    for place in range(8):
+        x, y = 2 + 34 * (place % 4), 3 + 33 * (place // 4)
+        for row in range(6):
+            to = (row * (place + 2) + place) % 6 if place < 5 else (0, 5, 2)[place - 5]
+            start, end = y + 2 + 5 * row, y + 2 + 5 * to
+            curve = f"M{x} {start}C{x + 14} {start} {x + 14} {end} {x + 28} {end}"
+            shapes.append(SmallShape(curve, "ink", 0.35 + 0.1 * (place % 4) * (place > 3), 1.2))
+    return shapes
+
+
+HEADS = Lesson(
+    "heads",
+    "What does one head do?",
+    "One switch can flip an answer. A dark map need not matter.",
+    10,
+    "",
+    plan=(
+        (0, "Read the sentence aloud. Everybody chooses a head, alone."),
+        (2, "Ask two pupils why they chose it. Do not comment."),
+        (3, "Reveal. Ask who chose the darkest map."),
+        (5, "Move: flip the answer without the deciding head."),
+        (8, "Same question, new sentence. Compare both answers."),
+    ),
+    belief="Many believe that the darkest map decides. Dark only means that a word is read a lot.",
+    small=_draw_small(),
+    build=build_content,
+)

@@ -1,0 +1,249 @@
+"""Lesson: one word can decide an answer, and it need not be the word with most attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from core import evaluation, interpret, runs
+from core.exceptions import NotAvailable
+from core.formatting import number, whole_percent
+from core.lazy_imports import numpy as np
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, WayOn, make_box
+from core.lessons.starters import read_split
+from core.lessons.word_sets import (
+    MOST_WORDS,
+    find_flips,
+    find_words,
+    join_words,
+    predict_sets,
+    split_text,
+    write_answer,
+)
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.interpret.explained_text import ExplainedText
+    from core.runs.load import LoadedRun
+
+RUN = "starter-ndt-01-n3"
+SPLIT, COUNTED = "everyday", "test"
+LEAST_WORDS = 5
+CLEAR = 0.15  # from 0.5: answers that are nearer are no clear ones
+SAMPLE = 100  # about so many test sentences are counted
+LITTLE = 0.05  # a word that moves the probability by less has almost no effect
+OPTIONS = ("The deciding word", "The word with most attention", "Another word with an effect", "A word with no effect")
+
+
+class _Sentence:
+    """A sentence with the probability of the positive class, as it is and without each word, and their attention."""
+
+    def __init__(self, reading: ExplainedText, label: str = "") -> None:
+        """Take the answers of a reading, without those about marks, which stay with the sentence."""
+        self.text, self.label, self._reading = reading.text, label, reading
+        self.spans = find_words(reading.text)
+        self.words = [reading.text[start:end] for start, end in self.spans]
+        self._places = [reading.words.index(span) for span in self.spans]
+        positive = reading.said.probabilities[:, 1].astype(float)
+        self.positive, self.alone = float(positive[0]), positive[1:][self._places]  # (words,)
+        self.predicted = reading.reader.classes[int(self.positive >= 0.5)]
+
+    @cached_property
+    def attention(self) -> np.ndarray:
+        """Return how much each word is read in the last layer, as shares of all words, (words,)."""
+        found = np.abs(self._reading.attribute_by("attention").pushes)[self._places]
+        return found / max(found.sum(), np.finfo(float).tiny)
+
+    @property
+    def flips(self) -> np.ndarray:
+        """Return the places of the words without which the answer is the other one."""
+        return np.flatnonzero((self.alone >= 0.5) != (self.positive >= 0.5))
+
+    @property
+    def clarity(self) -> float:
+        """Return how far from 0.5 the answer is, with all words and without the deciding one, the smaller distance."""
+        return float(np.abs(np.array([self.positive, self.alone[self.deciding]]) - 0.5).min())
+
+    @property
+    def deciding(self) -> int:
+        """Return the place of the word whose removal changes the answer most."""
+        return int(np.abs(self.alone - self.positive).argmax())
+
+    @property
+    def read_most(self) -> int:
+        """Return the place of the word with most attention."""
+        return int(self.attention.argmax())
+
+
+def build_content(store: RunStore) -> LessonContent:
+    """Find a right and a wrong answer that hang on one word, another than the most read one, and remove all sets."""
+    run, frame = runs.load.load_run(store, RUN), read_split(store, RUN, SPLIT)
+    classes = list(run.record.classes)
+    if len(classes) != 2:
+        raise NotAvailable(f"this lesson needs a model with two classes, unlike {RUN}")
+    first, second = _choose_sentences(run, frame)
+    sets = predict_sets(run, first.text, first.spans)
+    right, again = first.deciding, second.deciding
+    other_way = find_flips(sets, [place for place in range(len(first.words)) if place != right])
+    same, counted, chance = _count_same(run, read_split(store, RUN, COUNTED)["text"].tolist())
+    low, high = evaluation.intervals.compute_wilson(same, counted)
+    word, read = f"“{first.words[right]}”", f"“{first.words[first.read_most]}”"
+    told, fixed = write_answer(classes, first.positive), write_answer(classes, second.alone[again])
+    flipped, read_alone = (write_answer(classes, first.alone[place]) for place in (right, first.read_most))
+    also = f"Without “{second.words[second.read_most]}”: {write_answer(classes, second.alone[second.read_most])}."
+    return LessonContent(
+        options=OPTIONS,
+        questions=(
+            LessonQuestion("Which word decides this answer?", _write_choices(first, classes), right),
+            LessonQuestion("Which word decides this answer?", _write_choices(second, classes), again),
+        ),
+        stages=(
+            LessonStage(
+                "Which word decides this answer?",
+                f"The model says {told}. Without one word it says {classes[int(first.positive < 0.5)]}. Which word?",
+                "Reveal",
+            ),
+            LessonStage(
+                f"Without {word} the answer flips.",
+                f"Coloured bars: probability of {classes[1]} without the word. Dark bars: attention.",
+                "Now you remove",
+                reason=f"{read} gets most attention. Without it: {read_alone}.",
+            ),
+            LessonStage(
+                f"Flip the answer, and keep {word}.",
+                "Click a word to remove it. "
+                + (
+                    f"With {word} nothing flips it."
+                    if other_way is None
+                    else f"With {word} it takes {len(other_way)} word{'s' if len(other_way) > 1 else ''}."
+                ),
+                "What did you see?",
+            ),
+            LessonStage(
+                "This answer is wrong. Which word decides it?",
+                f"The writer means {second.label}. The model says {write_answer(classes, second.positive)}.",
+                finding=f"“{second.words[again]}” decides. Without it: {fixed}.",
+                reason=f"“{second.words[second.read_most]}” gets most attention. {also} Read a lot is not decisive.",
+            ),
+        ),
+        fact=f"In {same} of {counted} test sentences ({whole_percent(low)} to {whole_percent(high)}) "
+        f"the word with most attention also has the largest effect. A random word: in {round(chance)} of them.",
+        figure={
+            "classes": classes,
+            "first": _describe_sentence(first),
+            "second": _describe_sentence(second),
+            "sets": sets,
+            "flips": other_way is not None,
+        },
+        tasks=(
+            f"“{first.text}” The model says {told}. Without one word it says the opposite. Ring it. Why this one?",
+            "The deciding word is ____. The word with most attention is ____.",
+            f"Flip the answer, and keep {word}. Which words did you remove?",
+            f"“{second.text}” The model says {second.predicted}. Which word decides? What happens without it?",
+        ),
+        answers=(
+            f"{word}. Without it: {flipped}.",
+            f"Deciding: {word}. Most attention: {read}.",
+            "No other words flip it."
+            if other_way is None
+            else f"For example {join_words([first.words[place] for place in other_way])}.",
+            f"“{second.words[again]}”. Without it: {fixed}.",
+        ),
+        ways=(
+            WayOn("Look inside this sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Look inside the second one", "sentence", {"run": RUN, "text": second.text}),
+        ),
+    )
+
+
+def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_Sentence, _Sentence]:
+    """Return a right and a wrong answer that one word flips alone, not the word with most attention; clearest first."""
+    frame = frame[[LEAST_WORDS <= len(find_words(text)) <= MOST_WORDS for text in frame["text"]]]
+    sentences = _read_sentences(run, frame["text"].tolist(), frame["label"].tolist())
+    chosen: dict[bool, _Sentence] = {}
+    for each in sorted(sentences, key=lambda each: -each.clarity):
+        right = each.label == each.predicted
+        decided = each.clarity > CLEAR and each.flips.tolist() == [each.deciding]
+        if right not in chosen and decided and each.read_most != each.deciding:
+            chosen[right] = each
+    if len(chosen) < 2:
+        raise NotAvailable(f"no single word decides a right and a wrong sentence of {RUN}; this lesson needs both")
+    return chosen[True], chosen[False]
+
+
+def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_Sentence]:
+    readings = interpret.batched_attribution.iterate_texts(
+        run.make_reader(), texts, [run.record.classes[1]] * len(texts)
+    )
+    return [_Sentence(reading, label) for reading, label in zip(readings, labels, strict=True)]
+
+
+def _count_same(run: LoadedRun, texts: Sequence[str]) -> tuple[int, int, float]:
+    """Count sentences whose most read word also has the largest effect; also how many, and how many by chance."""
+    texts = [text for text in texts[:: max(1, len(texts) // SAMPLE)] if len(find_words(text)) > 1]
+    sentences = _read_sentences(run, texts, texts)
+    same = sum(each.read_most == each.deciding for each in sentences)
+    return same, len(sentences), sum(1 / len(each.words) for each in sentences)
+
+
+def _describe_sentence(sentence: _Sentence) -> dict[str, Any]:
+    """Return what the page draws: the words, answers without each, and attention."""
+    return {
+        **split_text(sentence.text),
+        "positive": round(sentence.positive, 6),
+        "alone": [round(float(each), 6) for each in sentence.alone],
+        "attention": [round(float(each), 3) for each in sentence.attention],
+        "deciding": sentence.deciding,
+        "most": sentence.read_most,
+    }
+
+
+def _write_choices(sentence: _Sentence, classes: Sequence[str]) -> list[LessonChoice]:
+    choices = []
+    for place, (word, alone) in enumerate(zip(sentence.words, sentence.alone, strict=True)):
+        moved, without = abs(float(alone) - sentence.positive), f"Without it: {write_answer(classes, alone)}."
+        option = 0 if place == sentence.deciding else 1 if place == sentence.read_most else 2 + (moved < LITTLE)
+        feedback = (
+            f"You found it. {without}",
+            f"You chose the word with most attention. {without}",
+            f"Without “{word}” the answer moves by {number(moved, 2)}. It stays {sentence.predicted}.",
+            f"Without “{word}” the answer moves by only {number(moved, 2)}.",
+        )[option]
+        choices.append(LessonChoice(word, option, feedback))
+    return choices
+
+
+WORD = Lesson(
+    "word",
+    "Which word decides?",
+    "One word can flip an answer. It need not be the word with most attention.",
+    10,
+    "",
+    plan=(
+        (0, "Read the sentence aloud. Everybody chooses a word, alone."),
+        (2, "Ask two pupils why they chose it. Do not comment."),
+        (3, "Reveal. Ask who chose the word with most attention."),
+        (5, "Move: flip the answer and keep the deciding word."),
+        (8, "Same question, new sentence. Compare both answers."),
+    ),
+    belief="Many believe that the word with most attention decides. Attention only shows what is read.",
+    small=[
+        make_box(x, y, width, 13, *(("accent",) if (x, y) == (44, 28) else ("right", 0.4)))
+        for x, y, width in (
+            (4, 6, 26),
+            (34, 6, 46),
+            (84, 6, 20),
+            (108, 6, 26),
+            (4, 28, 36),
+            (44, 28, 30),
+            (78, 28, 50),
+            (4, 50, 22),
+            (30, 50, 40),
+            (74, 50, 24),
+        )
+    ],
+    build=build_content,
+)

@@ -1,0 +1,16 @@
+"""The starter runs, from which lessons are computed."""
+
+from pathlib import Path
+
+import pytest
+
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+
+
+@pytest.fixture
+def starters(monkeypatch) -> RunStore:
+    """A store of the user's own runs, empty, with the starter runs beside it."""
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    return RunStore()

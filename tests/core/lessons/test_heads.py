@@ -1,0 +1,124 @@
+"""The lesson on heads: what it finds equals ablation one head at a time, and no other head does the same."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from core import api
+from core.exceptions import NotAvailable
+from core.lessons import heads
+from core.lessons.heads import RUN, build_content
+from core.runs.load import load_run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def content(request):
+    from core.runs.store import RunStore
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_STARTERS", str(request.path.parents[3] / "trained"))
+        return build_content(RunStore())
+
+
+def without(starters, text, *places, each=4):
+    """The probability of the positive class with heads off, as the command line computes it."""
+    edit = ",".join(f"h{place // each + 1}.{place % each + 1}" for place in places)
+    return api.inspect(RUN, text, edit=edit, store=starters)["prediction"]["probabilities"]["positive"]
+
+
+def test_the_answer_without_each_head_is_that_of_ablation(content, starters):
+    for sentence in (content.figure["first"], content.figure["second"]):
+        found = api.parts(RUN, sentence["text"], target="positive", store=starters)
+        odds = [found["log_odds"] - part["zero"] for part in found["parts"] if part["kind"] == "head"]
+        assert sentence["alone"] == pytest.approx(1 / (1 + np.exp(-np.array(odds))), abs=6e-4)
+        assert sentence["positive"] == pytest.approx(found["prediction"]["probabilities"]["positive"], abs=6e-4)
+
+
+def test_one_head_alone_flips_the_right_and_the_wrong_answer(content, starters):
+    labels = dict(api.runs_predictions(RUN, "challenge", store=starters)[["text", "label"]].itertuples(index=False))
+    rights = []
+    for sentence in (content.figure["first"], content.figure["second"]):
+        flips = [place for place, p in enumerate(sentence["alone"]) if (p >= 0.5) != (sentence["positive"] >= 0.5)]
+        assert flips == [content.figure["right"]]
+        rights.append((sentence["positive"] >= 0.5) == (labels[sentence["text"]] == "positive"))
+        assert len(sentence["text"].split()) <= heads.MOST_WORDS
+    assert rights == [True, False]
+    assert [question.right for question in content.questions] == [content.figure["right"]] * 2
+
+
+def test_every_set_of_heads_is_the_model_with_these_off(content, starters):
+    sets, text = content.figure["sets"], content.figure["first"]["text"]
+    assert len(sets) == 2**12 and sets[0] == pytest.approx(1000 * content.figure["first"]["positive"], abs=1)
+    for places in ((5,), (10, 11), (0, 4, 8), range(12)):
+        assert sets[sum(1 << place for place in places)] == pytest.approx(
+            1000 * without(starters, text, *places), abs=0.6
+        )
+
+
+def test_the_other_way_is_the_smallest_without_the_deciding_head(content):
+    sets, right = content.figure["sets"], content.figure["right"]
+    others = [place for place in range(12) if place != right]
+    flipping = {
+        size: [
+            each
+            for each in itertools.combinations(others, size)
+            if (sets[sum(1 << place for place in each)] >= 500) != (sets[0] >= 500)
+        ]
+        for size in (1, 2)
+    }
+    assert not flipping[1] and flipping[2]
+    assert f"Without {content.figure['names'][right]} it takes 2 heads." in content.stages[2].line
+    named = [place for place in range(12) if content.figure["names"][place] in content.answers[2]]
+    assert tuple(named) in flipping[2]
+
+
+def test_the_counts_in_the_fact_are_those_of_all_sentences(content, starters):
+    frame = api.runs_predictions(RUN, "challenge", store=starters)
+    run, right = load_run(starters, RUN), content.figure["right"]
+    dark = next(place for place in content.figure["first"]["dark"] if place != right)
+    numbers = []
+    for place in (right, dark):
+        off = heads._Heads(3, 4).switch_off([place])
+        for rows in (frame[frame["phenomenon"].str.contains("negation")], frame[frame["phenomenon"] == "plain"]):
+            now = run.predict(rows["text"].tolist(), intervene=off).probabilities[:, 1] >= 0.5
+            numbers.append((int((now != (rows["predicted"] == "positive")).sum()), len(rows)))
+    (a, n), (b, m), (c, _), (d, _) = numbers
+    name, other = content.figure["names"][right], content.figure["names"][dark]
+    assert content.fact == (
+        f"On {n} sentences with a negation {name} flips {a}; on {m} plain ones {b}. H{other[1:]} flips {c} and {d}."
+    )
+
+
+def test_maps_are_those_of_the_model_and_the_darkest_come_first(content, starters):
+    view = api.sentence(RUN, content.figure["first"]["text"], starters)
+    first = content.figure["first"]
+    for place, (layer, head) in enumerate(itertools.product(range(3), range(4))):
+        assert np.array(first["maps"][place]) == pytest.approx(view.layers[layer].combined[head], abs=0.0101)
+    assert first["tokens"] == list(view.tokens)
+    ink = [np.abs(np.array(each)).max(1).mean() for each in first["maps"]]
+    assert min(ink[place] for place in first["dark"]) >= max(ink[k] for k in range(12) if k not in first["dark"]) - 0.01
+
+
+def test_choices_count_as_the_row_that_describes_them(content):
+    right, dark = content.figure["right"], content.figure["first"]["dark"]
+    for place, choice in enumerate(content.questions[0].choices):
+        row = 0 if place == right else 1 if place in dark else 2 if place < 4 else 3
+        assert (choice.option, choice.label.lower()) == (row, content.figure["names"][place])
+    assert "0.0" in content.questions[0].choices[4].feedback  # the answer moves by so little
+    assert {choice.option for choice in content.questions[0].choices} == {0, 1, 2, 3}
+    assert all("Still wrong" in c.feedback for k, c in enumerate(content.questions[1].choices) if k != right)
+
+
+def test_a_model_that_no_head_decides_is_refused(starters, monkeypatch):
+    monkeypatch.setattr(heads, "CLEAR", 0.499)
+    with pytest.raises(NotAvailable, match="no head of starter-ndt-01-n3 decides"):
+        build_content(starters)
+
+
+def test_a_model_with_too_many_heads_is_refused(starters, monkeypatch):
+    monkeypatch.setattr(heads, "MOST_HEADS", 8)
+    with pytest.raises(NotAvailable, match="at most 8 heads"):
+        build_content(starters)

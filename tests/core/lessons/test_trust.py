@@ -1,0 +1,87 @@
+"""The lesson on explanations: orders are those of the methods, curves those of typed sentences, counts of both."""
+
+import numpy as np
+import pytest
+
+from core import api
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import NotAvailable
+from core.lessons import trust
+from core.lessons.trust import ALIKE, FIRST, LETTERS, METHODS, RUN, build_content
+from core.lessons.word_sets import find_words
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from core.text.word_spans import remove_words
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def content(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_STARTERS", str(request.path.parents[3] / "trained"))
+        return build_content(RunStore())
+
+
+def draw_curve(run, text, method):
+    """The order of a method's words, and the probability of the answer as they are removed one by one."""
+    found, spans = run.explain(text, method), find_words(text)
+    push = {(each.start, each.end): each.push for each in found.words}
+    order = sorted(range(len(spans)), key=lambda place: -push[spans[place]])
+    texts = [remove_words(text, [spans[place] for place in order[:size]]) for size in range(len(spans) + 1)]
+    return order, run.predict(texts).probabilities[:, run.record.classes.index(found.target)]
+
+
+def test_curves_are_those_of_the_sentence_typed_without_the_words(content, starters):
+    run = load_run(starters, RUN)
+    for name in ("first", "second"):
+        sentence = content.figure[name]
+        for place, method in enumerate(METHODS):
+            order, curve = draw_curve(run, sentence["text"], method)
+            assert sentence["orders"][place] == order
+            assert sentence["curves"][place] == pytest.approx(curve.tolist(), abs=1e-5)
+            assert sentence["weights"][place][order[0]] == 1 and min(sentence["weights"][place]) >= 0
+
+
+def test_random_words_are_the_mean_over_every_set(content, starters):
+    sentence = content.figure["first"]
+    spans = find_words(sentence["text"])
+    run = load_run(starters, RUN)
+    alone = run.predict([remove_words(sentence["text"], [span]) for span in spans]).probabilities
+    mean = alone[:, run.record.classes.index(sentence["answer"])].mean()
+    assert sentence["random"][1] == pytest.approx(mean, abs=1e-5)
+    assert sentence["random"][0] == pytest.approx(sentence["curves"][0][0], abs=1e-5)
+    assert sentence["random"][-1] == pytest.approx(sentence["curves"][1][-1], abs=1e-5)
+
+
+def test_each_explanation_passes_once_and_the_words_say_so(content):
+    for name, question in zip(("first", "second"), content.questions, strict=True):
+        sentence = content.figure[name]
+        areas = np.mean(sentence["curves"], axis=1)
+        assert sentence["passed"] == question.right == int(areas.argmin())
+    assert [content.figure[name]["passed"] for name in ("first", "second")] == [0, 1]
+    first, step = content.figure["first"], content.figure["step"]
+    good, bad = (f"{first['curves'][place][step]:.2f}" for place in (0, 1))
+    assert content.stages[1].headline.startswith("A passes") and content.stages[1].headline.endswith(f"to {good}.")
+    assert f"of B it is {bad}." in content.stages[1].reason and float(good) < 0.5 < float(bad)
+    assert content.questions[0].choices[1].feedback.endswith(f"{bad}.")
+
+
+def test_sentences_are_counted_one_by_one(content, starters):
+    run, counts = load_run(starters, RUN), [0, 0]
+    texts = trust._choose_texts(starters)
+    for text in texts:
+        a, b = (draw_curve(run, text, method)[1][FIRST] for method in METHODS)
+        counts[0] += a < b - ALIKE
+        counts[1] += b < a - ALIKE
+    low, high = compute_wilson(counts[0], len(texts))
+    assert len(texts) == trust.SAMPLE and len({*texts}) == len(texts)
+    assert f"more in {counts[0]} ({100 * low:.0f} % to {100 * high:.0f} %), those of B in {counts[1]}" in content.fact
+    frame = api.runs_predictions(RUN, trust.SPLIT, store=starters)
+    assert {*texts} <= {*frame["text"]}
+
+
+def test_an_explanation_that_never_passes_is_named(starters, monkeypatch):
+    monkeypatch.setattr(trust, "SAMPLE", 1)
+    with pytest.raises(NotAvailable, match=f"explanation [{''.join(LETTERS)}] passes on no sentence of {RUN}"):
+        build_content(starters)
