@@ -194,9 +194,9 @@ def draw_course(
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{format_subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
-    space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.24 / rows, "shared_xaxes": "columns"}
+    space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.36 / rows, "shared_xaxes": "columns"}
     below = ["validation loss", *[""] * (len(layers) - 1)]
-    figure = Panels(look, [*titles, below], height=60 + 160 * rows, **space)
+    figure = Panels(look, [*titles, below], height=60 + 170 * rows, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
     limits = _choose_limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):

@@ -113,8 +113,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
         dataset = data.load_dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
-            state.set_value(state.VIEW, state.FORM_VIEW)
-            state.open_page("train")
+            state.open_page("train", view=state.FORM_VIEW)
     show_summary(figures.describe_texts(dataset))
     guesses = st.container()
     rows = _show_texts(dataset, config)

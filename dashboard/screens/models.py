@@ -52,8 +52,7 @@ def show_page() -> None:
         name = pick_preset(MODEL)
         sizes = _pick_sizes(next((one for one in records if one.run == state.get_run()), None))
         if st.button("Train this", type="primary", key="train-this", icon=":material/play_circle:"):
-            state.set_value(state.VIEW, state.FORM_VIEW)
-            state.open_page("train")
+            state.open_page("train", view=state.FORM_VIEW)
     with head:
         show_header("Models", QUESTION, [("", PRESETS[name].source)])
     tables: dict[str, Table] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -109,7 +110,8 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         show_table(runs, "Runs of this sweep")
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
-    show_sections({RUNS: show_runs, NEW: partial(show_form, fold=False)})
+    sections: dict[str, Callable[[], None]] = {RUNS: show_runs, NEW: partial(show_form, fold=False)}
+    show_sections(sections)
 
     def build_full_table() -> pd.DataFrame:
         """Return the table of all metrics of a sweep's runs, built for the export."""
@@ -190,8 +192,8 @@ def show_form(*, fold: bool) -> None:
             _pick_number("Epochs", "epochs", 1000, EPOCHS, "At most; 0: as in each preset")
             _pick_number("Folds", "folds", 20, 0, FOLDS_HELP)
             kept: dict[str, Any] = {"persist_state": "session"}
-            words = {"placeholder": "training.lr=1e-4,5e-4", "width": 260, "help": GRID_HELP}
-            st.text_input("Grid", key=_make_key("grid"), **words, **kept)
+            example = "training.lr=1e-4,5e-4"
+            st.text_input("Grid", key=_make_key("grid"), placeholder=example, width=260, help=GRID_HELP, **kept)
             pick_start(_make_key("start"))
             show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
             st.text_input("Name", key=_make_key("name"), placeholder=_find_free_name(), width=160, **kept)

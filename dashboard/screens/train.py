@@ -236,7 +236,7 @@ def show_outcome(record: RunRecord) -> None:
         _offer_next(record)
         _offer_form()
     if curves.loss:
-        st.fragment(_replay)(record.run)
+        st.fragment(_show_replay)(record.run)
         _show_more(curves, skipped)
         show_export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
@@ -275,7 +275,7 @@ def _offer_next(record: RunRecord) -> None:
         st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
 
 
-def _replay(run: str) -> None:
+def _show_replay(run: str) -> None:
     """Show the curves of an ended training up to a step, which a slider and two buttons choose."""
     curves, _ = data.read_curves(data.store().read(run))
     key, steps = f"{state.REPLAY}{run}", list(curves.step)

@@ -239,13 +239,14 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
             selection.look_at(record, found[0])
 
     key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(str(now.selection))[:12]}"
-    columns = {"text": ("Sentence", "large"), "true": ("Label", 90), "predicted": ("Predicted", 90)}
+    columns = {"text": ("Sentence", 340), "true": ("Label", 90), "predicted": ("Predicted", 90)}
+    told = [name for name in columns if name == "text" or rows[name].nunique() > 1]  # the others are in the heading
     show_table(
         rows,
         f"Selected sentences: {now.words}",
         {**columns, "p_predicted": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)},
         height=min(len(rows) + 1, SHOWN) * get_row_height() + 2,
-        column_order=[*columns, "p_predicted"],
+        column_order=[*told, "p_predicted"],
         key=key,
         on_select=look_at,
         selection_mode="single-row",

@@ -31,7 +31,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
         page.get_by_role("textbox", name=name, exact=True).fill(value)
         page.keyboard.press("Enter")
     page.get_by_role("button", name="Start training").click()
-    expect(page.get_by_role("heading", name="Training curves")).to_be_visible()
+    expect(page.locator(".st-key-fig-progress")).to_be_visible()
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
     assert "run=first" in page.url
 

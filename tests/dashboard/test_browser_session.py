@@ -42,7 +42,7 @@ def train(page: Page) -> None:
         settle(page)
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url("**run=mine*")
-    ended = page.locator(".st-key-head-past", has_text=re.compile(r"mine\s*finished after"))
+    ended = page.locator(".s-run", has_text=re.compile(r"mine.*finished after"))
     expect(ended).to_be_visible(timeout=240_000)
     settle(page)
 

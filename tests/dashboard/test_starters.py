@@ -24,7 +24,7 @@ SAID = {
     "runs": "inceptive-16",
     "data": "Scores of models",
     "train": "finished after",
-    "performance": "3\u202f202 wrong",
+    "performance": "3\u202f202 are wrong",
     "errors": " wrong",
     "embeddings": "PCA, 2-D",
     "sentence": ">Attention</h2>",
