@@ -85,7 +85,7 @@ def test_a_teacher_guesses_sees_why_and_presents_in_the_first_minute(browser, fi
     expect(page.locator(".start .bar")).to_have_count(0)
     hand.button("positive")
     expect(page.locator(".start .bar")).to_have_attribute("aria-label", re.compile("negative 0.*positive 0"))
-    hand.button("Why?")
+    hand.button(re.compile("^Why"))
     expect(page.locator(".start .why")).to_contain_text("Click a word to remove it.")
     assert (hand.clicks, hand.keys) == (2, 0), "at most three clicks were asked for"
     hand.click(page.get_by_role("button", name=re.compile("^washes, ")))
@@ -94,6 +94,7 @@ def test_a_teacher_guesses_sees_why_and_presents_in_the_first_minute(browser, fi
     hand.click(page.get_by_role("link", name="Runs", exact=True))
     arrive(page, "Runs")
     hand.button("Present")
+    expect(page.get_by_role("list", name="Exhibits")).to_be_visible()
     hand.press("g", "p")
     finding = page.locator(".s-finding")
     expect(finding).to_contain_text("wrong:")
@@ -111,9 +112,9 @@ def test_a_teacher_guesses_sees_why_and_presents_in_the_first_minute(browser, fi
 
 TRIED = {
     "I would not call this a good film.": "negative",
-    "What a lovely place, said nobody.": "negative",
     "It could not have been better.": "positive",
-    "Two days later it was in the bin.": "negative",
+    "The best part was the exit.": "negative",
+    "After two washes it fits my son. He is six.": "negative",
     "Nothing about it was bad.": "positive",
 }
 """Sentences that a pupil writes, and what they mean; the model is right on some and fooled by others."""
@@ -129,7 +130,7 @@ def test_a_student_tries_five_sentences_and_saves_one_that_fools_the_model(brows
     verdict, saved, outcomes = page.locator(".start h1"), "", []
     for number, (text, meant) in enumerate(TRIED.items()):
         if number:
-            hand.button("Try another")
+            hand.button(re.compile("^Try another"))
         expect(page.get_by_label("Your sentence")).to_be_focused()
         hand.write(text)
         hand.press("Enter", "ArrowLeft" if meant == "negative" else "ArrowRight")
@@ -138,7 +139,7 @@ def test_a_student_tries_five_sentences_and_saves_one_that_fools_the_model(brows
         outcomes.append(fooled)
         assert fooled == (f"It says {meant}" not in verdict.inner_text())
         if fooled and not saved:
-            hand.button("Save this sentence")
+            hand.button(re.compile("^Save this sentence"))
             expect(page.locator(".start .count")).to_contain_text("1 saved.")
             saved = text
     assert saved and set(outcomes) == {True, False}, "some fool it, and some do not"
@@ -168,7 +169,6 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     hand = Hand(page)
     page.goto(first_server)
     hand.click(page.get_by_role("link", name="Your data", exact=True))
-    arrive(page, "Data")
     hand.button(re.compile("Use your own file"))
     file = {"name": "guests.csv", "mimeType": "text/csv", "buffer": write_reviews()}
     hand.clicks += 1  # the window of the system
@@ -179,13 +179,15 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     settle(page)
     before = hand.clicks
     assert before <= 5
-    hand.click(page.get_by_text("Advanced settings"))
+    for section in ("Compose your own", "Advanced settings"):
+        hand.click(page.get_by_text(section))
+    settle(page)
     for field, value in SMALL.items():
         hand.enter(field, value)
         settle(page)
     hand.button("Start training")
     ways = page.get_by_role("button", name="See what it gets wrong")
-    expect(ways).to_be_visible()
+    expect(ways).to_be_visible(timeout=240_000)
     settle(page)
     hand.click(ways)
     arrive(page, "Performance")
@@ -194,7 +196,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     expect(page.locator(".st-key-selected .s-now")).to_be_visible()
     settle(page)
     assert parse_qs(urlsplit(page.url).query)["select"] == ["true=no;predicted=yes"]
-    hand.click(page.locator(".st-key-selected-to-errors button"))
+    hand.click(page.locator(".st-key-selected").get_by_role("button", name="Errors", exact=True).first)
     arrive(page, "Errors")
     place = page.locator(".reader .pane .top b")
     expect(place).to_have_text(re.compile(r"^1 of \d+$"))
@@ -205,6 +207,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     hand.click(page.get_by_role("textbox", name="New code"))
     hand.write("wrong label")
     hand.press("Enter")
+    expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text("1wrong label")
     until(page, lambda: len(codes.read_annotations().given) == 1)
     assert hand.clicks - arrived <= 2, "at most two clicks to the first code"
     hand.press("Escape")
@@ -226,7 +229,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
         ("no", "yes")
     }
     hand.tell(f"researcher, {count} errors coded")
-    assert hand.clicks - len(SMALL) - 1 <= 12 and complaints == [], "it took 17 clicks before"
+    assert hand.clicks - len(SMALL) - 2 <= 12 and complaints == [], "it took 17 clicks before"
 
 
 def test_somebody_studies_attention_across_pages(browser, first_server):
@@ -237,10 +240,9 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     hand.open("Compare")
     hand.button("Choose runs")
     for name in ("inceptive-16", "vanilla"):
-        chosen = page.get_by_role("button", name=re.compile(rf"^{name}.*press backspace or delete to remove"))
-        if chosen.count():
-            hand.click(chosen)
-            settle(page)
+        hand.button(f"Remove {name}")
+        expect(page.get_by_role("button", name=f"Remove {name}", exact=True)).to_have_count(0)
+        settle(page)
     hand.press("Escape")
     expect(page.get_by_role("heading", name=re.compile("ndt-01-n3.*differential|differential.*ndt-01-n3"))).to_be_visible()
     settle(page)
@@ -249,11 +251,12 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     assert len(pairs) == 1, pairs
 
     hand.open("Lambdas")
-    hand.click(page.get_by_role("combobox", name="Compare with"))
+    hand.button(re.compile("^Compare with"))
+    hand.click(page.get_by_role("combobox", name="Compare with", exact=True))
     hand.write("ndt-01-n3")
-    hand.press("Enter", "Escape")
+    hand.press("Enter", "Escape", "Escape")
     settle(page)
-    lambdas = list(csv.DictReader(io.StringIO(save(hand, "λ · CSV"))))
+    lambdas = list(csv.DictReader(io.StringIO(save(hand, "Course · CSV"))))
     assert {NDT, DIFFERENTIAL} <= {value for row in lambdas for value in row.values()}
 
     hand.open("Sentence")
@@ -264,8 +267,8 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     expect(page.get_by_role("img", name="as trained").first).to_be_visible()
     settle(page)
     assert re.match(r"negative [\d.]+, positive [\d.]+", bar.get_attribute("aria-label"))
-    words = list(csv.DictReader(io.StringIO(save(hand, "Words · CSV"))))
-    assert words
+    parts = list(csv.DictReader(io.StringIO(save(hand, "Parts · CSV"))))
+    assert parts
     hand.tell("attention")
     assert hand.clicks <= 12 and complaints == []
 
