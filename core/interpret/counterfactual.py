@@ -229,7 +229,7 @@ class _FlipSearch:
         self.probabilities = reader.name_probabilities(said)
         every = find_word_spans(text)
         words = [Move(text[start:end], start, end) for start, end in every[:MOST_WORDS]]
-        self.rated = functools.cache(functools.partial(rate_move, tuple(text[start:end] for start, end in every)))
+        self.rated = functools.cache(functools.partial(rank_move, tuple(text[start:end] for start, end in every)))
         self.places = {start: place for place, (start, _) in enumerate(every)}
         instead = find_candidates(reader, [each.word for each in words])
         self.deletions = words
@@ -366,8 +366,8 @@ class _FlipSearch:
         return " ".join(notes)
 
 
-def rate_move(words: Sequence[str], instead: str | None, place: int) -> int:
-    """Rate how unnatural an edit of a word is: 0 a deletion, 1 a word of the same part of speech, 2 another word.
+def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
+    """Rank how unnatural an edit of a word is: 0 a deletion, 1 a word of the same part of speech, 2 another word.
 
     A text in a language without a tagger has no 2.
     """

@@ -118,7 +118,7 @@ def record(name: str, seed: int = 0) -> dict[str, Any]:
 
 def _list_unknown(tokenizer: Tokenizer, text: str) -> list[str]:
     words = [text[start:end] for start, end in find_word_spans(text)]
-    return [word for word in words if tokenizer.compute_unknown_share(word) > 0]
+    return [word for word in words if tokenizer.compute_unknown_share(word)]
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ ALIKE = 0.05  # probabilities that differ by less count as alike
 OPTIONS = ("The one that passes the test", "The other one", "Both", "Neither")
 
 
-class _Sentence:
+class _TestedSentence:
     """A sentence with two explanations of its answer, and what is left of the answer as their words are removed."""
 
     def __init__(self, run: LoadedRun, reading: ExplainedText) -> None:
@@ -145,11 +145,13 @@ def _choose_texts(store: RunStore) -> list[str]:
     return [fit[place] for place in np.linspace(0, len(fit) - 1, min(SAMPLE, len(fit))).astype(int)]
 
 
-def _read_sentences(run: LoadedRun, texts: list[str]) -> list[_Sentence]:
-    return [_Sentence(run, each) for each in interpret.batched_attribution.iterate_texts(run.make_reader(), texts)]
+def _read_sentences(run: LoadedRun, texts: list[str]) -> list[_TestedSentence]:
+    return [
+        _TestedSentence(run, each) for each in interpret.batched_attribution.iterate_texts(run.make_reader(), texts)
+    ]
 
 
-def _choose_sentence(sentences: Sequence[_Sentence], passed: int) -> _Sentence:
+def _choose_sentence(sentences: Sequence[_TestedSentence], passed: int) -> _TestedSentence:
     """Return the sentence on which an explanation passes and is farthest below the other."""
     found = [each for each in sentences if each.passed == passed and each.curves[passed, each.step] < 0.5]
     if not found:
@@ -157,13 +159,13 @@ def _choose_sentence(sentences: Sequence[_Sentence], passed: int) -> _Sentence:
     return max(found, key=lambda each: abs(each.gaps[each.step]))
 
 
-def _count_lower(sentences: Sequence[_Sentence]) -> tuple[int, int]:
+def _count_lower(sentences: Sequence[_TestedSentence]) -> tuple[int, int]:
     """Count the sentences in which the first words of A, and those of B, lower the answer more."""
     gaps = np.array([each.gaps[FIRST] for each in sentences])
     return int((gaps < -ALIKE).sum()), int((gaps > ALIKE).sum())
 
 
-def _write_ends(sentence: _Sentence) -> tuple[str, str]:
+def _write_ends(sentence: _TestedSentence) -> tuple[str, str]:
     """Return what is left of the answer without the first words of the passing explanation, and of the other one."""
     left = sentence.curves[:, sentence.step]
     return _write(left[sentence.passed]), _write(left[1 - sentence.passed])
@@ -177,12 +179,12 @@ def _write_number(words: int) -> str:
     return "word" if words == 1 else f"{words} words"
 
 
-def _write_tops(sentence: _Sentence) -> str:
+def _write_tops(sentence: _TestedSentence) -> str:
     tops = [", ".join(sentence.text[slice(*sentence.spans[place])] for place in order[:3]) for order in sentence.orders]
     return " ".join(f"{letter} names: {top}." for letter, top in zip(LETTERS, tops, strict=True))
 
 
-def _write_choices(sentence: _Sentence) -> list[LessonChoice]:
+def _write_choices(sentence: _TestedSentence) -> list[LessonChoice]:
     good, bad = _write_ends(sentence)
     words, right = _write_number(sentence.step), sentence.passed
     alone = [
@@ -209,7 +211,7 @@ def _write_choices(sentence: _Sentence) -> list[LessonChoice]:
     ]
 
 
-def _describe_sentence(sentence: _Sentence) -> dict[str, Any]:
+def _describe_sentence(sentence: _TestedSentence) -> dict[str, Any]:
     """Return what the page draws: words, weights and orders of both explanations, and the curves."""
     return {
         **split_text(sentence.text),

@@ -38,7 +38,7 @@ LITTLE = 0.05  # a word that moves the probability by less has almost no effect
 OPTIONS = ("The deciding word", "The word with most attention", "Another word with an effect", "A word with no effect")
 
 
-class _Sentence:
+class _WordEffects:
     """A sentence with the probability of the positive class, as it is and without each word, and their attention."""
 
     def __init__(self, reading: ExplainedText, label: str = "") -> None:
@@ -159,11 +159,11 @@ def build_content(store: RunStore) -> LessonContent:
     )
 
 
-def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_Sentence, _Sentence]:
+def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_WordEffects, _WordEffects]:
     """Return a right and a wrong answer that one word flips alone, not the word with most attention; clearest first."""
     frame = frame[[LEAST_WORDS <= len(find_words(text)) <= MOST_WORDS for text in frame["text"]]]
     sentences = _read_sentences(run, frame["text"].tolist(), frame["label"].tolist())
-    chosen: dict[bool, _Sentence] = {}
+    chosen: dict[bool, _WordEffects] = {}
     for each in sorted(sentences, key=lambda each: -each.clarity):
         right = each.label == each.predicted
         decided = each.clarity > CLEAR and each.flips.tolist() == [each.deciding]
@@ -174,11 +174,11 @@ def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_Sentence, _
     return chosen[True], chosen[False]
 
 
-def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_Sentence]:
+def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_WordEffects]:
     readings = interpret.batched_attribution.iterate_texts(
         run.make_reader(), texts, [run.record.classes[1]] * len(texts)
     )
-    return [_Sentence(reading, label) for reading, label in zip(readings, labels, strict=True)]
+    return [_WordEffects(reading, label) for reading, label in zip(readings, labels, strict=True)]
 
 
 def _count_same(run: LoadedRun, texts: Sequence[str]) -> tuple[int, int, float]:
@@ -189,7 +189,7 @@ def _count_same(run: LoadedRun, texts: Sequence[str]) -> tuple[int, int, float]:
     return same, len(sentences), sum(1 / len(each.words) for each in sentences)
 
 
-def _describe_sentence(sentence: _Sentence) -> dict[str, Any]:
+def _describe_sentence(sentence: _WordEffects) -> dict[str, Any]:
     """Return what the page draws: the words, answers without each, and attention."""
     return {
         **split_text(sentence.text),
@@ -201,7 +201,7 @@ def _describe_sentence(sentence: _Sentence) -> dict[str, Any]:
     }
 
 
-def _write_choices(sentence: _Sentence, classes: Sequence[str]) -> list[LessonChoice]:
+def _write_choices(sentence: _WordEffects, classes: Sequence[str]) -> list[LessonChoice]:
     choices = []
     for place, (word, alone) in enumerate(zip(sentence.words, sentence.alone, strict=True)):
         moved, without = abs(float(alone) - sentence.positive), f"Without it: {write_answer(classes, alone)}."

@@ -18,7 +18,7 @@ const drawCurves = (sentence, picked, at = -1) => {
   const end = (curve, place) => { // the letter stands where both are farthest apart
     const gaps = curve.map((p, step) => Math.abs(p - sentence.curves[1 - place][step])), best = gaps.indexOf(Math.max(...gaps));
     const above = curve[best] > sentence.curves[1 - place][best];
-    return vector("text", { x: x(best) + 12, y: y(curve[best]) + (above || curve[best] < .12 ? -10 : 24), class: `letter ${picked === place ? "mine" : ""}` }, NAMES[place], picked === place ? " you" : "");
+    return vector("text", { x: x(best) + (above ? 12 : -12), "text-anchor": above ? null : "end", y: y(curve[best]) + (above ? -10 : 4), class: `letter ${picked === place ? "mine" : ""}` }, NAMES[place], picked === place ? " you" : "");
   };
   return make("div", { class: "curves", role: "img", "aria-label": NAMES.map((name, place) => `${name}: ${sentence.curves[place].map((p) => write(p)).join(", ")}`).join(". ") },
     vector("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },

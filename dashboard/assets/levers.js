@@ -184,7 +184,7 @@ export default function ({ data, parentElement, send }) {
   if (data.changed) {
     const back = make("button", { type: "button", class: "reset", "data-id": "reset" }, data.brief ? "Back to trained" : "Back to the model as trained");
     back.onclick = () => { root.ahead.clear(); move({ [RESET]: null }); };
-    const words = make("p", { role: "status", title: `${data.changed}. ${data.said}` }, make("b", {}, data.changed), `. ${data.said}`);
+    const words = make("p", { role: "status", title: `${data.changed}. ${data.said}` }, ...(data.brief ? [data.said] : [make("b", {}, data.changed), `. ${data.said}`]));
     if (!data.brief) top.append(back);
     said.push(data.brief ? make("div", { class: "brief" }, back, words) : words);
   } else if (!data.brief || !alone.length) top.append(make("span", {}, data.hint));

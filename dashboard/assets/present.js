@@ -33,7 +33,9 @@ export default function ({ data, parentElement, send }) {
     made.onclick = press;
     return made;
   };
-  const toggle = (name) => { show[name] = !show[name]; draw(); };
+  const toggle = (name) => { show[name] = !show[name]; draw(); focusPicker(); };
+  // A dialog that opens has the focus, and one that closes gives it back.
+  const focusPicker = () => root.querySelector(show.picker ? ".picker button" : '[data-id="picker"]').focus({ preventScroll: true });
 
   const draw = () => {
     const focused = root.getRootNode().activeElement?.dataset?.id;
@@ -41,7 +43,8 @@ export default function ({ data, parentElement, send }) {
       { "data-id": `exhibit-${place}`, ...(place === (show.to ?? data.at) ? { "aria-current": "true" } : {}) }, () => go(place), `${place + 1} ${title}`,
     )));
     const strip = make("div", { class: "strip" }, make("ol", { "aria-label": "Exhibits" }, ...exhibits), make("b", {}, data.run),
-      button({ "data-id": "picker", "aria-expanded": show.picker }, () => toggle("picker"), make("kbd", {}, "g"), " go to"));
+      button({ "data-id": "picker", "aria-expanded": show.picker }, () => toggle("picker"), make("kbd", {}, "g"), " go to"),
+      button({ "data-id": "leave", "aria-label": "Leave the presenter" }, () => send({ leave: true }), "\u2715"));
     root.replaceChildren(strip);
     if (show.picker) {
       const groups = data.groups.map(([group, list]) => make("div", {}, make("h2", {}, group || "Begin"), make("ul", {}, ...list.map(
@@ -57,7 +60,7 @@ export default function ({ data, parentElement, send }) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.composedPath()[0].matches?.(FIELDS)) return;
     const { key } = event;
     if (key === "Escape") {
-      if (show.picker || show.blank) { show.picker = show.blank = false; draw(); } else ask({ leave: true });
+      if (show.picker || show.blank) { show.picker = show.blank = false; draw(); focusPicker(); } else ask({ leave: true });
     } else if (show.picker && pages[key]) open(pages[key]);
     else if (key === "g") toggle("picker");
     else if (key === "b") toggle("blank");

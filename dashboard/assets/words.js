@@ -41,7 +41,7 @@ export default function ({ data, parentElement }) {
       : text.replace("ρ = ", "ρ\u00a0=\u00a0"));
   root.replaceChildren(
     make("div", { class: `strip ${reads}` }, names, make("ul", { "aria-label": data.label, dir: data.dir }, ...chips)),
-    make("p", { class: "cause" }, ...cause),
+    make("p", { class: data.brief ? "cause brief" : "cause" }, ...cause),
     ...(data.brief ? [] : [key(data.legend)]),
   );
 

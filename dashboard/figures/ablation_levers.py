@@ -217,13 +217,16 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
     t, paint = look.tokens, _Painter(shown, look.tokens)
     drag = "; drag λ" if shown.allowed.components > 1 else ""
     what = "answer" if shown.record.task == "single" else "most probable label"
+    said = describe_difference(shown.trained, shown.view, what) if shown.edits else ""
+    if look.projector and shown.edits:  # one line
+        said = said.partition(" against")[0] + f"; now {shown.view.label}" * (shown.view.label != shown.trained.label)
     data = {
         "grids": [grid for grid in (_build_grid(shown, paint), _build_gate_grid(shown, paint)) if grid],
         "alone": list(describe_factors(shown)),
         "layer": shown.layer + 1,
         "changed": shown.edits.describe_changes(),
         "note": "after your changes" if shown.edits else "",
-        "said": describe_difference(shown.trained, shown.view, what) if shown.edits else "",
+        "said": said,
         "hint": f"Click a part to {'leave its mean' if shown.mean else 'switch it off'}{drag}.",
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
         "full": _write_legend(shown, paint.top),

@@ -202,7 +202,6 @@ MEMBERS = Figure[Members](
     lambda shown: shown.metric,
     None,
     draw_members,
-    finding=describe_best,
     reading="Small dots: runs. Large dot: mean ± standard deviation. Ring: TF-IDF.",
     how="Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
     "texts. Runs that differ only in their seed share their test texts: their deviation says nothing about "

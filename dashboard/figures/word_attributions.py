@@ -155,9 +155,7 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         held = two or (said == shown.target and shown.record.task == "single")
         start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
         if place != int(favor.argmax()):
-            start = (
-                "Of the content words, mostly" if held else f"Largest effect of a content word towards {shown.target}:"
-            )
+            start = "Top content word:" if held else start.replace("effect", "effect of a content word")
         line = [
             ("", f"{start} "),
             ("strong", quote_text(found.words[place].word)),

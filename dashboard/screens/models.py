@@ -93,7 +93,7 @@ def _pick_sizes(record: RunRecord | None) -> Sizes:
 
 
 def _show_model(name: str, sizes: Sizes) -> dict[str, Table]:
-    preset, model = PRESETS[name], sizes.get_model(name)
+    model = sizes.get_model(name)
     classes = preset_catalog.limit_classes(name, sizes.classes)
     made = ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
     parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
@@ -104,9 +104,9 @@ def _show_model(name: str, sizes: Sizes) -> dict[str, Table]:
         left, right = st.columns([1.1, 1], gap="large")
         with left:
             show_drawing(DIAGRAM.draw(made, get_look()), f"parts-{name}", describe_parts(made.parts))
+            show_caption(f"{PRESETS[name].line} Parameters with {sizes.words}.")
         with right:
             show_equation(model)
-            show_caption(f"{preset.line} Parameters with {sizes.words}.")
     return dict(DIAGRAM.build_tables(made))
 
 

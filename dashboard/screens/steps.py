@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -89,7 +90,8 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
 
 def _pick_options(source: Source) -> None:
     """Show the menus of layer, head and map behind one button that names the chosen ones."""
-    several = [option for option in (LAYER, HEAD, COMPONENT) if len(list(option.values(source))) > 1]
+    found = ((option, option.values(source)) for option in (LAYER, HEAD, COMPONENT))
+    several = [option for option, values in found if isinstance(values, Sequence) and len(values) > 1]
     if several:
         with st.popover(", ".join(f"{each.label} {read_option(each, source)}" for each in several), key="steps-place"):
             for option in several:

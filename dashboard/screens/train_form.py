@@ -101,19 +101,19 @@ def show_form(offer: Callable[[], None]) -> None:
     records, counts = data.list_runs(), dataset_cards.get_counts(draft.config)
     size, time = estimate_size(draft.config, records, counts), estimate_time(draft.config, records, counts)
     if PLAN in opened:
-        _show_plan(draft, plan.describe_size(size), plan.describe_time(time, draft.config))
         rows = count_uncut_rows(draft.config, records, counts)
-        for sentence in describe_shortcuts(draft.model, draft.config, rows):
-            show_caption(sentence)
+        _show_plan(draft, plan.describe_size(size), plan.describe_time(time, draft.config), rows)
     show_summary(plan.describe_cost(draft.model, size, time, draft.config))
     _show_removed_rows(draft.config)
     _show_model(draft.config, size)
 
 
-def _show_plan(draft: Draft, size: str, time: str) -> None:
-    """Show the model in words, how its size and time are estimated, the recipe, and the command line."""
+def _show_plan(draft: Draft, size: str, time: str, rows: int | None) -> None:
+    """Show the model in words, how its size and time are estimated, what shortens the training, and the command."""
     changes = plan.summarize_changes(draft.config, state.get_typed(state.SETTING), draft.along)
     show_caption(f"{PRESETS[draft.model].line} {changes} {size}. {time}.".replace("..", "."))
+    for sentence in describe_shortcuts(draft.model, draft.config, rows):
+        show_caption(sentence)
     if draft.recipe.name:
         show_caption(plan.describe_recipe(draft.recipe, draft.settings))
     name, source = state.get_value(state.NAME, ""), access.format_name(draft.source)

@@ -352,12 +352,12 @@ def test_the_file_opens_from_disk_without_a_network(browser, contents, name, tmp
     page.on("request", lambda request: request.url.startswith("file:") or complaints.append(request.url))
     page.goto((tmp_path / "lesson.html").as_uri())
     assert said(page) == contents[name]["stages"][0]["headline"]
-    page.locator("[data-id=option-0], [data-id=head-0]").first.click()
+    page.locator("[data-id=option-0], [data-id=head-0], [data-id=word-0]").first.click()
     press(page, "ArrowRight")
     assert said(page) == contents[name]["stages"][1]["headline"] and fits(page)
     expect(page.locator(".side .say")).to_have_text(contents[name]["questions"][0]["choices"][0]["feedback"])
     press(page, "ArrowRight", "ArrowRight")
-    page.locator("[data-id=option-0], [data-id=head-0]").first.click()
+    page.locator("[data-id=option-0], [data-id=head-0], [data-id=word-0]").first.click()
     assert said(page) == contents[name]["stages"][3]["finding"]
     press(page, "c")  # a class without a server raises hands
     assert page.get_by_role("button", name="Open a class").count() == 0

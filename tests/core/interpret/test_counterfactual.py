@@ -21,7 +21,7 @@ from core.interpret.counterfactual import (
     apply_moves,
     find_candidates,
     order_index_sets,
-    rate_move,
+    rank_move,
     search_flip,
 )
 from core.models.baselines import BagOfNgrams
@@ -93,7 +93,7 @@ def search_brute_force(own, found):
     whole, said = own.predict([found.text]), own.predict(texts)
     odds = compute_log_odds(said.probabilities, target, own.task)
     given, now = own.is_predicted(target, said), bool(own.is_predicted(target, whole)[0])
-    rated = ([rate_move(words, instead, at) for at, instead in each] for each in sets)
+    rated = ([rank_move(words, instead, at) for at, instead in each] for each in sets)
     tried = zip(sets, rated, odds, given, strict=True)
     flips = [
         (len(each), sorted(kinds)[::-1], odd if now else -odd) for each, kinds, odd, is_it in tried if is_it != now
@@ -137,7 +137,7 @@ def test_other_flips_have_other_words_and_the_strongest_comes_first():
         moves, compute_log_odds(said.probabilities, 1, own.task), own.is_predicted(1, said), strict=True
     ):
         if not is_it:
-            kind = rate_move(text.split(), move.instead, text[: move.start].count(" "))
+            kind = rank_move(text.split(), move.instead, text[: move.start].count(" "))
             expected[move.start] = min(expected.get(move.start, (3, 0.0)), (kind, float(odd)))
     ordered = sorted(expected.items(), key=lambda each: each[1])
     assert [each.moves[0].start for each in flips] == [start for start, _ in ordered]
@@ -147,8 +147,8 @@ def test_other_flips_have_other_words_and_the_strongest_comes_first():
 
 def test_a_deletion_is_natural_then_a_word_of_the_same_part_of_speech():
     words = "I did not like the film".split()
-    assert [rate_move(words, instead, 3) for instead in (None, "love", "lovely")] == [0, 1, 2]
-    assert rate_move(["gut", "Film"], "Apfel", 1) == 1  # of so few words the language is not known
+    assert [rank_move(words, instead, 3) for instead in (None, "love", "lovely")] == [0, 1, 2]
+    assert rank_move(["gut", "Film"], "Apfel", 1) == 1  # of so few words the language is not known
     own, _ = make_bag(-0.5, {"great": 1.0, "bad": -9.0, "film": 0.1})
     found = get_last(search_flip(own, "the film was great"))
     assert [(move.word, move.instead) for move in found.flip.moves] == [("great", None)], "not great -> bad"

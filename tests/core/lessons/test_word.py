@@ -35,9 +35,9 @@ def test_words_are_those_with_letters_or_digits():
 
 
 def test_a_smallest_set_that_flips_is_found_and_none_where_there_is_none():
-    sets = [9000] * 8
+    sets = [900_000] * 8
     assert find_flips(sets, [0, 1, 2]) is None
-    sets[to_bits([0, 1])], sets[to_bits([1, 2])], sets[7] = 4000, 1000, 10
+    sets[to_bits([0, 1])], sets[to_bits([1, 2])], sets[7] = 400_000, 100_000, 10
     assert (
         find_flips(sets, [0, 1, 2]) == (1, 2) and find_flips(sets, [0, 1]) == (0, 1) and find_flips(sets, [2]) is None
     )

@@ -153,7 +153,7 @@ def test_stop_words_and_punctuation_lead_only_if_they_are_counted():
     more = {"attention": (0.7, 0.1, 0.0, 0.2), "test": RankTest(9, -0.11, 0.77)}
     some = shown(pushes, counted=np.flatnonzero(find_content_words(list(pushes))), **more)
     line = join_text(explain_answer(some))
-    assert line.startswith("Of the content words, mostly “never” (+1.00). Most attention and effect: “never”. ")
+    assert line.startswith("Top content word: “never” (+1.00). Most attention and effect: “never”. ")
     assert "−0.11" in line, "the test is of all words"
     assert [item["word"] for item in word_attributions.WORDS.draw(some, Look()).data["items"] if item["most"]] == [
         "never"
