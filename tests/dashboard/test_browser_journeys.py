@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.counter_examples import read_examples
+from core.lessons.catalog import LESSONS
 from dashboard.screens import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -157,7 +158,9 @@ def write_reviews() -> bytes:
     for number in range(240):
         label = number % 2
         word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (number % 6 == 0)])
-        table.writerow([("north", "south")[number % 4 > 1], f"a {word} guide, said guest {number}", ("no", "yes")[label]])
+        table.writerow(
+            [("north", "south")[number % 4 > 1], f"a {word} guide, said guest {number}", ("no", "yes")[label]]
+        )
     return written.getvalue().encode()
 
 
@@ -201,6 +204,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     place = page.locator(".reader .pane .top b")
     expect(place).to_have_text(re.compile(r"^1 of \d+$"))
     count = int(place.inner_text().split()[-1])
+    assert count > 1
     codes = Codes(newcomer.folder, get_data_name(record))
 
     arrived = hand.clicks
@@ -225,9 +229,9 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     rows = list(csv.DictReader(io.StringIO(save(hand, "Sentences · CSV"))))
     assert [row["codes"] for row in rows] == ["wrong label"] * count
     assert [row["note"] for row in rows if row["note"]] == ["said twice"]
-    assert {row["shop"] for row in rows} <= {"north", "south"} and {(row["true"], row["predicted"]) for row in rows} == {
-        ("no", "yes")
-    }
+    assert {row["shop"] for row in rows} <= {"north", "south"} and {
+        (row["true"], row["predicted"]) for row in rows
+    } == {("no", "yes")}
     hand.tell(f"researcher, {count} errors coded")
     assert hand.clicks - len(SMALL) - 2 <= 12 and complaints == [], "it took 17 clicks before"
 
@@ -244,7 +248,9 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
         expect(page.get_by_role("button", name=f"Remove {name}", exact=True)).to_have_count(0)
         settle(page)
     hand.press("Escape")
-    expect(page.get_by_role("heading", name=re.compile("ndt-01-n3.*differential|differential.*ndt-01-n3"))).to_be_visible()
+    expect(
+        page.get_by_role("heading", name=re.compile("ndt-01-n3.*differential|differential.*ndt-01-n3"))
+    ).to_be_visible()
     settle(page)
     hand.tell("attention, Compare")
     pairs = list(csv.DictReader(io.StringIO(save(hand, "Pairs · CSV"))))
@@ -285,14 +291,15 @@ def test_a_first_screen_is_not_too_full(browser, first_server, name):
 
 
 SHOWN = {
-    "start": (f"start?run={NDT}", [".start .sentence", ".start .choose", ".start .foot"]),
+    "start": (f"start?run={NDT}", [".start .sentence", ".start .choose", ".start footer"]),
     "lessons": ("lessons?", [".lessons li >> nth=0", ".lessons li >> nth=-1"]),
-    "lesson on a word": ("lesson?lesson=word", [".lesson .middle", ".lesson .end"]),
-    "lesson on heads": ("lesson?lesson=heads", [".lesson .middle", ".lesson .end"]),
-    "lesson on accuracy": ("lesson?lesson=accuracy", [".lesson .middle", ".lesson .end"]),
+    **{f"lesson {name}": (f"lesson?lesson={name}", [".lesson .middle", ".lesson .end"]) for name in LESSONS},
     "sentence": (f"sentence?run={VANILLA}", [".st-key-fig-words .words", ".st-key-answer .s-bar", ".levers table"]),
     "performance": (f"performance?run={VANILLA}", [".st-key-fig-confusion .main-svg"]),
-    "compare": (f"compare?compare={NDT}&compare={DIFFERENTIAL}", [".st-key-fig-compare-matrix .main-svg", "tr[data-id='A-B']"]),
+    "compare": (
+        f"compare?compare={NDT}&compare={DIFFERENTIAL}",
+        [".st-key-fig-compare-matrix .main-svg", "tr[data-id='A-B']"],
+    ),
     "train, afterwards": (f"train?run={NDT}&view=run", [".st-key-fig-progress .main-svg"]),
     "train, before": ("train?view=form", [".st-key-fig-composed .diagram"]),
 }

@@ -96,4 +96,6 @@ def wait_until_same(page: Page, count: Callable[[], Found]) -> Found:
 def find_excess(name: str, found: Found, *, projected: bool) -> list[str]:
     """Return by which limits of the page `name` its first screen is too full, in words."""
     most = {"words": WORDS, "controls": MORE_CONTROLS.get(name, CONTROLS)} | ({"figure": TOP} if projected else {})
-    return [f"{name}: {found[each]} {each}, at most {limit}" for each, limit in most.items() if (found[each] or 0) > limit]
+    return [
+        f"{name}: {found[each]} {each}, at most {limit}" for each, limit in most.items() if (found[each] or 0) > limit
+    ]
