@@ -41,8 +41,8 @@ COUNT = """() => {
   walk(document.querySelector("[data-testid=stMain]"), false);
   return found;
 }"""
-EMPTY = """() => [...document.querySelectorAll("[data-testid=stBidiComponentRegular], [class*=st-key-fig-]")].some((each) =>
-  each.checkVisibility() && !each.querySelector("*") && !each.shadowRoot?.querySelector("*"))"""
+EMPTY = """() => [...document.querySelectorAll("[data-testid=stBidiComponentRegular], [class*=st-key-fig-]")].some(
+  (each) => each.checkVisibility() && !each.querySelector("*") && !each.shadowRoot?.querySelector("*"))"""
 """Tells whether a component is still to be drawn: its script arrives after its page."""
 REST = 400
 """Milliseconds between two counts that agree."""
