@@ -260,7 +260,10 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     hand.button(re.compile("^Compare with"))
     hand.click(page.get_by_role("combobox", name="Compare with", exact=True))
     hand.write("ndt-01-n3")
-    hand.press("Enter", "Escape", "Escape")
+    expect(page.get_by_role("option", name=re.compile("^ndt-01-n3"))).to_be_visible()
+    hand.press("Enter")
+    expect(page.get_by_role("button", name=re.compile("^Remove ndt-01-n3"))).to_be_visible()
+    hand.press("Escape", "Escape")
     settle(page)
     lambdas = list(csv.DictReader(io.StringIO(save(hand, "Course · CSV"))))
     assert {NDT, DIFFERENTIAL} <= {value for row in lambdas for value in row.values()}
