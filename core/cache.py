@@ -6,16 +6,19 @@ import contextlib
 import io
 import logging
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.atomic import write_bytes
-from core.exceptions import StorageError
+from core.exceptions import RunDamaged, StorageError
 
 if TYPE_CHECKING:
     import numpy as np
 
+T = TypeVar("T")
 MOST_BYTES = 1_000_000_000
 """Total size of the files of one kind, at most; the least recently used ones are deleted."""
 log = logging.getLogger(__name__)
@@ -64,6 +67,22 @@ def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray
     except (OSError, StorageError) as error:
         log.warning("%s is not kept: %s", path, error)
     return made
+
+
+def read_arrays(path: Path, read: Callable[[Any], T]) -> T | None:
+    """Return what `read` takes from the arrays of an `.npz` cache file; None if it is missing or damaged."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = read(arrays)
+        mark_used(path)
+        return found
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, RunDamaged) as error:
+        log.warning("%s cannot be read (%s); making it again", path, error)
+    return None
 
 
 def pack_array(array: np.ndarray) -> bytes:

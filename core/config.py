@@ -84,14 +84,9 @@ class RunConfig:
         for name, each in INPUTS.items():
             if each.read(self.model) and get_value(self, name) == SETTINGS[name].default:
                 raise ConfigError(f"{each.reader(self.model)}: {each.lacking}")
-        given = self.model.attention.lexicons
-        if (many := count_lexicons(self.model, self.text.lexicon)) != given:
+        given, many = self.model.attention.lexicons, len(self.text.lexicons)
+        if self.model.attention.lexical != "none" and many != given:
             raise ConfigError(f"model.attention.lexicons={given}: text.lexicon names {many}; choose {many}")
-
-
-def count_lexicons(model: ModelConfig, lexicon: str) -> int:
-    """Return how many sentiment lexicons the attention's lexical term (sigma) reads for a value of `text.lexicon`."""
-    return len(parse_lexicons(lexicon)) if model.attention.lexical != "none" else model.attention.lexicons
 
 
 SETTINGS = {each.name: each for each in collect_settings(RunConfig)}

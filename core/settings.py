@@ -60,10 +60,6 @@ class Need:
     refused: bool = True
     """If false, a setting without effect is accepted, such as the range of lambda in a sweep that starts at one map."""
 
-    def explain(self, group: Any) -> str:
-        """Explain why a setting has no effect in the given group of settings."""
-        return self.unmet.format(group)
-
 
 class Trial(NamedTuple):
     """A suggested experiment: a value for a setting that no preset changes, and the question that it answers."""
@@ -127,23 +123,12 @@ def collect_settings(kind: type, prefix: str = "") -> tuple[Setting, ...]:
     """List every setting of a settings dataclass and its nested ones, in order; `prefix` goes before the names."""
     hints, found = typing.get_type_hints(kind), list[Setting]()
     for field in dataclasses.fields(kind):
-        hint, name, about = hints[field.name], prefix + field.name, field.metadata
+        hint, name = hints[field.name], prefix + field.name
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             found += collect_settings(hint, f"{name}.")
             continue
-        found.append(
-            Setting(
-                name,
-                about.get("label") or field.name.replace("_", " "),
-                about.get("help", ""),
-                about.get("group", ""),
-                _list_choices(hint),
-                about.get("within"),
-                about.get("needs", ()),
-                about.get("trial"),
-                field.default,
-            )
-        )
+        about = {**field.metadata, "label": field.metadata["label"] or field.name.replace("_", " ")}
+        found.append(Setting(name, choices=_list_choices(hint), default=field.default, **about))
     return tuple(found)
 
 
@@ -166,7 +151,7 @@ def check_needs(group: Any, name: str) -> None:
     for each in _collect_own(group.__class__):
         value = getattr(group, each.name)
         if value != each.default and (need := each.find_unmet_need(group)) and need.refused:
-            raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.explain(group)}")
+            raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.unmet.format(group)}")
 
 
 def format_setting(name: str, value: Any) -> str:

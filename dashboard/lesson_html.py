@@ -60,7 +60,10 @@ def build_component(
 ) -> Component:
     """Return a lesson as a browser component; `server` is what only a page has, None in a file."""
     lesson, after = find_lesson(name), find_next(name)
-    ways = [{"label": way["label"], "href": f"{way['page']}?{urlencode(way['values'])}"} for way in content["ways"]]
+    ways = [
+        {"label": way["label"], "href": f"{way['page']}?{urlencode(way['values'], doseq=True)}"}
+        for way in content["ways"]
+    ]
     data = {
         "lesson": {
             "name": name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import runs
+from core import interpret, runs
 from core.api.inspection import collect_fields, describe_text, open_text
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
 from core.api.printing import say, say_edit, tabulate
@@ -26,8 +26,8 @@ def parts(
         `head`, `component`, `token` if the part has them, counted from 0; `zero` and `mean`: log-odds with the part
         minus log-odds with its output set to 0, or at every token to its mean over the tokens; `note`.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.measure_parts(text, target, change, unmixed=edits.unmixed)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    found = interpret.ablation.silence_parts(reader, text, target)
     return {
         **describe_text(run, text, edits),
         **describe_answer(loaded, found),
@@ -48,8 +48,8 @@ def lambdas(
         these and 0), and `log_odds` and `probabilities` of the target if all heads and tokens have that λ and the rest
         is as trained or edited; the last curve, without layer, is a factor on every λ from 0 to 2; `note`.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.measure_lambdas(text, target, change, unmixed=edits.unmixed)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    found = loaded.measure_lambdas(text, target, reader.change, unmixed=edits.unmixed)
     curves = map(collect_fields, found.curves)
     return {
         **describe_text(run, text, edits),
@@ -80,8 +80,8 @@ def patch(
         the head's output at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the donor's
         values there, and `moved`, the difference from the text without patching; `note`.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.patch(text, donor, target, change, unmixed=edits.unmixed)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    found = interpret.activation_patching.patch_activations(reader, text, donor, target)
     return {
         **describe_text(run, text, edits),
         "donor": donor,
@@ -106,8 +106,6 @@ def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
 def print_log_odds(result: dict[str, Any]) -> None:
     """Print the prediction for a text and the log-odds of the explained class, after a note if there is one."""
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     say(f"{format_answer(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
 
 

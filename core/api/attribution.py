@@ -61,8 +61,8 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
     if others:
         return (ablation.parts if parts else ablation.lambdas)(run, text, **about)
     method = method or "deletion"
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.explain(text, method, target, change, unmixed=edits.unmixed)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    found = interpret.attribution.explain_text(reader, text, method, target)
     return {
         **describe_text(run, text, edits),
         "method": method,
@@ -96,14 +96,15 @@ def methods(
         attention in the last layer, and the word whose deletion changes the log-odds most (None: fewer than two words,
         or no attention); `note`.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
 
     def tell_method(method: str, share: float | None) -> None:
         """Report the progress of an attribution method to the caller; an empty method name is not reported."""
         if on_progress is not None and method:
             on_progress(method, share)
 
-    *_, found = loaded.copy_with_progress(tell_method).compare_methods(text, target, change, unmixed=edits.unmixed)
+    told = loaded.copy_with_progress(tell_method).make_reader(reader.intervene, unmixed=edits.unmixed)
+    *_, found = interpret.attribution.explain_by_methods(told, text, target)
     by, first = found.by, found.by["deletion"]
     return {
         **describe_text(run, text, edits),

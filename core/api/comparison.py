@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 from core import error_analysis, evaluation, runs
 from core.api.options import AnyRun, CliArgument, Store, get_names, get_store, make_map_option
-from core.api.printing import say, tabulate, write_ends, write_p
+from core.api.printing import say, tabulate, write_ends, write_p, write_value
 from core.exceptions import InputError
 from core.formatting import count, signed
 from core.metrics import format_title
-from core.table_format import format_decimals
 
 
 def compare(
@@ -71,7 +70,7 @@ def print_compare(result: dict[str, Any]) -> None:
             "": letters[run["name"]],
             "model": ", ".join(filter(None, (run["name"], run["mixture"]))),
             "runs": len(run["runs"]),
-            **{format_title(m): _format_mean(run["metrics"][m]) for m in metrics},
+            **{format_title(m): write_value(run["metrics"][m]["mean"], run["metrics"][m]["interval"]) for m in metrics},
         }
         for run in result["runs"]
     ]
@@ -88,11 +87,6 @@ def print_compare(result: dict[str, Any]) -> None:
     for note in result["notes"]:
         say(f"Note: {note}")
     say(evaluation.comparison.METHOD)
-
-
-def _format_mean(summary: Mapping[str, Any]) -> str:
-    ends = f" ({write_ends(summary['interval'])})" if summary["interval"] else ""
-    return f"{format_decimals(summary['mean'])}{ends}"
 
 
 def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:

@@ -60,10 +60,10 @@ def flip(
         other words; `verdict`: `proven` (all smaller sets of moves and all of this size were checked), `smallest
         found`, `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
     most = interpret.counterfactual.MOST_READINGS if readings is None else readings
     stop = stopped or (lambda: False)
-    for found in loaded.find_counterfactual(text, target, most, stop, change, unmixed=edits.unmixed):
+    for found in interpret.counterfactual.search_flip(reader, text, target, most, stop):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
     allowed, record = found.allowed, loaded.record
@@ -129,7 +129,7 @@ def distance(
         loaded = runs.load.load_run(store, name)
         if target not in loaded.record.classes:
             raise InputError(f"run '{name}' has no class '{target:.80}'; it has {', '.join(loaded.record.classes)}")
-        found = loaded.predict_template(asked, target)
+        found = interpret.negation_templates.predict_template(loaded.make_reader(), asked, target)
         bare = None if found.without is None else found.without.tolist()
         curves.append({"run": name, "probabilities": found.probabilities.tolist(), "without": bare, "note": found.note})
     return {
@@ -145,8 +145,6 @@ def distance(
 def print_flip(result: dict[str, Any]) -> None:
     """Print each counterfactual text with its prediction."""
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     say(format_answer(result))
     for flipped in [result["flip"], *result["also"]] if result["flip"] else []:
         out.print(_mark_changes(result["text"], flipped["moves"]), soft_wrap=True)

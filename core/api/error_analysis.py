@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from core import error_analysis
 from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
-from core.api.printing import say, tabulate, write_ends, write_p, write_points
+from core.api.printing import say, tabulate, write_ends, write_p, write_points, write_value
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
-from core.table_format import format_csv, format_decimals
+from core.table_format import format_csv
 
 SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 
@@ -139,16 +139,16 @@ def slices(
     if where and not save:
         raise InputError("--where says what is to be saved; name it with --save NAME")
     table, kept = error_analysis.predictions_table.read_table(store, run, split), error_analysis.slices
+    tagged = error_analysis.tags.TableTags(store, table)
     if save:
         asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
-        tagged = error_analysis.tags.TableTags(store, table)
         error_analysis.selection.select_rows(asked, table, tagged, store)  # refuses a wrong rule before it is saved
         kept.save_slice(store, table.record, save, asked)
     if any(rename):
         kept.rename_slice(store, table.record, *rename)
     if remove:
         kept.remove_slice(store, table.record, remove)
-    found = error_analysis.slices.report_slices(store, table, kept.read_slices(store, table.record))
+    found = [kept.report_slice(store, table, tagged, each) for each in kept.read_slices(store, table.record)]
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 
@@ -269,5 +269,4 @@ def print_slices(result: dict[str, Any]) -> None:
 
 def _write_metric(name: str, each: dict[str, Any]) -> str:
     """Format a metric of a slice with its interval."""
-    ends = write_ends(each["intervals"].get(name))
-    return f"{format_decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"
+    return write_value(each["metrics"].get(name), each["intervals"].get(name))

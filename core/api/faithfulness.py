@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from core import interpret, runs
+from core import evaluation, interpret, runs
 from core.api.options import OnProgress, RunName, Split, Store, Target
 from core.api.printing import say, tabulate, write_rho
 from core.api.runs import runs_predictions
@@ -46,8 +46,6 @@ def agreement(
         (mean Spearman correlation with deletion, or None), `ranked` (texts with at least three words whose values are
         not all equal).
     """
-    import numpy
-
     store = store or RunStore()
     if limit < 0:
         raise InputError(f"--limit {limit}: a number of texts, or 0 for all")
@@ -62,10 +60,8 @@ def agreement(
     found = texts["text"].tolist()
     if not found:
         raise InputError(f"run '{run}' has no {'wrong ' if wrong else ''}text in split '{split}'")
-    drawn = found
-    if limit and limit < len(found):
-        chosen = numpy.sort(numpy.random.default_rng(SEED).choice(len(found), limit, replace=False))
-        drawn = [found[place] for place in chosen]
+    chosen = evaluation.nearest_neighbors.draw_rows(len(found), limit or len(found), SEED)
+    drawn = [found[place] for place in chosen]
     tell = on_progress or (lambda what, share: None)
     told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
     return {

@@ -29,14 +29,14 @@ def pair(first: str, second: str) -> str:
 
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
-) -> tuple[runs.load.LoadedRun, interpret.model_edits.Edits, Intervention | None]:
-    """Return a loaded run, the parsed model edits for a text, and the `Intervention` that applies these edits."""
+) -> tuple[runs.load.LoadedRun, interpret.model_edits.Edits, interpret.explain_context.ExplainContext]:
+    """Return a loaded run, the parsed model edits for a text, and the context in which the edited run is explained."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
     edits = loaded.parse_edits(text, edit)
     if intervene is not None and edits.inside:
         raise InputError("give edit or intervene, not both")
-    return loaded, edits, intervene or edits.to_intervention()
+    return loaded, edits, loaded.make_reader(intervene or edits.to_intervention(), unmixed=edits.unmixed)
 
 
 def describe_text(run: str, text: str, edits: interpret.model_edits.Edits) -> dict[str, Any]:
@@ -57,8 +57,7 @@ def sentence(
     `edit` changes the model, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.model_edits`). `intervene` is a
     `core.models.trace.Intervention`, for changes that `edit` cannot express; only `mix.0` of `edit` may go with it.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    return loaded.inspect(text, change, unmixed=edits.unmixed)
+    return open_text(run, text, store, edit, intervene)[2].inspect(text)
 
 
 def inspect(
@@ -75,8 +74,8 @@ def inspect(
         with TF-IDF (1 without TF-IDF) and the probabilities of `network`, `tfidf` and their `mixture` before the
         temperature; `parts` has the same with names for display.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    view, record = reader.inspect(text), loaded.record
     said = build_answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
@@ -122,8 +121,8 @@ def steps(
         `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`, `values` (null
         for a hidden score). A stage that the model lacks has a `reading` that says so, and no matrix.
     """
-    loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.trace_steps(text, layer, head, component, change, unmixed=edits.unmixed)
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    found = interpret.forward_pass.compute_stages(reader, text, layer, head, component)
     last = found.stages[-1].matrices[-1]
     chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
     return {
@@ -152,8 +151,6 @@ def print_inspect(result: dict[str, Any]) -> None:
     """Print the prediction for a text, its tokens, and a summary of each layer's attention maps."""
     prediction = result["prediction"]
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     say(format_answer(prediction))
     for part, chances in (result["mix"] or {"parts": {}})["parts"].items():
         say(f"{part}: {', '.join(f'{name} {format_decimals(p)}' for name, p in chances.items())}")
@@ -172,8 +169,6 @@ def print_inspect(result: dict[str, Any]) -> None:
 def print_steps(result: dict[str, Any]) -> None:
     """Print a row for each step of a model's forward pass, and the prediction."""
     say_edit(result)
-    if result["note"]:
-        say(result["note"])
     if result["layers"]:
         say(f"layer {result['layer']}, head {result['head']}, A{result['component']}")
     rows = []

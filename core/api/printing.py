@@ -35,9 +35,11 @@ def make_printer(write: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, 
 
 
 def say_edit(result: dict[str, Any]) -> None:
-    """Print which edits of the model a result was computed with, if there are any."""
+    """Print which edits of the model a result was computed with, and the note of the result, if there are any."""
     if result["edit"]:
         say(f"as edited: {result['edit']}")
+    if result.get("note"):
+        say(result["note"])
 
 
 def make_listener() -> Callable[[str, float | None], None]:
@@ -63,6 +65,12 @@ def write_ends(interval: Sequence[float] | None, write: Callable[[float], str] =
 def write_rate(value: float, interval: Sequence[float]) -> str:
     """Format a rate with its interval in brackets, two decimal places each."""
     return f"{value:.2f} ({write_ends(interval, '{:.2f}'.format)})"
+
+
+def write_value(value: float | None, interval: Sequence[float] | None) -> str:
+    """Format a metric, with its interval in brackets if there is one."""
+    ends = write_ends(interval)
+    return f"{format_decimals(value)}{ends and f' ({ends})'}"
 
 
 def write_p(p: float | None) -> str:

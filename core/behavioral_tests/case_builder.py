@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from core.behavioral_tests.suite import LONGEST, MOST_CASES, MOST_CHARACTERS, Polarity, SuiteCase, SuiteTest
 from core.behavioral_tests.suite_format import EDITS, Edit, Slots, WrittenTest
@@ -23,7 +24,7 @@ Make = Callable[[Mapping[str, str]], list[SuiteCase]]  # slot → chosen word, t
 class _Form:
     """A template with slots that makes test cases: a text, a text pair or a contrast set."""
 
-    slots: tuple[str, ...]
+    templates: Sequence[str]
     make: Make
     words: Words
 
@@ -62,10 +63,11 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
     _check_slots(written, words, forms)
     found: dict[tuple[str, ...], SuiteCase] = {}
     for number, form in enumerate(forms):
-        size, template = count_combinations(form.slots, form.words), f"{written.name} {number}"
+        slots, template = find_slots(form.templates), f"{written.name} {number}"
+        size = count_combinations(slots, form.words)
         made.count_fillings(min(size, written.most), written.most)
         for drawn in draw_numbers(size, written.most, f"{written.seed} {number}"):
-            cases = form.make(choose_words(form.slots, form.words, drawn))
+            cases = form.make(choose_words(slots, form.words, drawn))
             made.count_characters(cases, written.most)
             for case in cases:
                 found.setdefault((*case.texts, case.group), replace(case, template=template))
@@ -82,11 +84,6 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
         written.must,
         written.tolerance if written.kind == "direction" else 0.0,
     )
-
-
-def _list_texts(written: WrittenTest) -> list[str]:
-    pairs = [text for pair in written.pairs for text in pair]
-    return [*written.texts, *pairs, *(text for each in written.contrast for text in each.values())]
 
 
 def _check_fields(written: WrittenTest) -> None:
@@ -113,7 +110,7 @@ def _check_fields(written: WrittenTest) -> None:
 
 
 def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None:
-    used = set(find_slots(_list_texts(written)))
+    used = {name for form in forms for name in find_slots(form.templates)}
     if missing := sorted(used - words.keys()):
         known = f"known here are {', '.join(sorted(words))}" if words else "none has any here"
         raise Flaw("slots", missing[0], f"{{{missing[0]}}} stands in a text, so give it words; {known}")
@@ -132,55 +129,43 @@ def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
     expected = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
     for text in written.texts:
         if written.vary:
-            yield _make_variations(text, written.vary, words)
+            first, *others = words[written.vary]
+            make = partial(_make_variation, text, {written.vary: first})
+            yield _Form((text,), make, {**words, written.vary: others})
         elif written.kind == "invariance":
-            yield _Form(find_slots((text,)), _make_edits(text, written.edits), words)
+            yield _Form((text,), partial(_make_edits, text, written.edits), words)
         else:
-            yield _Form(find_slots((text,)), _make_case((text,), expected), words)
+            yield _Form((text,), partial(_make_case, (text,), expected), words)
     for pair in written.pairs:
-        yield _Form(find_slots(pair), _make_case(pair, expected), words)
+        yield _Form(pair, partial(_make_case, pair, expected), words)
     for number, contrast in enumerate(written.contrast):
-        yield _Form(find_slots(tuple(contrast.values())), _make_contrast(contrast, f"{written.name} {number}"), words)
+        make = partial(_make_contrast, contrast, f"{written.name} {number}")
+        yield _Form(tuple(contrast.values()), make, words)
 
 
-def _make_case(templates: Sequence[str], expected: tuple[Polarity, ...]) -> Make:
-    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return the filled texts as a test case, if they all differ."""
-        texts = tuple(fill_template(each, chosen) for each in templates)
-        return [SuiteCase(texts, expected)] if len(set(texts)) == len(texts) else []
-
-    return make_cases
+def _make_case(templates: Sequence[str], expected: tuple[Polarity, ...], chosen: Mapping[str, str]) -> list[SuiteCase]:
+    """Return the filled texts as a test case, if they all differ."""
+    texts = tuple(fill_template(each, chosen) for each in templates)
+    return [SuiteCase(texts, expected)] if len(set(texts)) == len(texts) else []
 
 
-def _make_edits(text: str, edits: Sequence[Edit]) -> Make:
-    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return a test case for each edit that changes the filled text."""
-        plain = fill_template(text, chosen)
-        changed = dict.fromkeys(EDITS[name](plain) for name in edits)
-        return [SuiteCase((plain, other)) for other in changed if other != plain]
-
-    return make_cases
+def _make_edits(text: str, edits: Sequence[Edit], chosen: Mapping[str, str]) -> list[SuiteCase]:
+    """Return a test case for each edit that changes the filled text."""
+    plain = fill_template(text, chosen)
+    changed = dict.fromkeys(EDITS[name](plain) for name in edits)
+    return [SuiteCase((plain, other)) for other in changed if other != plain]
 
 
-def _make_variations(text: str, vary: str, words: Words) -> _Form:
-    """Return a template for pairs of texts that differ in one slot: the slot's first word against each other word."""
-    first, *others = words[vary]
-
-    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return a test case: the text with the slot's first word, and the text with another word."""
-        return [SuiteCase((fill_template(text, {**chosen, vary: first}), fill_template(text, chosen)))]
-
-    return _Form(find_slots((text,)), make_cases, {**words, vary: others})
+def _make_variation(text: str, first: Mapping[str, str], chosen: Mapping[str, str]) -> list[SuiteCase]:
+    """Return a test case: the text with a slot's first word, and the text with another word."""
+    return [SuiteCase((fill_template(text, {**chosen, **first}), fill_template(text, chosen)))]
 
 
-def _make_contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
-    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return a test case for each text of a filled contrast set."""
-        group = " ".join((name, *chosen.values()))
-        filled = {polarity: fill_template(text, chosen) for polarity, text in contrast.items()}
-        return [SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]
-
-    return make_cases
+def _make_contrast(contrast: Mapping[Polarity, str], name: str, chosen: Mapping[str, str]) -> list[SuiteCase]:
+    """Return a test case for each text of a filled contrast set."""
+    group = " ".join((name, *chosen.values()))
+    filled = {polarity: fill_template(text, chosen) for polarity, text in contrast.items()}
+    return [SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]
 
 
 def find_slots(templates: Sequence[str]) -> tuple[str, ...]:

@@ -44,14 +44,9 @@ def check_availability(source: DataSource, *, hub: bool | None = None) -> Availa
         return Availability("on the hub")
     how = "" if layout else "No download is known for it. "
     how = "Install the download: `pip install sentiscope[hub]`. Or: " if source.hub else how
-    return Availability("not here", how + _explain_copy(source))
-
-
-def _explain_copy(source: DataSource) -> str:
-    own = f"start with `{DATA_FOLDER}` naming the folder above it."
-    if source.published is None:
-        return f"Put a copy into a folder named {source.name}, and {own}"
-    return f"{_describe_files(source)} They belong into a folder named {source.name}: {own}"
+    place, own = f"into a folder named {source.name}", f"start with `{DATA_FOLDER}` naming the folder above it."
+    copy = f"{_describe_files(source)} They belong {place}: {own}" if layout else f"Put a copy {place}, and {own}"
+    return Availability("not here", how + copy)
 
 
 def _describe_files(source: DataSource) -> str:

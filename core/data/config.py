@@ -155,7 +155,7 @@ class DataConfig:
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")
         check_ranges(self, "data")
         self.parse_renames()
-        order = self.parse_order()
+        order = self.parse_list("order")
         repeated = [name for name in order if order.count(name) > 1]
         if repeated or len(order) == 1:
             what = f"'{repeated[0]}' is given twice" if repeated else "two classes or more, with commas between"
@@ -172,21 +172,9 @@ class DataConfig:
             raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
         return {old.strip(): new.strip() for old, _, new in parts}
 
-    def parse_order(self) -> tuple[str, ...]:
-        """Return the class names in the setting `data.order`; empty if no order is given."""
-        return tuple(_split_list(self.order))
-
-    def parse_apart(self) -> tuple[str, ...]:
-        """Return the data sets in the setting `data.apart`, whose evaluation texts are removed from training."""
-        return tuple(_split_list(self.apart))
-
-    def parse_added(self) -> tuple[str, ...]:
-        """Return the data sets in the setting `data.add`, whose training texts are added to the training split."""
-        return tuple(_split_list(self.add))
-
-    def parse_lineage(self) -> tuple[str, ...]:
-        """Return the paths in the setting `data.lineage`: files with digests of texts that a model was trained on."""
-        return tuple(_split_list(self.lineage))
+    def parse_list(self, name: Literal["order", "apart", "add", "lineage"]) -> tuple[str, ...]:
+        """Return the class names, data sets or paths in a setting with commas between; empty if it is not given."""
+        return tuple(_split_list(getattr(self, name)))
 
     def parse_shares(self) -> tuple[float, float, float]:
         """Return the three shares in the setting `data.split`; refuse any that are not positive numbers with sum 1."""

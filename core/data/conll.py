@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -25,14 +24,6 @@ _ANYWHERE = re.compile(r"[ \t]+")
 _INSIDE = "IEL"
 _LOOKED_AT = 200
 """Lines that decide whether a file is CoNLL."""
-
-
-class TaggedWord(NamedTuple):
-    """A word of a CoNLL file with its tag and line number."""
-
-    row: int
-    word: str
-    tag: str
 
 
 def is_conll(text: str, file: str) -> bool:
@@ -65,10 +56,10 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
         raise DataError(f"has no word with a tag: {how}", file=file)
     rows, begun, other = [], 0, 0
     for sentence in sentences:
-        tags, repaired = to_iob2([line.tag for line in sentence])
+        tags, repaired = to_iob2([tag for _, tag in sentence])
         begun += repaired
-        other += sum(line.tag[0] in "ESLU" for line in sentence)
-        rows.append((" ".join(line.word for line in sentence), tags))
+        other += sum(tag[0] in "ESLU" for _, tag in sentence)
+        rows.append((" ".join(word for word, _ in sentence), tags))
     words = sum(len(tags) for _, tags in rows)
     tagged = f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}"
     found = [Finding("tags", "note", words, tagged)]
@@ -94,8 +85,9 @@ def to_iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
     return tuple(found), repaired
 
 
-def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]:
-    sentences, aside, columns = list[list[TaggedWord]]([[]]), 0, 0
+def _parse_sentences(text: str, file: str) -> tuple[list[list[tuple[str, str]]], int]:
+    """Return the words of each sentence of a CoNLL file with their tags, and the number of lines left out."""
+    sentences, aside, columns = list[list[tuple[str, str]]]([[]]), 0, 0
     for row, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         if not line.strip():
             sentences.append([])
@@ -112,7 +104,7 @@ def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]
     return [sentence for sentence in sentences if sentence], aside
 
 
-def _parse_word(parts: list[str], columns: int, row: int, file: str) -> TaggedWord:
+def _parse_word(parts: list[str], columns: int, row: int, file: str) -> tuple[str, str]:
     word, tag = parts[0], parts[-1]
     if len(parts) < 2:
         problem = f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag"
@@ -123,7 +115,7 @@ def _parse_word(parts: list[str], columns: int, row: int, file: str) -> TaggedWo
         raise DataError(f"'{shorten(tag)}' is no tag: O, B-TYPE or I-TYPE (BIOES and BILOU too)", file=file, row=row)
     if not word or _ANYWHERE.search(word):
         raise DataError(f"'{shorten(word)}' is not a single word; split it into lines", file=file, row=row)
-    return TaggedWord(row, word, tag)
+    return word, tag
 
 
 def _is_doc_start(line: str) -> bool:

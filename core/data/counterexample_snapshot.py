@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TypedDict
 
 import pandas as pd
@@ -63,11 +62,6 @@ def _encode_label(
         return None
     numbers = tuple(sorted({classes.index(name) for name in found}))
     return numbers if several else numbers[0]
-
-
-def hash_examples(config: DataConfig) -> str:
-    """Return the digest in the file name of the counterexample snapshot that `config.examples` names."""
-    return Path(config.examples).stem
 
 
 def _read_snapshot(name: str) -> list[CounterExampleRow]:

@@ -16,7 +16,7 @@ import pandas as pd
 from core.data import limits
 from core.data.cells import ERRORS, check_cell
 from core.data.columns import KNOWN_NAMES
-from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
+from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, shorten
 from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.data.reading_decisions import describe_head, find_left_out
 from core.exceptions import DataError
@@ -285,12 +285,10 @@ class _MergedCells:
 def _report_cells(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
     from openpyxl.utils.cell import get_column_letter
 
-    number = sum(cells.values())
-    if not number:
-        return []
+    number = cells.total()
     columns = ", ".join(get_column_letter(column + 1) for column in sorted(cells)[:8])
     if kind == "merged-cells":
         message = f"{plural(number, 'merged cell')} in column {columns} read as the first of their block"
-        return [Finding(kind, "note", number, message)]
+        return list_finding(kind, "note", number, message)
     message = f"{plural(number, 'cell')} in column {columns} with an error of Excel (#N/A, #NAME? …) count"
-    return [Finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")]
+    return list_finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")

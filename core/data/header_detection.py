@@ -68,13 +68,11 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
     return TableHead(none.columns, named=False, titles=titles) if titles <= _MOST_TITLES else none
 
 
-def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
-    """Return whether the first row of a table names the columns: by the user's setting (`yes`, `no`) or by inspection.
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row of a table names the columns.
 
     It does if it has a usual name, words above numbers, or short words above a few other words.
     """
-    if asked and rows:
-        return asked == "yes"
     if len(rows) < 2:
         return False
     first, rest = rows[0], rows[1:HEADER_ROWS]

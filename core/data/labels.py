@@ -165,6 +165,18 @@ def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
     return labels.map(lambda word: names.get(word, word)).astype("str")
 
 
+def replace_labels(rows: pd.DataFrame, names: Mapping[Any, Any]) -> pd.DataFrame:
+    """Replace the labels of rows by a map (old → new); remove labels that it lacks, and rows that lose all labels."""
+    labels = rows["label"]
+    if not is_several(labels):
+        kind: Any = "int64" if all(isinstance(new, int) for new in names.values()) else "str"
+        kept = rows[labels.isin(names)].reset_index(drop=True)
+        return kept.assign(label=kept["label"].map(names).astype(kind))
+    named = labels.map(lambda each: tuple(dict.fromkeys(names[old] for old in each if old in names)))
+    stays = [bool(new) or not old for new, old in zip(named, labels, strict=True)]
+    return rows.assign(label=named)[stays].reset_index(drop=True)
+
+
 def sort_names(labels: pd.Series) -> tuple[str, ...]:
     """Return the distinct labels in natural order: numbers by value, words by alphabet, `item 2` before `item 10`."""
     return tuple(sorted(list_labels(labels), key=to_natural_key))

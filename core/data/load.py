@@ -7,9 +7,8 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ from core.data.counterexample_snapshot import add_examples
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, Task, to_indicators
 from core.data.findings import plural, refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
-from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
+from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels, replace_labels
 from core.data.lineage import drop_learned
 from core.data.mixture import add_texts, exclude_texts, mix_splits
 from core.data.row_cleaning import clean_rows, examine_classes
@@ -62,8 +61,8 @@ def load_dataset(
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)
     source = SOURCES.get(config.name)
-    mixed, more = split_mixture(config.name), _check_registered("add", config.parse_added()) if to_train else ()
-    beyond = _check_registered("apart", config.parse_apart()) if to_train else ()
+    mixed, more = split_mixture(config.name), _check_registered("add", config.parse_list("add")) if to_train else ()
+    beyond = _check_registered("apart", config.parse_list("apart")) if to_train else ()
     if mixed:
         found, where = mix_splits(mixed, config, load_dataset), ", ".join(mixed)
         config = dataclasses.replace(config, split="", folds=0, fold=0)
@@ -87,14 +86,15 @@ def load_dataset(
         names = {n: config.parse_renames().get(name, name) for n, name in enumerate(of_file.classes)}
         standing, dropped = tuple(dict.fromkeys(names.values())), []
         if found is not of_file:
-            arranged = _encode_labels(found, {split: _relabel_rows(rows, names) for split, rows in arranged.items()})
+            kept = {n: name for n, name in names.items() if name}
+            arranged = _encode_labels(found, {split: replace_labels(rows, kept) for split, rows in arranged.items()})
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
     _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
     arranged, beside, joined = add_texts(arranged, classes, added, config)
     arranged, held_out = exclude_texts(
         arranged, (*beyond, *more), lambda each: load_dataset(dataclasses.replace(each, split_rule=config.split_rule))
     )
-    arranged, beside, learned = drop_learned(arranged, beside, config.parse_lineage())
+    arranged, beside, learned = drop_learned(arranged, beside, config.parse_list("lineage"))
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limit_train(arranged[TRAIN], config, [standing.index(name) for name in classes])
@@ -167,13 +167,14 @@ def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
     """Rename, merge, drop and order the classes of a data set by the settings `data.rename` and `data.order`."""
-    names, order = config.parse_renames(), config.parse_order()
+    names, order = config.parse_renames(), config.parse_list("order")
     if not names and not order:
         return found
     if strange := [old for old in names if old not in (*found.classes, *others)]:
         raise ConfigError(f"data.rename: no label '{strange[0]:.60}'; the labels are {', '.join(found.classes)}")
-    classes = tuple(dict.fromkeys(new for old in found.classes if (new := names.get(old, old))))
-    kept = {split: _relabel_rows(rows, names) for split, rows in found.splits.items()}
+    renamed = {old: new for old in found.classes if (new := names.get(old, old))}
+    classes = tuple(dict.fromkeys(renamed.values()))
+    kept = {split: replace_labels(rows, renamed) for split, rows in found.splits.items()}
     left = {split: len(rows) - len(kept[split]) for split, rows in found.splits.items()}
     lost = "without a label after data.rename left out"
     notes = [f"{split}: {plural(number, 'row')} {lost}" for split, number in left.items() if number]
@@ -189,22 +190,12 @@ def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
 
-def _relabel_rows(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
-    """Rename the labels of rows; remove labels renamed to an empty name, and rows that lose all their labels."""
-    labels = rename_labels(rows["label"], names)
-    if not is_several(labels):
-        return rows.assign(label=labels)[(labels != "").to_numpy()].reset_index(drop=True)
-    named = labels.map(lambda each: tuple(filter(None, each)))
-    stays = [bool(new) or not old for new, old in zip(named, labels, strict=True)]
-    return rows.assign(label=named)[stays].reset_index(drop=True)
-
-
 def _load_source(source: DataSource, config: DataConfig) -> tuple[LabeledSplits, str]:
     if source.kind == "built-in":
         return _load_builtin(source.name, config.classes), "this program"
     folder = find_local_folder(source.name)
     if folder and source.published and source.published.is_used_in(folder):
-        found, where = sandbox.read_published(folder, source.name), f"{folder} ({source.published.checked})"
+        found, where = sandbox.read_labeled(folder, {}, published=source.name), f"{folder} ({source.published.checked})"
     elif folder:
         found, where = sandbox.read_labeled(folder, {}), str(folder)
         found = _name_published_labels(found, source) if source.task == "pair" else found
@@ -294,7 +285,7 @@ def _drop_untrained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tu
         for old in sorted(set(strange.index) - set(trained)):
             lost = f"{plural(int(strange[old]), 'row')} of class '{classes[old]}' left out, train has none"
             notes.append(f"{split}: {lost}" if not is_several(rows["label"]) else f"{split}: the label of {lost}")
-        kept[split] = _replace_numbers(rows, place)
+        kept[split] = replace_labels(rows, place)
     return kept, tuple(classes[old] for old in trained), notes
 
 
@@ -313,16 +304,6 @@ def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, t
             for tag, number in sorted(unknown.items())
         ]
     return given, classes, notes
-
-
-def _replace_numbers(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
-    """Replace class numbers of rows by a map (old → new); remove unmapped labels, and rows that lose all labels."""
-    if not is_several(rows["label"]):
-        rows = rows[rows["label"].isin(place)].reset_index(drop=True)
-        return rows.assign(label=rows["label"].map(place).astype("int64"))
-    labels = rows["label"].map(lambda each: tuple(place[old] for old in each if old in place))
-    stays = [bool(new) or not old for new, old in zip(labels, rows["label"], strict=True)]
-    return rows.assign(label=labels)[stays].reset_index(drop=True)
 
 
 def _get_strata(rows: pd.DataFrame) -> splits.Indices:
@@ -417,7 +398,7 @@ def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int])
     """Reduce the training rows to `config.limit`, stratified by class; the order of the classes does not matter."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
-    strata = _get_strata(_replace_numbers(train, dict(enumerate(places))))
+    strata = _get_strata(replace_labels(train, dict(enumerate(places))))
     chosen, _ = splits.cut_rows(strata, config.limit, config.seed)
     note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
     return _take_rows(train, chosen), note

@@ -12,7 +12,7 @@ from core.data.config import DataConfig
 from core.data.dataset import TRAIN, VALIDATION, Dataset, Splits
 from core.data.findings import plural
 from core.data.labeled_files import LabeledSplits
-from core.data.labels import is_several
+from core.data.labels import is_several, replace_labels
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig
 from core.text.normalization import prepare_all
@@ -94,9 +94,7 @@ def _select_classes(added: Dataset, split: str, classes: Sequence[str], config: 
     names = config.parse_renames()
     renamed = [names.get(label, label) for label in added.classes]
     codes = {old: classes.index(new) for old, new in enumerate(renamed) if new in classes}
-    rows = added.splits[split]
-    rows = rows[rows["label"].isin(codes)].reset_index(drop=True)
-    return rows.assign(label=rows["label"].map(codes).astype("int64"))
+    return replace_labels(added.splits[split], codes)
 
 
 def collect_eval_texts(splits: Splits) -> set[str]:

@@ -36,11 +36,10 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 def parse_parquet(data: bytes, file: str) -> pd.DataFrame:
     """Parse the bytes of a Parquet file to a data frame without the pandas index; refuse a damaged or large file."""
+    schema, batches = read_batches(pa.BufferReader(data), file)
+    found = list(batches)
     with _convert_errors(file):
-        table = _read_table(data, file)
-        frame = table.to_pandas(ignore_metadata=True)
-    frame.columns = pd.Index(make_unique(table.column_names))
-    return frame[[name for name in frame.columns if not _INDEX.fullmatch(name)]]
+        return (pa.Table.from_batches(found) if found else schema.empty_table()).to_pandas(ignore_metadata=True)
 
 
 def apply_class_names(
@@ -92,7 +91,7 @@ def _name_cell(cell: Any, names: dict[Any, str]) -> Any:
     return names.get(cell, cell) if isinstance(cell, (int, float, np.number)) else cell
 
 
-def read_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def read_batches(stream: BinaryIO | pa.BufferReader, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Return the schema of a Parquet file and an iterator over its batches of rows, without the pandas index."""
     with _convert_errors(file):
         schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
@@ -120,17 +119,6 @@ def _convert_errors(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, LookupError) as error:
         reason = str(error).split("\n", 1)[0][:200]
         raise DataError(f"this Parquet file is damaged or incomplete ({reason})", file=file) from None
-
-
-def _read_table(data: bytes, file: str) -> pa.Table:
-    batches = list(_iterate_batches(pa.BufferReader(data), file))
-    if not batches:
-        schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
-        return pa.Table.from_arrays([pa.array([], pa.null()) for _ in schema.names], schema.names)
-    table = pa.Table.from_batches(batches)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        _check_words(column, name, file)
-    return table
 
 
 def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ from core.data.findings import plural, shorten
 from core.data.sources.published_layouts import OWN_LAYOUT, PublishedLayout
 from core.data.stream import AT_ONCE
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import count, join_names
 
 Row = tuple[str | None, ...]
 """A text, its class name, further columns."""
@@ -65,7 +65,7 @@ def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
     """Return the splits of a data set in its published layout from a folder; refuse a folder with missing files."""
     if lacking := layout.list_missing(folder):
         raise DataError(
-            f"{_join_names(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {describe_expected(layout)}",
+            f"{join_names(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {describe_expected(layout)}",
             file=str(folder),
         )
     return [
@@ -80,10 +80,6 @@ def describe_expected(layout: PublishedLayout) -> str:
         f"as published ({layout.where}) it holds {layout.describe_layout()}. Files in another layout, such as train.csv"
         f" with column names, can be read if {OWN_LAYOUT} is in the same folder"
     )
-
-
-def _join_names(files: list[str]) -> str:
-    return " and ".join((", ".join(files[:-1]), files[-1]) if len(files) > 1 else files)
 
 
 def _read_table(split: PublishedSplit) -> Iterator[Row]:

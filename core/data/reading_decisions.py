@@ -145,7 +145,8 @@ def describe_columns(
     for_text = _put_first(found.text if found else "", texts, layout.text)
     for_label = _put_first(found.label if found else "", labels, layout.label)
     proof = shorten("".join(map(str, frame[layout.text].dropna().head(1))), 100)
-    values = _show_values(frame[layout.labels[0]].dropna())
+    counts = frame[layout.labels[0]].dropna().map(str).value_counts()
+    values = shorten(", ".join(f"{name} ({number})" for name, number in counts.head(6).items()), 100)
     text_known = bool(asked.get("text")) or layout.text.strip().casefold() in KNOWN_NAMES
     label_known = bool(asked.get("label")) or layout.form == "columns" or is_label_name(layout.label)
     unsure = {"text": [] if text_known else alike, "label": () if label_known else for_label}
@@ -213,11 +214,6 @@ def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[Rea
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
         decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))
     return decisions
-
-
-def _show_values(values: pd.Series) -> str:
-    counts = values.map(str).value_counts()
-    return shorten(", ".join(f"{name} ({rows})" for name, rows in counts.head(6).items()), 100)
 
 
 def format_delimiter(delimiter: str) -> str:

@@ -57,20 +57,15 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
         return report
 
 
-def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
-    """Read the labelled rows of a file or folder in a sandboxed subprocess; arguments as of `inspect_file`."""
-    return _ask_labeled("labeled", path, {**reading, "to_train": to_train})
+def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True, published: str = "") -> LabeledSplits:
+    """Read the labelled rows of a file or folder in a sandboxed subprocess; arguments as of `inspect_file`.
 
-
-def read_published(path: Path, name: str) -> LabeledSplits:
-    """Read the splits of a named data set from its published files in a sandboxed subprocess."""
-    return _ask_labeled("published", path, {"name": name})
-
-
-def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
+    `published` names the data set if a folder has its files as they are published.
+    """
     from core.data.labeled_files import LabeledSplits
 
-    with _run_reader(way, path, reading) as (answer, folder):
+    asked: dict[str, str | bool] = {"name": published} if published else {**reading, "to_train": to_train}
+    with _run_reader("published" if published else "labeled", path, asked) as (answer, folder):
         splits = {split: _load_frame(folder / name) for split, name in answer.splits.items()}
         report = _decode_report(answer.report)
         return LabeledSplits(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)
@@ -267,8 +262,12 @@ def _run_request(request: str, seconds: float) -> int:
             # The process has its own timer; this one is for the case that it fails.
             late = threading.Timer(seconds + _STARTED_WITHIN, process.kill)
             late.start()
+            assert process.stdin and process.stdout
             try:
-                said = _query_process(process, request)
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.write(request + "\n")
+                    process.stdin.flush()
+                said = process.stdout.readline()
             finally:
                 late.cancel()
             if said:
@@ -276,11 +275,3 @@ def _run_request(request: str, seconds: float) -> int:
             _end_process(process)
     command = f"{sys.executable} -P -m core.data.sandbox_worker"
     raise NotAvailable(f"the process that reads files does not start; see `{command}`")
-
-
-def _query_process(process: subprocess.Popen[str], request: str) -> str:
-    assert process.stdin and process.stdout
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(request + "\n")
-        process.stdin.flush()
-    return process.stdout.readline()

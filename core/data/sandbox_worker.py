@@ -45,19 +45,14 @@ Answer = dict[str, Any]
 
 def main() -> None:
     """Serve file-reading requests from standard input until it closes or no request has come for some time."""
-    while _has_request():
+    # On Windows, `select` does not support pipes.
+    while os.name == "nt" or select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
         line = sys.stdin.readline()
         if not line:
             return
         print(json.dumps(_serve_forked(json.loads(line))), flush=True)  # noqa: T201  the answer goes through the pipe
         if not hasattr(os, "fork"):
             return
-
-
-def _has_request() -> bool:
-    if os.name == "nt":  # `select` does not support pipes there
-        return True
-    return bool(select.select([sys.stdin], [], [], IDLE_SECONDS)[0])
 
 
 def _serve_forked(request: dict[str, Any]) -> int:

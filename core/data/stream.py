@@ -71,8 +71,9 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
     head = stream.read(SAMPLE)
     if lines:
-        read = _DecodedFile(stream, head, encoding, path.name)
-        return dataclasses.replace(_stream_lines(read), notes=read.notes)
+        read, schema = _DecodedFile(stream, head, encoding, path.name), pa.schema({"text": pa.string()})
+        texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in read.read_lines())
+        return Rows("text", schema, _build_batches(texts, schema, "text", path.name), read.notes)
     if head.startswith(b"PAR1"):
         schema, batches = read_batches(stream, path.name)
         return _stream_batches(schema, batches, text, path.name)
@@ -101,12 +102,6 @@ class _DecodedFile:
 
     def read_lines(self) -> Iterator[str]:
         """Yield the decoded lines of a file with their line ends (CR, LF or both)."""
-        try:
-            yield from self._decode_lines()
-        except UnicodeDecodeError:
-            raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
-
-    def _decode_lines(self) -> Iterator[str]:
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # keep the file open after this reading
         raw.seek(0)
         if "+" in self.encoding:
@@ -114,8 +109,11 @@ class _DecodedFile:
                 yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
             return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
-        yield from filter(None, [next(text, "").removeprefix("\ufeff")])
-        yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
+        try:
+            yield from filter(None, [next(text, "").removeprefix("\ufeff")])
+            yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
+        except UnicodeDecodeError:
+            raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
 
     def read_sample(self) -> str:
         """Return whole lines from the beginning of a file, up to the sample size."""
@@ -176,12 +174,6 @@ def _is_utf8(data: bytes) -> bool:
     return not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
-def _stream_lines(decoded: _DecodedFile) -> Rows:
-    schema = pa.schema({"text": pa.string()})
-    texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in decoded.read_lines())
-    return Rows("text", schema, _build_batches(texts, schema, "text", decoded.file))
-
-
 def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
     like = parse_table(sample, *asked, file=decoded.file)
     if len(like.rows) == 1 < len(like.columns) and not (like.head.named or asked[1] or text):
@@ -208,7 +200,8 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     for number, row in enumerate(_parse_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
         for key, value in row.items():
-            kinds.setdefault(key, set()).add(_find_type(value))
+            too_large = isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS
+            kinds.setdefault(key, set()).add(str if too_large else type(value))
             if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
                 return None
     if not kinds:
@@ -223,10 +216,6 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
 def _make_field(name: str, kinds: set[type]) -> pa.Field:
     nested = bool(kinds) and kinds <= {list, dict}
     return pa.field(name, _KINDS.get(frozenset(kinds), pa.string()), metadata=NESTED if nested else None)
-
-
-def _find_type(value: Any) -> type:
-    return str if isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS else type(value)
 
 
 def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ labels. `core.error_analysis.code_prevalence` counts codes in the rows of one ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,34 +123,18 @@ class Codes:
                 raise InputError(f"code {name!r}: sentences have it; merge it into another code to remove it")
             change.drop_row("codes", row)
 
-    def code_rows(self, keys: Iterable[str], codes: Collection[str], *, author: str = "", run: str = "") -> None:
-        """Set an author's annotation codes for some sentences (none: remove all); InputError for an unknown code."""
-        said = ", ".join(sorted(set(codes))) or "no code"
-        self._change_rows(keys, codes, said, author, run, lambda own, wanted: wanted)
-
     def give_codes(
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
         """Add annotation codes to sentences for one author, or remove them (`off`); InputError for an unknown code."""
-        said = ", ".join(sorted(set(codes))) + " taken off" * off
-        self._change_rows(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
-
-    def _change_rows(
-        self,
-        keys: Iterable[str],
-        codes: Collection[str],
-        said: str,
-        author: str,
-        run: str,
-        after: Callable[[set[str], set[str]], set[str]],
-    ) -> None:
-        author, keys, wanted = clean_author(author), tuple(keys), set(codes)
-        with self.ledger.begin_change(self.data, author, f"{said}: {_describe_rows(keys)}") as change:
+        author, keys, wanted = clean_author(author), tuple(keys), sorted(set(codes))
+        said = f"{', '.join(wanted)}{' taken off' * off}: {_describe_rows(keys)}"
+        with self.ledger.begin_change(self.data, author, said) as change:
             book = change.read_rows("codes", data=self.data)
-            named = {self._find_row(book, name)["name"] for name in sorted(wanted)}
+            named = {self._find_row(book, name)["name"] for name in wanted}
             for key in keys:
                 own = {row["code"] for row in change.read_rows("codings", data=self.data, key=key, author=author)}
-                self.set_codes(change, key, author, after(own, named), run)
+                self.set_codes(change, key, author, own - named if off else own | named, run)
 
     def set_codes(self, change: Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
         """Set the annotation codes of one sentence by one author, within a transaction."""

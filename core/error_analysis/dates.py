@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shorten
-from core.evaluation.group_metrics import MISSING, RowGroups
+from core.evaluation import group_metrics
+from core.evaluation.group_metrics import RowGroups
 from core.exceptions import InputError
 
 _LAST = pd.Timestamp("9999-12-31 23:59:59.999999", tz="UTC")
@@ -91,27 +92,13 @@ def parse_span(text: str) -> DateSpan | None:
 
 def cut_quarters(times: pd.Series) -> RowGroups:
     """Group a table's rows into quartiles by date, keeping equal days together; missing dates form the last group."""
-    days = times.dt.tz_localize(None).dt.floor("D")
-    edges = days.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
-    places = np.where(days.isna(), len(edges) + 1, np.searchsorted(edges, days.to_numpy()))
-    there, place = np.unique(places, return_inverse=True)
-    names = []
-    for each in there:
-        inside = days[places == each]
-        names.append(MISSING if each > len(edges) else f"{inside.min():%Y-%m-%d} to {inside.max():%Y-%m-%d}")
-    return RowGroups(tuple(names), place.astype(np.int64))
+    return group_metrics.cut_quarters(times.dt.tz_localize(None).dt.floor("D"), "{:%Y-%m-%d}".format)
 
 
-def is_between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times lie between two date spans, including both spans."""
-    found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
-    return found
-
-
-def compare_times(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times are before or after a date's time span; `sign` is <, <=, > or >=."""
-    found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
-    return found.to_numpy(bool)
+def compare_times(times: pd.Series, sign: str, low: DateSpan, high: DateSpan) -> np.ndarray:
+    """Return (n,) bool: which times are before or after `low` (<, <=, >, >=); for = and !=, from `low` to `high`."""
+    ways = {"<": times < low.start, "<=": times < low.end, ">": times >= low.end, ">=": times >= low.start}
+    return ways.get(sign, (times >= low.start) & (times < high.end)).to_numpy(bool)
 
 
 def _is_date_like(kinds: pd.Series) -> bool:

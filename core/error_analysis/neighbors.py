@@ -16,7 +16,7 @@ import pandas as pd
 
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.training_index import TrainingRows
-from core.evaluation.nearest_neighbors import NEIGHBORS, count_neighbors, find_nearest
+from core.evaluation.nearest_neighbors import NEIGHBORS, count_neighbors, draw_rows, find_nearest
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs.projections import Space
 from core.text.words import build_mark_class
@@ -146,8 +146,7 @@ def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, m
     """
     inside = np.isin(space.rows, places)
     asked, outside = space.vectors[inside], np.flatnonzero(~inside)
-    if len(asked) > LOOKED_AT:
-        asked = asked[np.sort(np.random.default_rng(0).choice(len(asked), LOOKED_AT, replace=False))]
+    asked = asked[draw_rows(len(asked), LOOKED_AT)]
     at, distances = find_nearest(asked, space.vectors[outside], NEIGHBORS)
     votes, mean = count_neighbors(at, distances, len(outside))
     order = np.lexsort((mean, -votes))
@@ -190,9 +189,8 @@ def find_shared(
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
     n = len(places)
-    if n > MOST_SELECTED:
-        chosen = np.sort(np.random.default_rng(0).choice(n, MOST_SELECTED, replace=False))
-        places, vectors = places[chosen], vectors[chosen]
+    chosen = draw_rows(n, MOST_SELECTED)
+    places, vectors = places[chosen], vectors[chosen]
     try:
         known = training.read_vectors(vectors.shape[1]) if len(places) else np.empty((0, vectors.shape[1]), np.float32)
     except OSError as error:

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shorten
-from core.error_analysis.dates import DateSpan, compare_times, is_between, parse_span
+from core.error_analysis.dates import DateSpan, compare_times, parse_span
 from core.error_analysis.keywords import split_phrase
 from core.error_analysis.old_names import ALIASES
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
@@ -213,8 +213,7 @@ def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     """Return (n,) bool: rows that match a rule on a column; for a negated rule (!= or !~), the rows to exclude."""
     name, sign, value = clause.name, clause.sign, clause.value
     if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
-        low, high = _parse_spans(clause)
-        return is_between(times, low, high) if sign in _EQUAL else compare_times(times, sign, low)
+        return compare_times(times, sign, *_parse_spans(clause))
     if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
         return _match_numbers(clause, _read_numbers(table, name))
     if sign in _PART:

@@ -6,7 +6,6 @@ that a page answers without a model. A starter run carries its quiz; that of ano
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 from collections import Counter, defaultdict
@@ -14,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from core import json_store
+from core import json_store, runs
 from core.cache import get_cache_folder, keep_files
 from core.data.dataset import TEST, VALIDATION
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -135,16 +134,10 @@ def make_quiz(
         pass
     except RunDamaged as error:
         log.warning("%s; making it again", error)
-    quiz = compute_quiz(store, (load or functools.partial(_load_run, store, run))(), right, wrong)
+    quiz = compute_quiz(store, load() if load else runs.load.load_run(store, run), right, wrong)
     if path.parent == get_cache_folder() / KIND:
         keep_files([(path, encode_quiz(quiz))], KIND)
     return quiz
-
-
-def _load_run(store: RunStore, run: str) -> LoadedRun:
-    from core.runs.load import load_run
-
-    return load_run(store, run)
 
 
 def encode_quiz(quiz: Quiz) -> bytes:
@@ -155,15 +148,11 @@ def encode_quiz(quiz: Quiz) -> bytes:
 def locate_file(store: RunStore, run: str, right: int = RIGHT, wrong: int = WRONG) -> Path:
     """Return the file of a quiz, named by all that it depends on: in the starter run that has it, else in the cache."""
     folder, record = store.get_path(run), store.read(run)
-    files = [folder / WEIGHTS, *(_locate_predictions(folder, split) for split in list_splits(folder))]
+    files = [folder / WEIGHTS, *(folder / EVALUATION / split / PREDICTIONS for split in list_splits(folder))]
     read = [hash_file(file) if file.is_file() else "" for file in files]
     name = f"{KIND}-{hash_value([VERSION, read, record.answering, record.classes, right, wrong])}.json"
     own = folder / KIND / name
     return own if own.is_file() else get_cache_folder() / KIND / name
-
-
-def _locate_predictions(folder: Path, split: str) -> Path:
-    return folder / EVALUATION / split / PREDICTIONS
 
 
 def list_splits(folder: Path) -> list[str]:
@@ -209,7 +198,7 @@ def compute_quiz(store: RunStore, loaded: LoadedRun, right: int = RIGHT, wrong: 
     return Quiz(tuple(order_questions(chosen)), common)
 
 
-def choose_unanswered(number: int = RIGHT + WRONG) -> tuple[Question, ...]:
+def choose_unanswered() -> tuple[Question, ...]:
     """Return short sentences that come with Sentiscope, each of another kind, without predictions of a run."""
     from core.data.sources.builtin.handwritten import get_class_names, load_split
 
@@ -217,22 +206,12 @@ def choose_unanswered(number: int = RIGHT + WRONG) -> tuple[Question, ...]:
     short = rows[rows["text"].map(lambda text: LEAST <= len(find_removable_words(text)) <= FEW)]
     drawn = sorted(short.to_dict("records"), key=lambda row: hash_value(row["text"]))
     kinds = {row[PHENOMENON]: row for row in drawn}
-    return tuple(
-        Question(
-            str(row["text"]),
-            names[int(row["label"])],
-            "",
-            kind,
-            CHALLENGE,
-            tuple(find_removable_words(row["text"])),
-            (),
-            (),
-            (),
-            (),
-            (),
-        )
-        for kind, row in list(kinds.items())[:number]
-    )
+    nothing: dict[str, Any] = dict.fromkeys(("unknown", "effects", "flip", "subset", "scores"), ())
+    found = []
+    for kind, row in list(kinds.items())[: RIGHT + WRONG]:
+        text, words = str(row["text"]), tuple(find_removable_words(row["text"]))
+        found.append(Question(text, names[int(row["label"])], "", kind, CHALLENGE, words, **nothing))
+    return tuple(found)
 
 
 def find_common_words(splits: Iterable[Iterable[str]]) -> tuple[str, ...]:

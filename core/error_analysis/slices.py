@@ -329,16 +329,8 @@ _NUMBERS = ("n", "wrong", "rate", "interval", "share", "others", "difference", "
 _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 
 
-def report_slices(
-    store: RunStore, table: PredictionTable, kept: Sequence[Slice], codes: Annotations | None = None
-) -> list[dict[str, Any]]:
-    """Return the filter rules and metrics of each slice of a run."""
-    tagged = TableTags(store, table)
-    return [report_slice(store, table, tagged, each, codes) for each in kept]
-
-
 def report_slice(
-    store: RunStore, table: PredictionTable, tagged: TableTags, one: Slice, codes: Annotations | None
+    store: RunStore, table: PredictionTable, tagged: TableTags, one: Slice, codes: Annotations | None = None
 ) -> dict[str, Any]:
     """Return the filter rules and metrics of one slice of a run."""
     asked = parse_selection(one.select)

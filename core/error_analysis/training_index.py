@@ -11,6 +11,7 @@ import numpy as np
 from core import runs
 from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.split_analysis import cache_array
+from core.evaluation.nearest_neighbors import draw_rows
 from core.evaluation.scores import join_class_names
 from core.evaluation.split_differences import split_plain_words, to_class_matrix
 from core.exceptions import NotAvailable
@@ -66,13 +67,6 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
     return torch.cat(found).numpy() if found else np.zeros(0, bool)
 
 
-def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
-    """Return sorted indices of the training rows to search for neighbours: all, or a random sample if too many."""
-    if rows <= MOST:
-        return np.arange(rows)
-    return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
-
-
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
     """Return a text's rarest words, just enough for every near-duplicate to contain at least one."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
@@ -122,7 +116,7 @@ class TrainingRows:
     @cached_property
     def rows(self) -> np.ndarray:
         """Return sorted indices of the training rows in which neighbours are searched; NotAvailable without data."""
-        return sample_rows(len(self.texts))
+        return draw_rows(len(self.texts), MOST)
 
     @cached_property
     def _same(self) -> dict[str, Counter[str]]:

@@ -6,19 +6,17 @@ import io
 import json
 import logging
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 from core import json_store
-from core.cache import get_cache_folder, keep_files, mark_used
+from core.cache import get_cache_folder, keep_files, read_arrays
 from core.config import compose
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
 from core.evaluation import scores
@@ -36,7 +34,6 @@ from core.training.calibration import UNSCALED, Scaling
 from core.training.linear import SOLVERS, fit_linear
 from core.training.temperature import fit_scaling
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 WORDS = "tfidf-logreg"  # lower-cased words and word pairs that occur in at least two texts
@@ -90,23 +87,17 @@ def predict_split(
 
     `dataset` is called only if the probabilities are not cached. Raises DataError like `fit_baseline`.
     """
-    found = _read_arrays(_build_path(fingerprint, classes, model), lambda arrays: arrays[_name_array(split)])
+    path = _build_path(fingerprint, classes, model).with_suffix(".npz")
+    found = read_arrays(path, lambda arrays: arrays[_name_array(split)])
     said = _fit_and_cache(dataset(), model)[1][split] if found is None else found
     return said.astype(np.float64)
-
-
-def predict_new_texts(
-    fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
-) -> np.ndarray:
-    """Return the TF-IDF baseline's probabilities of any texts, (n, C) float64; arguments as of `predict_split`."""
-    return load_baseline(fingerprint, classes, dataset, model).predict(texts).astype(np.float64)
 
 
 def load_baseline(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> FittedBaseline:
     """Return the fitted TF-IDF baseline of a data set; arguments and errors as of `predict_split`."""
-    found = _read_arrays(_build_path(fingerprint, classes, model), _unpack_baseline)
+    found = read_arrays(_build_path(fingerprint, classes, model).with_suffix(".npz"), _unpack_baseline)
     return _fit_and_cache(dataset(), model)[2] if found is None else found
 
 
@@ -121,21 +112,6 @@ def _build_path(data: str, classes: Sequence[str], model: str) -> Path:
 
 def _name_array(split: str) -> str:
     return f"split {split}"  # the name of a split may be that of an argument of np.savez
-
-
-def _read_arrays(path: Path, read: Callable[[Any], T]) -> T | None:
-    """Read the cached arrays of a TF-IDF baseline; None if they are missing or damaged."""
-    kept = path.with_suffix(".npz")
-    try:
-        with np.load(kept, allow_pickle=False) as arrays:
-            found = read(arrays)
-        mark_used(kept)
-        return found
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, RunDamaged) as error:
-        log.warning("%s cannot be read (%s); measuring again", kept, error)
-    return None
 
 
 def _pack_arrays(fitted: FittedBaseline) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.evaluation.inference import OnBatch, get_device, ignore_progress, switch_to_eval
-from core.evaluation.nearest_neighbors import compute_purity
+from core.evaluation.nearest_neighbors import compute_purity, draw_rows
 from core.evaluation.scores import SEVERAL
 from core.models.encoder import EncoderClassifier
 from core.models.head import average_tokens
@@ -53,9 +53,7 @@ def compute_silhouettes(
     numbers; `seed` draws the sample of more than `largest` rows.
     """
     total = len(embeddings)
-    rows = np.arange(total)
-    if total > largest:
-        rows = np.sort(np.random.default_rng(seed).choice(total, largest, replace=False))
+    rows = draw_rows(total, largest, seed)
     labels = np.asarray(labels, np.int64)[rows]
     reason = _explain_undefined(embeddings, labels)
     if reason:
@@ -105,16 +103,6 @@ def _explain_undefined(embeddings: np.ndarray, labels: np.ndarray) -> str:
 AT_ONCE, PAIRS = 64, 1_000_000  # texts per batch, and pairs of their tokens, at most: a trace holds every map
 
 
-@dataclass(frozen=True)
-class StageSeparability:
-    """The class separability of a sample of sentences at one point of a model, such as after a layer."""
-
-    name: str  # `embedding`, `layer 1` …, `head`
-    width: int
-    silhouette: float | None  # mean by true class, Euclidean; None if undefined
-    purity: float | None  # mean share of the ten nearest neighbours with the same true class; None for few sentences
-
-
 def read_layers(
     model: EncoderClassifier, tokenizer: Tokenizer, texts: Sequence[str], on_batch: OnBatch = ignore_progress
 ) -> np.ndarray:
@@ -140,12 +128,12 @@ def read_layers(
     return found
 
 
-def measure_separability(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparability:
-    """Measure how well vectors of texts separate the classes; there is no silhouette for multi-label data."""
+def measure_separability(vectors: np.ndarray, labels: np.ndarray) -> tuple[float | None, float | None]:
+    """Return the mean silhouette and the neighbour purity of text vectors by true class; None where undefined."""
     pure = compute_purity(vectors, labels)
     several = np.ndim(labels) == 2
     mean = None if several else compute_silhouettes(vectors.astype(np.float64), labels, ()).overall
-    return StageSeparability(name, vectors.shape[1], mean, None if pure is None else float(pure.mean()))
+    return mean, None if pure is None else float(pure.mean())
 
 
 def explain_no_silhouette(labels: np.ndarray) -> str:

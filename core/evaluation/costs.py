@@ -48,14 +48,12 @@ def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresho
     return (ratio * missed + alarms) / len(own)
 
 
-def evaluate_threshold(
-    own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
-) -> dict[str, Any]:
+def evaluate_threshold(own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float) -> dict[str, Any]:
     """Count false negatives and positives at a threshold, and compute the cost per row with its 95 % interval."""
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold
     n, missed, alarms = len(own), int((own & ~said).sum()), int((~own & said).sum())
     shares = np.array([missed, alarms, n - missed - alarms]) / n
-    drawn = np.random.default_rng(seed).multinomial(n, shares, RESAMPLES)
+    drawn = np.random.default_rng(0).multinomial(n, shares, RESAMPLES)
     return {
         "n": n,
         "false_negatives": missed,

@@ -70,23 +70,21 @@ def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str
     return add_numbers(first, second) | {"one": add_numbers(first["one"], second["one"])}
 
 
-def measure_time(
-    model: nn.Module, batch: Batch, *, warm_up: int = WARM_UP, repeats: int = REPEATS, seconds: float = SECONDS
-) -> dict[str, Any]:
+def measure_time(model: nn.Module, batch: Batch) -> dict[str, Any]:
     """Measure wall-clock milliseconds of a model's forward pass over a batch, on the device where the model is.
 
-    Returns `milliseconds` (median of `repeats`, or of at least three in `seconds`, after `warm_up` passes that do not
+    Returns `milliseconds` (median of `REPEATS`, or of at least three in `SECONDS`, after `WARM_UP` passes that do not
     count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
     """
     device = get_device(model)
     batch = batch.to(device)
     times: list[float] = []
     with switch_to_eval(model):
-        for _ in range(warm_up):
+        for _ in range(WARM_UP):
             model(batch)
         _wait_for_device(device)
-        until = time.perf_counter() + seconds
-        while len(times) < repeats and (len(times) < 3 or time.perf_counter() < until):
+        until = time.perf_counter() + SECONDS
+        while len(times) < REPEATS and (len(times) < 3 or time.perf_counter() < until):
             started = time.perf_counter()
             model(batch)
             _wait_for_device(device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ def group_rows(column: pd.Series) -> RowGroups:
     """Group rows by the value of a column; cut a column of many numbers into quarters, and join rare values."""
     numbers = pd.to_numeric(column, errors="coerce")
     if not column.isna().all() and numbers.notna().equals(column.notna()) and numbers.nunique() > QUARTERS:
-        return _cut_quarters(numbers)
+        return cut_quarters(numbers, format_exact)
     words = column.map(_format_value, na_action="ignore").fillna(MISSING).astype("str")
     rows = words.value_counts()
     rows = rows.loc[sorted(rows.index, key=lambda name: (-rows[name], name))]
@@ -79,15 +79,16 @@ def read_column(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Ser
     return pd.Series([", ".join(classes[number] for number in each) or MISSING for each in several])
 
 
-def _cut_quarters(numbers: pd.Series) -> RowGroups:
-    """Group rows into quarters by a column of numbers; equal numbers stay in the same quarter."""
-    edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
-    places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
-    there, words = np.unique(places), {len(edges) + 1: MISSING}
-    for place in there[there <= len(edges)]:
-        inside = numbers[places == place]
-        words[int(place)] = f"{format_exact(inside.min())} to {format_exact(inside.max())}"
-    return RowGroups(tuple(words[int(place)] for place in there), np.searchsorted(there, places).astype(np.int64))
+def cut_quarters(column: pd.Series, write: Callable[[Any], str]) -> RowGroups:
+    """Group rows into quarters by a column of numbers or dates; equal values stay together, missing ones are last."""
+    edges = column.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
+    places = np.where(column.isna(), len(edges) + 1, np.searchsorted(edges, column.to_numpy()))
+    there, place = np.unique(places, return_inverse=True)
+    names = []
+    for each in there:
+        inside = column[places == each]
+        names.append(MISSING if each > len(edges) else f"{write(inside.min())} to {write(inside.max())}")
+    return RowGroups(tuple(names), place.astype(np.int64))
 
 
 def _format_value(value: Any) -> str:

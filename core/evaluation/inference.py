@@ -78,34 +78,15 @@ def predict_texts(
     intervene: Intervene = None,
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
+    tokens: TokenTable | None = None,
 ) -> Predictions:
     """Classify texts in batches of similar length; the model's training or evaluation mode stays as before.
 
-    `on_batch` gets the share done before each batch; its exceptions stop the work. NotAvailable for infinite logits.
+    `on_batch` gets the share done before each batch; its exceptions stop the work. `tokens` are the token ids of the
+    texts, if they are known. NotAvailable for infinite logits.
     """
-    return predict_tokens(
-        model,
-        build_token_table(tokenizer, texts),
-        task=task,
-        batch_size=batch_size,
-        intervene=intervene,
-        scaling=scaling,
-        on_batch=on_batch,
-    )
-
-
-def predict_tokens(
-    model: Classifier,
-    tokens: TokenTable,
-    *,
-    task: Task = "single",
-    batch_size: int = 128,
-    intervene: Intervene = None,
-    scaling: Scaling = UNSCALED,
-    on_batch: OnBatch = ignore_progress,
-) -> Predictions:
-    """Classify texts given as token ids, in batches of similar length; see `predict_texts`."""
     device, parts = get_device(model), []
+    tokens = build_token_table(tokenizer, texts) if tokens is None else tokens
     # Without texts the model reads an empty one, so that the empty result has the right widths.
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
     empty = dataclasses.replace(tokens, offsets=np.zeros(2, np.int64))

@@ -165,9 +165,7 @@ def draw_resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.n
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
 
 
-def compute_class_intervals(
-    labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0
-) -> list[dict[str, list[float]]]:
+def compute_class_intervals(labels: np.ndarray, predicted: np.ndarray) -> list[dict[str, list[float]]]:
     """Return the 95 % intervals [low, high] of each class's precision, recall and F1, in the order of the classes.
 
     Precision and recall have Wilson's interval. F1 has a percentile bootstrap of its counts (true positives, false
@@ -176,7 +174,7 @@ def compute_class_intervals(
     """
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
-    return [_compute_from_counts(each, seed) for each in cells]
+    return list(map(_compute_from_counts, cells))
 
 
 def list_class_intervals(
@@ -191,7 +189,7 @@ def list_class_intervals(
     return dict(zip(classes, compute_class_intervals(scores.true, scores.predicted), strict=True))
 
 
-def _compute_from_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
+def _compute_from_counts(cells: np.ndarray) -> dict[str, list[float]]:
     """Return a class's intervals of precision, recall and F1 from its counts of (TP, FN, FP, TN) rows."""
     n = int(cells.sum())
     if not n:
@@ -200,7 +198,7 @@ def _compute_from_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]
     shares = {"precision": right + wrong, "recall": right + missed}
     found = {part: list(compute_wilson(right, rows)) for part, rows in shares.items() if rows}
     a, b = SIDES["f1"]
-    hits, missing, said = np.random.default_rng(seed).multinomial(n, cells / n, RESAMPLES).T[:3].astype(float)
+    hits, missing, said = np.random.default_rng(0).multinomial(n, cells / n, RESAMPLES).T[:3].astype(float)
     drawn = compute_percentiles(divide_safely(hits, a * (hits + missing) + b * (hits + said), empty=np.nan))
     return found if drawn is None else {**found, "f1": drawn}
 

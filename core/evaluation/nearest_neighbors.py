@@ -10,6 +10,13 @@ NEIGHBORS = 10  # of each row, by default
 _BLOCK = 4_000_000  # distances in memory at once
 
 
+def draw_rows(rows: int, most: int, seed: int = 0) -> np.ndarray:
+    """Return sorted row indices: all, or a seeded random sample if there are more than `most`."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
 def find_nearest(
     asked: np.ndarray, vectors: np.ndarray, most: int, own: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,11 @@ from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
     from core.interpret import (
+        ablation,
+        activation_patching,
+        explain_context,
         faithfulness,
+        forward_pass,
         model_edits,
         attribution,
         counterfactual,

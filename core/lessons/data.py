@@ -17,8 +17,6 @@ ASKED = (0, 1)  # the probe of the first and of the second question
 SURE = 0.9
 OPTIONS = ("Negative, and sure", "Negative, not sure", "Positive, not sure", "Positive, and sure")
 SURELY = " It does not hesitate."
-SET = "set-"
-"""Before the name of a setting in a link to Train (`dashboard.state.SETTING`)."""
 
 
 def build_content(store: RunStore) -> LessonContent:
@@ -135,14 +133,10 @@ def _describe_record(record: dict[str, Any], asked: int) -> dict[str, Any]:
     return {"rows": record["rows"], "steps": record["steps"], "asked": asked, "unknown": record["unknown"]}
 
 
-def _write_link(name: str) -> dict[str, str]:
+def _write_link(name: str) -> dict[str, str | Sequence[str]]:
     """Return the parameters of a link to Train with the settings of a recorded training."""
-    return {
-        "model": PRESET,
-        "data": "built-in",
-        "length": "full",
-        **{f"{SET}{setting}": str(value) for setting, value in {**SETTINGS[name], "training.seed": 0}.items()},
-    }
+    changed = [f"{setting}={value}" for setting, value in {**SETTINGS[name], "training.seed": 0}.items()]
+    return {"model": PRESET, "data": "built-in", "length": "full", "set": changed}
 
 
 DATA = Lesson(

@@ -55,7 +55,7 @@ class WayOn:
 
     label: str
     page: str
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

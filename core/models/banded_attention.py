@@ -14,7 +14,6 @@ the block's own keys. The blocks of all heads and texts are concatenated, M in t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -31,41 +30,24 @@ BUFFER_BYTES = 2_000_000
 """Bytes of the scores of one component that are computed at a time; small enough for a core's cache."""
 
 
-@dataclass(frozen=True)
 class Blocks:
-    """The layout of queries and keys in blocks for banded attention: B texts of L tokens, H heads, blocks of C."""
+    """The layout of queries and keys in blocks for banded attention: B texts of L tokens, H heads, blocks of C.
 
-    texts: int
-    heads: int
-    length: int
-    half: int  # Keys that a query sees on each side
-    positions: Tensor  # (B, G) int64: global tokens, `ABSENT` if a text is too short
+    A query sees `half` keys on each side. `positions` (B, G) int64 are global tokens, `ABSENT` if a text is too short.
+    """
+
+    def __init__(self, texts: int, heads: int, length: int, half: int, positions: Tensor) -> None:
+        self.texts, self.heads, self.length, self.half, self.positions = texts, heads, length, half, positions
+        self.size = max(BLOCK, half)  # C, at least half a window so that a block sees only its neighbours
+        self.shared = positions.shape[1]  # G, the global tokens of a text
+        self.per_text = -(-length // self.size)  # Blocks per text and head; the last may be partly empty
+        self.stretch = self.size + 2 * half + 2 * self.shared  # S, keys of a block, its neighbours and the global ones
 
     @staticmethod
     def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
         """Return the block layout for queries (B, N, H, L, e), global token positions and half a window."""
         B, _, H, L, _ = q.shape
         return Blocks(B, H, L, half, positions)
-
-    @property
-    def size(self) -> int:
-        """Return the block size C in tokens, at least half a window so that a block sees only its neighbours."""
-        return max(BLOCK, self.half)
-
-    @property
-    def shared(self) -> int:
-        """Return G, the number of global tokens of a text in banded attention."""
-        return self.positions.shape[1]
-
-    @property
-    def per_text(self) -> int:
-        """Return the number of blocks per text and head; the last may be partly empty."""
-        return -(-self.length // self.size)
-
-    @property
-    def stretch(self) -> int:
-        """Return S, the number of keys laid out for one block: its own, its neighbours' and the global ones."""
-        return self.size + 2 * self.half + 2 * self.shared
 
     def split_blocks(self, x: Tensor) -> Tensor:
         """Split token vectors (B, N, H, L, e) into M blocks of C tokens each (N, M, C, e), padded with zeros."""

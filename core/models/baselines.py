@@ -57,11 +57,7 @@ class ReadsVectors(Plain):
     def __init__(self, *, vocabulary: int, width: int, segments: Segments | None = None) -> None:
         super().__init__()
         self.embedding, self.segments = nn.Embedding(vocabulary, width), segments
-
-    @property
-    def mark(self) -> int | None:  # type: ignore[override]
-        """Return the id of the separator between the texts of a pair; None if the model reads single texts."""
-        return None if self.segments is None else MARK
+        self.mark = None if segments is None else MARK
 
     def embed_tokens(self, batch: Batch) -> Tensor:
         """Return the word embedding (B, L, d) of each token, without the vector that marks first and second texts."""

@@ -192,9 +192,12 @@ def _build_layer(config: ModelConfig, index: int) -> Layer:
         row_norm=part.row_norm,
         index=index,
     )
+    inner: dict[str, Any] = {"width": config.width, "hidden": config.ff_width, "dropout": config.dropout}
     return Layer(
         attention=attention,
-        feedforward=_build_feedforward(config),
+        feedforward=SwiGLU(**inner)
+        if config.feedforward == "swiglu"
+        else FeedForward(activation=config.feedforward, **inner),
         norms=(_build_norm(config), _build_norm(config)),
         place=config.norm_place,
         dropout=config.dropout,
@@ -245,14 +248,6 @@ def _build_norm(config: ModelConfig) -> nn.Module:
     if config.norm == "none":
         return nn.Identity()
     return nn.RMSNorm(config.width, eps=1e-5) if config.norm == "rms" else nn.LayerNorm(config.width)
-
-
-def _build_feedforward(config: ModelConfig) -> nn.Module:
-    if config.feedforward == "swiglu":
-        return SwiGLU(width=config.width, hidden=config.ff_width, dropout=config.dropout)
-    return FeedForward(
-        width=config.width, hidden=config.ff_width, activation=config.feedforward, dropout=config.dropout
-    )
 
 
 def _initialize_weights(model: EncoderClassifier) -> None:

@@ -290,4 +290,4 @@ def explain_no_effect(name: str, model: ModelConfig) -> str:
     room, _, _ = name.rpartition(".")
     group = getattr(model, room) if room else model
     need = next(each for each in collect_settings(ModelConfig) if each.name == name).find_unmet_need(group)
-    return need.explain(group) if need else ""
+    return need.unmet.format(group) if need else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -52,11 +53,16 @@ class ActiveDropout(nn.Module):
 def activate_dropout(model: Network, seed: int) -> Network:
     """Return a copy of a model with seeded dropout that is always on, except inside torch's own LSTM."""
     other, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
-    for module in list(other.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, Dropout):
-                setattr(module, name, ActiveDropout(child.p, generator))
+    replace_layers(other, Dropout, lambda layer: ActiveDropout(layer.p, generator))
     return other
+
+
+def replace_layers(model: nn.Module, kind: type[nn.Module], make: Callable[[Any], nn.Module]) -> None:
+    """Replace each layer of a class in a model by another one, which `make` builds from it."""
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if type(child) is kind:
+                setattr(module, name, make(child))
 
 
 def shuffle_weights(model: Network, seed: int) -> Network:

@@ -83,6 +83,15 @@ class EncoderClassifier(nn.Module):
     is masked. `provides` are its capabilities (`core.models.capabilities`).
     """
 
+    width: int
+    """Model width d, the size of a token vector."""
+    first: int
+    """Position of a text's first token: 1 after a class token, else 0."""
+    last: int
+    """Special tokens after a text: 0 without a pretrained encoder."""
+    mark: int | None
+    """Id of the separator between the texts of a pair; None if the model reads single texts."""
+
     def __init__(  # noqa: PLR0913 - one argument per configurable part
         self,
         *,
@@ -102,6 +111,7 @@ class EncoderClassifier(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
         self.ngrams, self.segments = ngrams, segments
+        self.width, self.first, self.last, self.mark = width, int(head.first), 0, None if segments is None else MARK
         self.class_token = nn.Parameter(torch.zeros(width)) if head.first else None
         self.positions = positions
         self.layers = nn.ModuleList(layers)
@@ -219,26 +229,6 @@ class EncoderClassifier(nn.Module):
     def subtracts(self) -> bool:
         """Return whether the further attention maps are subtracted from the first one."""
         return self._attentions[0].mixing.sign < 0
-
-    @property
-    def first(self) -> int:
-        """Return the position of a text's first token: 1 after a class token, else 0."""
-        return int(self.class_token is not None)
-
-    @property
-    def last(self) -> int:
-        """Return the number of special tokens after a text, which is 0 without a pretrained encoder."""
-        return 0
-
-    @property
-    def mark(self) -> int | None:
-        """Return the id of the separator between the texts of a pair; None if the model reads single texts."""
-        return None if self.segments is None else MARK
-
-    @property
-    def width(self) -> int:
-        """Return the model width d, the size of a token vector."""
-        return self.embedding.embedding_dim
 
     @property
     def heads(self) -> int:

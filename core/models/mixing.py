@@ -192,10 +192,12 @@ def compute_alpha_beta(
     """Return alpha and beta, the two values that NDT's map weight λ is mixed from; its paper does not give them.
 
     Without a start they are fitted to the paper's learned lambdas. With one they are as far apart as the range of
-    lambda allows (1 if it is unbounded), so that lambda begins at the start.
+    lambda allows (1 if it is unbounded), so that lambda begins at the start: p is 1/4 for the range [0,1], else 0.
     """
+    if start is not None and constraint == "01":
+        return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     if start is not None:
-        return _center_alpha_beta(constraint, start)
+        return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
     target = compute_lambda_target(layer, component)
     if constraint == "01":
         return min(target, 0.3), 0.1375 + 0.009 * (layer - 1)
@@ -206,13 +208,6 @@ def compute_alpha_beta(
         # Beyond the paper's four components, values decrease by the factor of layer 1.
         return target, later[min(component, 3) - 1] * 0.8 ** max(0, component - 3)
     return target + min(target, 0.4), target
-
-
-def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
-    """Return alpha and beta for which NDT's map weight λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
-    if constraint == "01":
-        return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
-    return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
 
 
 def compute_initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.models import deviations
-from core.models.attention_config import LAMBDA_RANGES, Constraint
+from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
 from core.models.deviations import Departure
 
@@ -42,12 +42,6 @@ class Preset:
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
     """Return the NDT paper's model settings with a given attention: pre-norm RMSNorm and SwiGLU of width 384."""
     return ModelConfig(attention=attention, norm="rms", feedforward="swiglu", ff_width=384)
-
-
-def _make_additive(constraint: Constraint, components: int) -> ModelConfig:
-    return _make_ndt_config(
-        AttentionConfig(heads=2, qk_width="half", components=components, mixing="additive", constraint=constraint)
-    )
 
 
 SENTIFORMER_RECIPE: dict[str, Any] = {
@@ -230,7 +224,9 @@ PRESETS: dict[str, Preset] = {
     ),
     **{
         f"ndt-{constraint}-n{n}": Preset(
-            _make_additive(constraint, n),
+            _make_ndt_config(
+                AttentionConfig(heads=2, qk_width="half", components=n, mixing="additive", constraint=constraint)
+            ),
             "ndt",
             f"{NDT}, eqs. 2-7, {between.plain}, N={n}",
             f"{n} maps added, lambda in {between.plain}.",

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from core.models.activation_record import SILENT, Record
 from core.models.attention import AttentionCore, append_columns
-from core.models.dropout import Dropout
+from core.models.dropout import Dropout, replace_layers
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
 from core.models.layer_interventions import Changes
@@ -145,30 +145,11 @@ class PretrainedClassifier(EncoderClassifier):
         self.layers = nn.ModuleList([BackboneLayer(block=block, attention=each) for block, each in both])
         self.head = head
         self.class_token, self.positions, self.ngrams, self.fill, self.scale = None, None, None, 0, 1.0
-        self.segments, self.pairs = None, pairs
+        self.segments, self.mark = None, self.specials.last + KNOWN if pairs else None  # [SEP]
+        self.width, self.first, self.last = width, 1, 1  # [CLS] before a text, [SEP] after it
         self.final_norm: nn.Module = nn.Identity()
-        self.vector_width, self.provides = width, provides
-        _replace_dropout(self)
-
-    @property
-    def first(self) -> int:
-        """Return the position of a text's first token, which is 1 after [CLS]."""
-        return 1
-
-    @property
-    def last(self) -> int:
-        """Return the number of special tokens after a text, which is 1 for [SEP]."""
-        return 1
-
-    @property
-    def mark(self) -> int | None:
-        """Return the id of [SEP], which separates the texts of a pair; None if the model reads single texts."""
-        return self.specials.last + KNOWN if self.pairs else None
-
-    @property
-    def width(self) -> int:
-        """Return the model width d, the size of a token vector."""
-        return self.vector_width
+        self.provides = provides
+        replace_layers(self, nn.Dropout, lambda layer: Dropout(layer.p))  # ours is faster and can be left on
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
@@ -219,11 +200,3 @@ class PretrainedClassifier(EncoderClassifier):
         given = {"token_type_ids": self.number_types(batch.ids) * batch.keep} if typed else {}
         entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **given))
         return entered
-
-
-def _replace_dropout(model: nn.Module) -> None:
-    """Replace torch's dropout layers in a model by Sentiscope's, which are faster and can be left on."""
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if type(child) is nn.Dropout:
-                setattr(module, name, Dropout(child.p))

@@ -111,7 +111,7 @@ class LexicalTerm(nn.Module):
     def build_columns(self, polarity: Tensor, change: LexicalChanges | None) -> tuple[Tensor, Tensor]:
         """Return columns for queries and keys that add the lexical term to the attention scores, with interventions."""
         row = polarity[:, None, None]
-        scale = self._weigh_lexicons()[None, :, :, None] * self.scale
+        scale = self._spread_strengths(self.reach)[None, :, :, None] * self.scale
         return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
 
     def multiply_scores(
@@ -124,7 +124,7 @@ class LexicalTerm(nn.Module):
         row = torch.where(reach, polarity[:, None, None], alone)  # (B, N, H, L, 3K)
         keys = _get_key_polarity(polarity, keep, change)
         key = row if keys is polarity else torch.where(reach, keys[:, None, None], alone)
-        weighted = torch.where(reach, self._weigh_lexicons()[None, :, :, None], 1.0) * row
+        weighted = torch.where(reach, self._spread_strengths(self.reach)[None, :, :, None], 1.0) * row
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def trace_sigma(self, polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
@@ -137,10 +137,6 @@ class LexicalTerm(nn.Module):
         keys = _get_key_polarity(polarity, keep, change)
         sigma = (weights * polarity[:, None]) @ keys.transpose(1, 2)[:, None]
         return torch.where(self._get_reach(change).any(1)[..., None, None], sigma, 1.0)
-
-    def _weigh_lexicons(self) -> Tensor:
-        """Return the strength of the lexical term per map and head, (N, H, 3K); 0 for maps and heads without it."""
-        return self._spread_strengths(self.reach)
 
     def _spread_strengths(self, reach: Tensor) -> Tensor:
         """Return the strengths (..., 3K) of K lexicons, three equal entries each; 0 outside their masks (K, ...)."""

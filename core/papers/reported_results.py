@@ -49,13 +49,11 @@ class Counterpart:
 @cache
 def _read_rows() -> tuple[ReportedNumber, ...]:
     text = (files("core.papers") / "reported.csv").read_text(encoding="utf-8")
-    return tuple(_parse_row(row) for row in csv.DictReader(text.splitlines()))
-
-
-def _parse_row(row: dict[str, str]) -> ReportedNumber:
-    layer, component = (int(row[name]) if row[name] else None for name in ("layer", "component"))
-    words = {name: row[name] for name in ("paper", "table", "dataset", "model", "variant", "metric", "unit")}
-    return ReportedNumber(**words, value=float(row["value"]), layer=layer, component=component)
+    found = []
+    for row in csv.DictReader(text.splitlines()):
+        layer, component = (int(row.pop(name) or 0) or None for name in ("layer", "component"))
+        found.append(ReportedNumber(value=float(row.pop("value")), layer=layer, component=component, **row))
+    return tuple(found)
 
 
 def select_reported(

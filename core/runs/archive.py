@@ -241,7 +241,7 @@ def remove_paths(config: RunConfig) -> RunConfig:
     rows: dict[str, Any] = {} if is_registered(name) else {"name": _hide_location(name)}
     if examples := config.data.examples:
         rows["examples"] = _hide_location(examples)
-    if lineage := config.data.parse_lineage():
+    if lineage := config.data.parse_list("lineage"):
         rows["lineage"] = join_list(_hide_location(path) for path in lineage)
     text, model, training = config.text, config.model, config.training
     if set(lexicons) - {VADER}:
@@ -306,7 +306,7 @@ def _clean_files(landing: Path) -> None:
 
 
 def _relocate_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_lineage()]
+    names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
     found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
     return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=join_list(found)))
 

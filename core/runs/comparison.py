@@ -237,15 +237,15 @@ class _MetricComparison:
 
 def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple[str, ...]]:
     """Return TF-IDF predictions by fold, fitted on a model's training data, or a note why there are none."""
-    from core.evaluation.baseline import predict_new_texts  # imports torch, which figures do without
+    from core.evaluation.baseline import load_baseline  # imports torch, which figures do without
 
     found: dict[int, Answers] = {}
     for (_, fold), own in side.answers.items():
         if fold not in found:
             record = own.record
-            given = record.data_fingerprint, record.classes, own.texts, functools.partial(load_trained_data, record)
+            given = record.data_fingerprint, record.classes, functools.partial(load_trained_data, record)
             try:
-                chances = predict_new_texts(*given)
+                chances = load_baseline(*given).predict(own.texts).astype(np.float64)
             except SentiscopeError as error:
                 return {}, (f"TF-IDF is left out: {error}.",)
             tuned = record.results.get("yardstick", {}).get("tuned", {})

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from core.atomic import write_bytes
-from core.cache import get_cache_folder, pack_array
+from core.cache import get_cache_folder, keep_array, pack_array
 from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.evaluation.inference import predict_texts
@@ -68,21 +68,18 @@ def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: 
     check_classes(run, dataset.classes, dataset.task)
     files = [hash_file(store.get_path(run.run) / name) for name in (RECORD, WEIGHTS)]
     depends = {"teacher": files, "data": dataset.fingerprint, "classes": dataset.classes}
+    texts = _get_texts(dataset, TRAIN)
+
+    def predict_portions() -> np.ndarray:
+        """Predict the training texts in portions, and order the probabilities as the classes of the data set."""
+        teacher, portions = load_run(store, run.run), []
+        for start in range(0, len(texts), PORTION):
+            pause()
+            portions.append(teacher.predict(texts[start : start + PORTION]).probabilities)
+        return np.concatenate(portions)[:, [run.classes.index(name) for name in dataset.classes]]
+
     path = get_cache_folder() / f"taught-{hash_value(depends)}.npy"
-    try:
-        kept: np.ndarray = np.load(path, allow_pickle=False)
-        return kept
-    except (OSError, ValueError):  # missing or incomplete
-        pass
-    teacher, texts = load_run(store, run.run), _get_texts(dataset, TRAIN)
-    portions = []
-    for start in range(0, len(texts), PORTION):
-        pause()
-        portions.append(teacher.predict(texts[start : start + PORTION]).probabilities)
-    said: np.ndarray = np.concatenate(portions)[:, [run.classes.index(name) for name in dataset.classes]]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, pack_array(said))
-    return said
+    return keep_array(path, (len(texts), len(dataset.classes)), predict_portions)
 
 
 def cross_fit_tfidf(

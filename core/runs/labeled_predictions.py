@@ -160,7 +160,8 @@ def _explain_rows(first: RunRecord, other: RunRecord) -> str:
             f"'{older.run}' was cut by an older rule than '{newer.run}' (data.split_rule={old} and {new}; a new "
             f"training with --set data.split_rule={old} has the rows of '{older.run}')"
         )
-    if {Path(name).name for name in ours.parse_lineage()} != {Path(name).name for name in theirs.parse_lineage()}:
+    first_learned, other_learned = ({Path(name).name for name in each.parse_list("lineage")} for each in (ours, theirs))
+    if first_learned != other_learned:
         reasons.append("rows that a run which one of them started from had learned from are left out")
     return f": {'; '.join(reasons)}" if reasons else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -18,18 +18,11 @@ from core.evaluation.class_separability import read_layers
 from core.evaluation.ensemble import Ensemble
 from core.evaluation.inference import PassagePredictions, Predictions, predict_passages, predict_texts
 from core.exceptions import InputError, RunDamaged
-from core.interpret.ablation import AblationEffects, silence_parts
-from core.interpret.activation_patching import Patches, patch_activations
-from core.interpret.attribution import Explanation, Methods, explain_by_methods, explain_text
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
-from core.interpret.counterfactual import MOST_READINGS, Search, search_flip
 from core.interpret.explain_context import UNCHANGED, ExplainContext
-from core.interpret.forward_pass import compute_stages
-from core.interpret.forward_stages import ForwardStages
 from core.interpret.lambda_response import LambdaCurves, compute_lambda_curves
 from core.interpret.model_edits import UNCHANGED as NO_EDITS
 from core.interpret.model_edits import Edits, get_text_editable
-from core.interpret.negation_templates import FilledTemplate, TemplatePredictions, predict_template
 from core.interpret.sentence_inspection import SentenceView, inspect_text
 from core.models.builder import Model, build_model
 from core.models.capabilities import HEAD, list_spaces
@@ -157,42 +150,6 @@ class LoadedRun:
             return NO_EDITS
         return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
 
-    def explain(
-        self, text: str, method: str = "deletion", target: str = "", intervene: Change = None, *, unmixed: bool = False
-    ) -> Explanation:
-        """Return the effect of each word on the log-odds of a class, by one of `core.interpret.attribution.METHODS`.
-
-        `intervene` and `unmixed` change the model as in `predict`.
-        """
-        return explain_text(self.make_reader(intervene, unmixed=unmixed), text, method, target)
-
-    def compare_methods(
-        self,
-        text: str,
-        target: str = "",
-        intervene: Change = None,
-        *,
-        unmixed: bool = False,
-        named: Sequence[str] = (),
-    ) -> Iterator[Methods]:
-        """Yield explanations of a text, one method more each time, and how far the methods agree."""
-        return explain_by_methods(self.make_reader(intervene, unmixed=unmixed), text, target, named)
-
-    def patch(
-        self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
-    ) -> Patches:
-        """Return a class's log-odds when one layer, token or head at a time gets the activations of a donor text.
-
-        Raises InputError also for texts of different lengths.
-        """
-        return patch_activations(self.make_reader(intervene, unmixed=unmixed), text, donor, target)
-
-    def measure_parts(
-        self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
-    ) -> AblationEffects:
-        """Return the effect of ablating each model part on the log-odds of a class; `intervene` is applied as well."""
-        return silence_parts(self.make_reader(intervene, unmixed=unmixed), text, target)
-
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
     ) -> LambdaCurves:
@@ -204,39 +161,6 @@ class LoadedRun:
         return compute_lambda_curves(
             self.make_reader(), text, attention, target, starts=known, change=change or UNCHANGED, unmixed=unmixed
         )
-
-    def trace_steps(
-        self,
-        text: str,
-        layer: int | None = None,
-        head: int | None = None,
-        component: int | None = None,
-        intervene: Change = None,
-        *,
-        unmixed: bool = False,
-    ) -> ForwardStages:
-        """Return the forward pass of a text step by step, for one layer and head (from 1) and attention map (from 0).
-
-        Raises NotAvailable if the text has no token, or too many.
-        """
-        return compute_stages(self.make_reader(intervene, unmixed=unmixed), text, layer, head, component)
-
-    def find_counterfactual(
-        self,
-        text: str,
-        target: str = "",
-        readings: int = MOST_READINGS,
-        stopped: Callable[[], bool] = lambda: False,
-        intervene: Change = None,
-        *,
-        unmixed: bool = False,
-    ) -> Iterator[Search]:
-        """Search for the smallest change of a text that changes the predicted label; yield the state of the search."""
-        return search_flip(self.make_reader(intervene, unmixed=unmixed), text, target, readings, stopped)
-
-    def predict_template(self, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
-        """Return predictions for template sentences with more and more words filled in (see negation_templates)."""
-        return predict_template(self.make_reader(), asked, target)
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:
         """Return a copy of the loaded run that reports progress to `tell`; an exception from `tell` stops the work."""
@@ -258,7 +182,10 @@ class LoadedRun:
         return other
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
-        """Return an object through which explanations query the run, as trained or with changes inside the model."""
+        """Return the context in which `core.interpret` explains the run.
+
+        `intervene` and `unmixed` change the model as in `predict`.
+        """
         record = self.record
         return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),

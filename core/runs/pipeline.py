@@ -19,7 +19,7 @@ import core
 from core.atomic import make_folder, write_bytes, write_text
 from core.config import RunConfig
 from core.data.config import join_list
-from core.data.counterexample_snapshot import NAME, hash_examples
+from core.data.counterexample_snapshot import NAME
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
 from core.data.lineage import write_lineage
 from core.data.load import load_dataset
@@ -28,7 +28,7 @@ from core.evaluation import scores
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
 from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import compute_probabilities, get_device, predict_tokens
+from core.evaluation.inference import compute_probabilities, get_device, predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
@@ -129,14 +129,14 @@ class Experiment(Events):
         known = {name: getattr(dataset, name) for name in ("classes", "task", "ordered")}
         decisions = (each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions)
         own = write_lineage(self.folder / LINEAGE, _get_texts(dataset, TRAIN)).name
-        before = [Path(file).name for file in self.config.data.parse_lineage()]
+        before = [Path(file).name for file in self.config.data.parse_list("lineage")]
         lineage = tuple(dict.fromkeys((own, *before)))
         known |= {"data_notes": dataset.notes, "data_fingerprint": dataset.fingerprint}
         known |= {"data_decisions": tuple(decisions)}
         self._update_record(lineage=lineage, lineage_unknown=unknown, **known)
         if self.config.data.examples:
             rows = int((dataset.splits[TRAIN][CORPUS] == NAME).sum())
-            self._add_results(examples={"rows": rows, "digest": hash_examples(self.config.data)})
+            self._add_results(examples={"rows": rows, "digest": Path(self.config.data.examples).stem})
         return dataset
 
     def _apply_lineage(self) -> tuple[str, ...]:
@@ -333,7 +333,7 @@ class Experiment(Events):
             self._report_stage("evaluation", split=split)
             texts, labels = _get_texts(dataset, split), dataset.get_targets(split)
             tokens = build_token_table(tokenizer, texts)
-            predictions = predict_tokens(model, tokens, task=dataset.task)
+            predictions = predict_texts(model, tokenizer, texts, task=dataset.task, tokens=tokens)
             if split == VALIDATION and self.config.training.mix != "none":
                 mixed_in = read_mixed_in(self.folder, self.record)
                 mix = Ensemble.fit_weight(*mixed_in, predictions.logits, texts, labels, dataset.task)
@@ -398,7 +398,7 @@ class Experiment(Events):
         labels = dataset.get_targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()
-            found = predict_tokens(model, build_token_table(tokenizer, texts), task=dataset.task)
+            found = predict_texts(model, tokenizer, texts, task=dataset.task)
             found = found if mix is None else mix.blend_predictions(found, texts, dataset.task)
             logits = np.concatenate([logits, found.logits])
             labels = np.concatenate([labels, encode_targets(dataset.beside, len(dataset.classes), dataset.task)])

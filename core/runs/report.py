@@ -13,7 +13,7 @@ from core.data.dataset import VALIDATION, Task, encode_targets
 from core.data.findings import plural
 from core.data.lineage import find_learned
 from core.evaluation import ensemble, metrics, scores
-from core.evaluation.baseline import YARDSTICKS, predict_new_texts, read_baseline
+from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
 from core.evaluation.inference import Predictions
@@ -274,7 +274,7 @@ def _measure_baselines(
     for model in YARDSTICKS:
         about = record.data_fingerprint, record.classes, lambda: trained.dataset, model
         try:
-            given = labels, predict_new_texts(*about[:2], texts, *about[2:])
+            given = labels, load_baseline(*about).predict(texts).astype(np.float64)
             thresholds = read_baseline(*about).get("tuned", {}).get("thresholds")
         except NotAvailable as error:  # the texts are missing, and the fitted baseline is no longer cached
             return {"left_out": str(error)}

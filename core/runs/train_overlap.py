@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from core.cache import get_cache_folder, keep_files, mark_used
+from core.cache import get_cache_folder, keep_files, read_arrays
 from core.data.availability import DATA_FOLDER, check_availability
 from core.data.dataset import TRAIN, Dataset
 from core.data.load import load_dataset
@@ -34,7 +32,7 @@ def load_trained_data(record: RunRecord) -> Dataset:
     Raises NotAvailable if they are missing or have changed.
     """
     config = record.config.data
-    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_added(), *config.parse_apart())
+    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_list("add"), *config.parse_list("apart"))
     known = [name for name in dict.fromkeys(names) if name in SOURCES]
     # Checked first, as reading the other data sets may take long.
     if missing := [name for name in known if check_availability(SOURCES[name]).lacking]:
@@ -75,13 +73,8 @@ class TrainingTexts:
     def _kept(self) -> tuple[np.ndarray, np.ndarray]:
         about = {"version": VERSION, "data": self.record.data_fingerprint, "tokenizer": self.tokenizer.to_json()}
         path = get_cache_folder() / f"seen-{hash_value(about)}.npz"
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                found = arrays["keys"], arrays["prior"]
-            mark_used(path)
+        if (found := read_arrays(path, lambda arrays: (arrays["keys"], arrays["prior"]))) is not None:
             return found
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):  # missing or incomplete
-            pass
         train, classes, stream = self.dataset.splits[TRAIN], len(self.dataset.classes), io.BytesIO()
         keys = np.unique(_hash_keys(encode_texts(self.tokenizer, train["text"].tolist()).keys))
         prior = np.array(compute_class_prior(self.dataset.get_targets(TRAIN), classes))

@@ -30,6 +30,7 @@ class BpeTokenizer(Tokenizer):
     ) -> None:
         self.config, self.max_length = config, max_length
         self._vocabulary, self._merges = list(vocabulary), list(merges)
+        self.size = FIRST + len(self._vocabulary)
         numbered = {piece: index for index, piece in enumerate(self._vocabulary)}
         if len(numbered) != len(self._vocabulary) or not numbered.keys() >= set(ALPHABET):
             raise ValueError("the pieces are not unique or do not cover all bytes")
@@ -54,15 +55,10 @@ class BpeTokenizer(Tokenizer):
         model.train_from_iterator(normalized, trainer)
         learned = json.loads(model.to_str())["model"]
         vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
-        fitted = cls(vocabulary, [_parse_merge(each) for each in learned["merges"]], config, config.max_length)
+        fitted = cls(vocabulary, [(first, second) for first, second in learned["merges"]], config, config.max_length)
         if not fitted.max_length:
             fitted.max_length = compute_max_length([len(ids) for ids in fitted._encode_texts(normalized)])
         return fitted
-
-    @property
-    def size(self) -> int:
-        """The number of token ids, including the special ones for padding and unknown."""
-        return FIRST + len(self._vocabulary)
 
     def name(self, token: int) -> str:
         """Return the text of a token id with its leading blank; a part of a character is shown as U+FFFD."""
@@ -113,7 +109,7 @@ class BpeTokenizer(Tokenizer):
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
         """Restore a BPE tokenizer from a saved state."""
-        vocabulary, merges = state.vocabulary, [_parse_merge(each) for each in state.merges]
+        vocabulary, merges = state.vocabulary, state.merges
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):
             raise ValueError("a merge makes a piece that is not listed")
@@ -136,9 +132,3 @@ def _join_pieces(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> lis
             return pieces
         place = pairs.index(min(known, key=ranks.__getitem__))
         pieces = [*pieces[:place], pieces[place] + pieces[place + 1], *pieces[place + 2 :]]
-
-
-def _parse_merge(merge: Any) -> tuple[str, str]:
-    """Parse a BPE merge to its two pieces; older versions of the library write one string with exactly one blank."""
-    first, second = merge.split(" ") if isinstance(merge, str) else merge
-    return str(first), str(second)

@@ -74,7 +74,12 @@ def read_lexicon(name: str) -> list[LexiconEntry]:
     except (InputError, OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error).removeprefix(f"{name}: ")
         raise DataError(f"the lexicon cannot be read: {why}; text.lexicon is '{VADER}' or a file", file=name) from None
-    entries = list(_read_rows(text, name))
+    if text.lstrip().startswith(("[", "{")):
+        entries = list(_read_objects(text, name))
+    else:
+        lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
+        value = _detect_scale(lines)
+        entries = list(_read_plain_rows(lines, value, name) if value else _read_table(lines, name))
     if not entries:
         raise DataError("the lexicon has a header and no rows", file=name)
     return entries
@@ -117,14 +122,6 @@ def _detect_scale(lines: list[str]) -> str:
         return "mean"
     whole = [int(row[1]) for row in rows if len(row) == 2 and _WHOLE.fullmatch(row[1].strip())]
     return "score" if rows and len(whole) == len(rows) and 1 < max(map(abs, whole)) <= SCALES["score"] else ""
-
-
-def _read_rows(text: str, file: str) -> Iterator[LexiconEntry]:
-    if text.lstrip().startswith(("[", "{")):
-        return _read_objects(text, file)
-    lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
-    value = _detect_scale(lines)
-    return _read_plain_rows(lines, value, file) if value else _read_table(lines, file)
 
 
 def _read_objects(text: str, file: str) -> Iterator[LexiconEntry]:
@@ -321,11 +318,6 @@ def name_triples(lexicons: int) -> tuple[str, ...]:
     if lexicons == 1:
         return TRIPLE
     return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)
-
-
-def compute_neutral_share(polarity: np.ndarray) -> float:
-    """Return the share of tokens that are in no lexicon, given all tokens' polarities; NaN without tokens."""
-    return float((polarity == np.float32(NEUTRAL)).all(-1).mean()) if len(polarity) else float("nan")
 
 
 def _add_counts(one: Counts, other: Counts) -> Counts:

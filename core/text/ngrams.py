@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
@@ -28,16 +28,7 @@ class ListedTokenizer(Tokenizer):
         self._ids = {entry: index for index, entry in enumerate(vocabulary, start=FIRST)}
         if len(self._ids) != len(self._entries):
             raise ValueError("an entry of the vocabulary is listed twice")
-
-    @property
-    def size(self) -> int:
-        """The number of token ids, including the special ones for padding and unknown."""
-        return FIRST + len(self._entries)
-
-    @property
-    def known_words(self) -> Container[str]:
-        """The words that the tokenizer knows; the container also holds its word pairs and character n-grams."""
-        return self._ids
+        self.size, self.known_words = FIRST + len(self._entries), self._ids  # also word pairs and character n-grams
 
     def name(self, token: int) -> str:
         """Return the vocabulary entry of a token id."""

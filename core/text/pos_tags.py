@@ -201,7 +201,9 @@ AT_ONCE = 500
 
 def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
     """Tag the words of each text with parts of speech, a byte per word; cached by words and the tagger's version."""
-    keys = [_hash_words(tagger, words) for words in texts]
+    # No word holds a line break.
+    contents = ("\n".join((tagger.version, *words)).encode("utf-8", "surrogatepass") for words in texts)
+    keys = [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     try:
         with _open_cache(get_cache_folder() / FILE) as kept:
             return _tag_cached(kept, tagger, keys, texts)
@@ -226,11 +228,6 @@ def _tag_cached(
             with kept:
                 kept.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", new.items())
     return [found.get(key, b"") for key in keys]
-
-
-def _hash_words(tagger: Tagger, words: Sequence[str]) -> bytes:
-    content = "\n".join((tagger.version, *words))  # no word holds a line break
-    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @contextlib.contextmanager

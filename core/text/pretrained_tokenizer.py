@@ -146,9 +146,10 @@ class PretrainedTokenizer(Tokenizer):
         self.specials = tuple(self._find_special(names) for names in NAMES)
         """Rows of padding, the unknown word, the beginning and the end in the backbone's embedding table."""
         self._unknown = self.specials[1]
-        self._between, self._longest = self._find_between(), 0
+        self.between, self._longest = self._find_between(), 0
         self.rows = 1 + max(self._model.get_vocab().values())
         """Rows of the backbone's embedding table that its tokenizer can use; some may have no token."""
+        self.size = FIRST + self.rows
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:
@@ -168,12 +169,8 @@ class PretrainedTokenizer(Tokenizer):
             fitted.max_length = min(compute_max_length(lengths), published.longest)
         return fitted
 
-    @property
-    def between(self) -> list[int]:
-        """The token ids that the pretrained encoder has between the texts of a pair: [SEP], or </s></s>."""
-        return self._between
-
     def _find_between(self) -> list[int]:
+        """Return the token ids that the pretrained encoder has between the texts of a pair: [SEP], or </s></s>."""
         with convert_panics():
             found = self._model.encode("a", "b")
         parts = found.sequence_ids
@@ -186,11 +183,6 @@ class PretrainedTokenizer(Tokenizer):
         """Start reading text pairs; the maximum length stays within what the pretrained encoder can read."""
         super().enable_pairs(texts)
         self.max_length = min(self.max_length, self._longest or self.max_length)
-
-    @property
-    def size(self) -> int:
-        """The number of token ids, including Sentiscope's special ones for padding and unknown."""
-        return FIRST + self.rows
 
     def name(self, token: int) -> str:
         """Return the text of a token id; a piece that begins a word has a leading blank."""

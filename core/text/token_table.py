@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.text.lexicon import NEUTRAL, compute_neutral_share
+from core.text.lexicon import NEUTRAL
 from core.text.tokenizer import Encoding, Tokenizer
 from core.text.words import hash_char_ngrams
 
@@ -101,7 +101,9 @@ class TokenTable:
     @property
     def neutral_share(self) -> float:
         """The share of all tokens in the table that no sentiment lexicon lists; NaN without tokens or lexicon."""
-        return float("nan") if self.polarity is None else compute_neutral_share(self.polarity)
+        if self.polarity is None or not len(self.polarity):
+            return float("nan")
+        return float((self.polarity == np.float32(NEUTRAL)).all(-1).mean())
 
     def pad_all(self) -> PaddedBatch:
         """Return all texts of the table as one batch, padded on the right to the longest."""
@@ -119,10 +121,8 @@ def build_token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
     else:
         ids, tags, polarity = tokenizer.annotate_batch(texts)
         table = dataclasses.replace(TokenTable.from_ids(ids), tags=tags, polarity=polarity)
-    return _add_char_grams(table, tokenizer, texts) if tokenizer.buckets else table
-
-
-def _add_char_grams(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
+    if not tokenizer.buckets:
+        return table
     numbers: dict[str, int] = {}
     forms = [numbers.setdefault(word, len(numbers)) for words in tokenizer.split_batch(texts) for word in words]
     spelt = TokenTable.from_ids([hash_char_ngrams(word, tokenizer.buckets) for word in numbers])

@@ -91,7 +91,7 @@ class State(msgspec.Struct):
     config: dict[str, Any]
     max_length: Count
     vocabulary: list[str]
-    merges: list[str | tuple[str, str]] = []
+    merges: list[tuple[str, str]] = []
     pipeline: str = ""
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None
@@ -105,8 +105,14 @@ class Tokenizer(ABC):
 
     kind: str
     config: TextConfig
+    size: int
+    """Token ids, including the special ones for padding and unknown."""
     max_length: int
     """Token ids per text, at most; 0: texts are never truncated."""
+    known_words: Container[str] | None = None
+    """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
+    between: Sequence[int] = (FIRST,)
+    """The token ids of the mark that separates the two texts of a pair, which have no other use."""
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
     counts: np.ndarray | None = None
@@ -116,11 +122,6 @@ class Tokenizer(ABC):
     pairs: bool = False
     """Whether the pair mark (`core.text.text_pairs`) separates two texts; else it is a character like any other."""
     notes: tuple[str, ...] = ()
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The number of token ids, including the special ones for padding and unknown."""
 
     @abstractmethod
     def name(self, token: int) -> str:
@@ -163,11 +164,6 @@ class Tokenizer(ABC):
         if polarity is not None:
             found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
         return found._replace(tags=None if tags is None else tags[0])
-
-    @property
-    def known_words(self) -> Container[str] | None:
-        """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
-        return None
 
     def compute_unknown_share(self, text: str) -> float | None:
         """Return the share of unknown words in a text (0 without words); None if words are composed of known pieces."""
@@ -247,11 +243,6 @@ class Tokenizer(ABC):
                         counts[start + place] = found[owner]
             start += len(row)
         return smooth_counts(counts)
-
-    @property
-    def between(self) -> list[int]:
-        """The token ids of the mark that separates the two texts of a pair, which have no other use."""
-        return [FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
         """Start reading text pairs, and recompute an automatic maximum length from the training texts."""
@@ -337,15 +328,12 @@ class Tokenizer(ABC):
 
     def set_lexicon(self, lexicon: Lexicon) -> None:
         """Set the sentiment lexicon that gives tokens their polarities."""
-        self.lexicon = lexicon
-        self.counts = self._count_by_token(lexicon) if self.config.lexicon_match == "contains" else None
-
-    def _count_by_token(self, lexicon: Lexicon) -> np.ndarray:
-        table = lexicon.sum_by_token(self._encode_texts(list(lexicon.entries)), self.size)
-        for token in np.flatnonzero(table.any(1)):
-            if token < FIRST or is_bare_mark(self.name(int(token))):
-                table[token] = 0
-        return table
+        self.lexicon, self.counts = lexicon, None
+        if self.config.lexicon_match == "contains":
+            self.counts = lexicon.sum_by_token(self._encode_texts(list(lexicon.entries)), self.size)
+            for token in np.flatnonzero(self.counts.any(1)):
+                if token < FIRST or is_bare_mark(self.name(int(token))):
+                    self.counts[token] = 0
 
     def to_json(self) -> str:
         """Return the tokenizer's complete state as JSON, which `core.text.tokenizer_factory` reads."""

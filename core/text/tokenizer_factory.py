@@ -35,24 +35,20 @@ ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: PublishedTokenizer | None = None) -> Tokenizer:
     """Fit the tokenizer of the settings on training texts; `published` is that of a pretrained encoder, if any."""
     texts = list(texts)
-    fit = _fit_on_pairs if is_mostly_pairs(texts) else _fit
-    return _add_knowledge(fit(texts, config, published), texts, config)
-
-
-def _fit(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer | None) -> Tokenizer:
+    pairs = is_mostly_pairs(texts)
+    single = _split_pairs(texts) if pairs else texts
     if published is not None:
-        return PretrainedTokenizer.fit(texts, config, published)
-    return (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
+        fitted: Tokenizer = PretrainedTokenizer.fit(single, config, published)  # has a mark of its own for pairs
+    else:
+        of_text = (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(single, config)
+        fitted = of_text.add_mark() if pairs else of_text
+    if pairs:
+        fitted.enable_pairs(texts)
+    return _add_knowledge(fitted, texts, config)
 
 
-def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer | None) -> Tokenizer:
-    """Fit a tokenizer on the single texts of text pairs; add the pair mark, unless a pretrained encoder has its own."""
-    parts = [part for text in texts for part in split_pair(text) or (text,)]
-    fitted = _fit(parts, config, published)
-    if isinstance(fitted, WordTokenizer | BpeTokenizer):
-        fitted = fitted.add_mark()
-    fitted.enable_pairs(texts)
-    return fitted
+def _split_pairs(texts: Iterable[str]) -> list[str]:
+    return [part for text in texts for part in split_pair(text) or (text,)]
 
 
 def extend_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> GrownTokenizer:
@@ -67,7 +63,7 @@ def extend_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig)
         raise ConfigError(f"training.start: that run reads {theirs}, and the texts of this training are {ours}")
     adopted = copy.copy(known)
     adopted.config, adopted.tagger, adopted.lexicon, adopted.counts = config, None, None, None
-    single = [part for text in texts for part in split_pair(text) or (text,)] if known.pairs else texts
+    single = _split_pairs(texts) if known.pairs else texts
     grown = adopted.grow_vocabulary(single, config.grown) if config.grown else GrownTokenizer(adopted, [])
     tokenizer = grown.tokenizer
     tokenizer.max_length, tokenizer.pairs = config.max_length, known.pairs

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.data.dataset import Task
 from core.exceptions import ConfigError
@@ -66,7 +66,7 @@ class Training(TrainingStage):
     """Whether the frozen weights are in a backbone's files, so that checkpoints need not store them."""
 
     def __post_init__(self) -> None:
-        config = self.config
+        config, self.module = self.config, self.model
         check_precision(config.precision, self.device)
         labels, targets = self.training.labels, self.training.targets
         self.targets = torch.from_numpy((labels if targets is None else targets).copy())
@@ -95,9 +95,6 @@ class Training(TrainingStage):
         self._load_weights(self.best_weights)
         self.model.eval()
         return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._count_seconds())
-
-    def _get_module(self) -> nn.Module:
-        return self.model
 
     def _collect_state(self) -> dict[str, dict[str, Tensor]]:
         return {"model": self._get_trained_weights(), "best": self.best_weights}
@@ -139,7 +136,7 @@ class Training(TrainingStage):
     def _compute_loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
         """Compute the loss of a part of a batch, weighted by the part's share of the batch."""
         width = self.max_length if self.config.batching == "fixed" else 0
-        read = _pad_batch(self.training, rows, width)
+        read = Batch.from_arrays(self.training.tokens.pad_rows(rows, width))
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
@@ -188,11 +185,7 @@ class Training(TrainingStage):
         return logits
 
     def _make_batch(self, examples: Examples, rows: np.ndarray) -> Batch:
-        return _pad_batch(examples, rows).to(self.device)
-
-
-def _pad_batch(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
-    return Batch.from_arrays(examples.tokens.pad_rows(rows, width))
+        return Batch.from_arrays(examples.tokens.pad_rows(rows)).to(self.device)
 
 
 AT_ONCE = 8

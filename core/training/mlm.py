@@ -99,7 +99,7 @@ class Masking(TrainingStage):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             self.guess = Guess(width, vocabulary).to(self.device)
-        self.both = nn.ModuleDict({"model": self.model, "guess": self.guess})
+        self.module = nn.ModuleDict({"model": self.model, "guess": self.guess})
         self.model.head.requires_grad_(False)  # this stage does not use it
         config = self.config
         guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
@@ -118,14 +118,11 @@ class Masking(TrainingStage):
         self.model.eval()
         return self._count_seconds()
 
-    def _get_module(self) -> nn.Module:
-        return self.both
-
     def _collect_state(self) -> dict[str, dict[str, Tensor]]:
-        return {"both": self.both.state_dict()}
+        return {"both": self.module.state_dict()}
 
     def _restore_state(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
-        self.both.load_state_dict(groups["both"])
+        self.module.load_state_dict(groups["both"])
 
     def _end_epoch(self, epoch: int) -> None:
         self._log_row({"kind": "epoch", "train_loss": self._pop_mean_loss()}, epoch)

@@ -62,8 +62,7 @@ def plan_batches(
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(lengths))
     if batching == "length":
-        span = POOL * batch_size
-        pools = [order[start : start + span] for start in range(0, len(order), span)]
+        pools = split_batches(order, POOL * batch_size)
         order = np.concatenate([pool[np.argsort(lengths[pool], kind="stable")] for pool in pools] or [order])
     batches = split_batches(order, batch_size)
     if batching == "length":
@@ -105,6 +104,8 @@ class TrainingStage(ABC):
     device: torch.device
     events: Events
     writer: HistoryWriter
+    module: nn.Module
+    """What this stage trains."""
 
     def _prepare_start(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
         """Set up optimiser and step counts for AdamW parameter `groups` and text `lengths` (n,) in tokens."""
@@ -115,10 +116,6 @@ class TrainingStage(ABC):
         self.steps = self.epoch_steps * epochs
         self.progress = Progress()
         self.saving = 0.0
-
-    @abstractmethod
-    def _get_module(self) -> nn.Module:
-        """Return the torch module that this stage trains."""
 
     @abstractmethod
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
@@ -167,7 +164,7 @@ class TrainingStage(ABC):
         batches = plan_batches(
             self.lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch, batching=config.batching
         )
-        self._get_module().train()
+        self.module.train()
         for rows in batches[done:]:
             if self.events.is_stop_requested():
                 self._save_checkpoint()

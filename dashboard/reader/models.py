@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from core.interpret.activation_patching import Patches
     from core.interpret.attribution import Methods
     from core.interpret.counterfactual import Search
+    from core.interpret.explain_context import ExplainContext
     from core.interpret.faithfulness_verdict import Belief
     from core.interpret.forward_stages import ForwardStages
     from core.interpret.lambda_response import LambdaCurves
@@ -79,6 +80,11 @@ class ModelReader(RunReader):
             torch.set_num_threads(1)  # one sentence is too little work for several threads
         return run_files.load.load_run(self.store(), run, tags=tags)
 
+    def _make_context(self, run: str, edits: Edits, tell: OnProgress = ignore_progress) -> ExplainContext:
+        """Return the context in which a run is explained, as trained or with model edits."""
+        loaded = self.load_model(run).copy_with_progress(tell)
+        return loaded.make_reader(edits.to_intervention(), unmixed=edits.unmixed)
+
     def tag_words(self, record: RunRecord, text: str) -> TaggedText:
         """Predict a tag for each word of a text with the model of a run."""
         loaded = self.load_model(record.run, tags=True)
@@ -99,8 +105,7 @@ class ModelReader(RunReader):
         self, run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
     ) -> ForwardStages:
         """Return a forward pass in steps, for a layer and head (from 1) and map (from 0); NotAvailable: no token."""
-        loaded = self.load_model(run)
-        return loaded.trace_steps(text, layer, head, component, edits.to_intervention(), unmixed=edits.unmixed)
+        return interpret.forward_pass.compute_stages(self._make_context(run, edits), text, layer, head, component)
 
     @cache_result(48, RunReader.make_model_key)
     def pushed(
@@ -110,8 +115,8 @@ class ModelReader(RunReader):
         from core.text.word_spans import compute_shares
         from dashboard.figures.heatmap_table import AttributedWords
 
-        loaded, asked = self.load_model(run).copy_with_progress(tell), ("deletion", "attention")
-        *_, methods = loaded.compare_methods(text, target, edits.to_intervention(), unmixed=edits.unmixed, named=asked)
+        loaded, reader = self.load_model(run), self._make_context(run, edits, tell)
+        *_, methods = interpret.attribution.explain_by_methods(reader, text, target, ("deletion", "attention"))
         found, view, encoding = methods.by["deletion"], loaded.inspect(text), loaded.tokenizer.encode(text)
         spans = [(word.start, word.end) for word in found.words]
         own = compute_shares(text, spans, encoding.offsets, loaded.tokenizer.config)
@@ -123,8 +128,7 @@ class ModelReader(RunReader):
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AblationEffects:
         """Return the effect of ablating each model part on the log-odds of a class, for the trained or edited model."""
-        loaded = self.load_model(run).copy_with_progress(tell)
-        return loaded.measure_parts(text, target, edits.to_intervention(), unmixed=edits.unmixed)
+        return interpret.ablation.silence_parts(self._make_context(run, edits, tell), text, target)
 
     @cache_result(48, RunReader.make_model_key)
     def lambdas(
@@ -139,15 +143,14 @@ class ModelReader(RunReader):
         self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = ignore_progress
     ) -> Patches:
         """Return a class's log-odds if activations of a text are replaced, one at a time, by an equally long text's."""
-        loaded = self.load_model(run).copy_with_progress(tell)
-        return loaded.patch(text, donor, target, edits.to_intervention(), unmixed=edits.unmixed)
+        reader = self._make_context(run, edits, tell)
+        return interpret.activation_patching.patch_activations(reader, text, donor, target)
 
     def each_method(
         self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = ignore_progress
     ) -> Iterator[Methods]:
         """Yield the attributions of a text's words by the named methods, one more method at each step."""
-        loaded = self.load_model(run).copy_with_progress(tell)
-        return loaded.compare_methods(text, target, edits.to_intervention(), unmixed=edits.unmixed, named=named)
+        return interpret.attribution.explain_by_methods(self._make_context(run, edits, tell), text, target, named)
 
     def compare_methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
         """Return the attributions of a text's words by all named methods that can explain the model."""
@@ -161,7 +164,7 @@ class ModelReader(RunReader):
         self, run: str, steps: Sequence[FilledTemplate], target: str, tell: OnProgress = ignore_progress
     ) -> TemplatePredictions:
         """Return predictions for a sentence template while more and more words are inserted into it."""
-        return self.load_model(run).copy_with_progress(tell).predict_template(tuple(steps), target)
+        return interpret.negation_templates.predict_template(self._make_context(run, UNCHANGED, tell), steps, target)
 
     def request_all(self, *wanted: Wanted) -> ModelRequest:
         """Request several model computations, to run one after the other in one thread."""
@@ -195,8 +198,7 @@ class ModelReader(RunReader):
 
     def search_counterfactual(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
         """Search for the smallest change of a text that changes its prediction; yield the search after each step."""
-        change, loaded = edits.to_intervention(), self.load_model(run)
-        return loaded.find_counterfactual(text, target, intervene=change, unmixed=edits.unmixed)
+        return interpret.counterfactual.search_flip(self._make_context(run, edits), text, target)
 
     @cache_result(8, lambda self, file: (file, get_file_version(Path(file)) if file else ""))
     def read_suite(self, file: str) -> Suite:

@@ -240,7 +240,7 @@ def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed |= {"core.evaluation.ensemble"}  # runs the members; the temperature belongs to the ensemble
     allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
     allowed |= {"core.lessons.record_training"}  # asks a model while it learns, before it has a temperature
-    asking = {"predict_texts", "predict_tokens", "inspect_text"}
+    asking = {"predict_texts", "inspect_text"}
     found = {
         name
         for name, text in FILES.items()

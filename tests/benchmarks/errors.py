@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, Page
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from browsing import dashboard, opened_browser, served, settle, visit
+from coding import code_rows
 from pages import answered, report, timed, watch
 
 from core import api
@@ -141,7 +142,7 @@ def code_all(folder: Path) -> None:
         codes.add_code(f"cause {number}")
     for author in ("ann", "bob"):
         for number, part in enumerate(np.array_split(random.permutation(keys), 19)):
-            codes.code_rows(part.tolist(), [f"cause {number}"], author=author)
+            code_rows(codes, part.tolist(), [f"cause {number}"], author=author)
     draw_sample(codes, keys, 75, 0, "all")
 
 

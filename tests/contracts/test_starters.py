@@ -105,7 +105,7 @@ def test_starter_predictions_are_on_the_present_corpus(run, tested):
 def test_pretrained_starters_read_whole_words_and_pieces_of_made_up_ones(preset):
     loaded = load_run(STORE, f"starter-{preset}")
     assert loaded.record.results["start"]["run"] == "mini-en"
-    assert loaded.record.vocabulary == 16_000 and loaded.record.config.data.parse_added()
+    assert loaded.record.vocabulary == 16_000 and loaded.record.config.data.parse_list("add")
     view = loaded.inspect("The waiter was unfriendly.")
     assert not any(view.unknown) and view.layers
 

@@ -37,7 +37,7 @@ class Oven:
 @dataclasses.dataclass(frozen=True)
 class Kitchen:
     oven: Oven = dataclasses.field(default_factory=Oven)
-    chairs: int = 4
+    chairs: int = setting(4)
 
 
 def test_settings_of_nested_groups_have_dotted_names_and_labels():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from answering import answering, right_where, texts
 from browsing import ROOT, settle, until, visit
+from coding import code_rows
 from playwright.sync_api import Browser, Page, expect
 
 from core.error_analysis.codebook import Codes, get_data_name
@@ -270,8 +271,8 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]
     codes.add_code("sarcasm")
-    codes.code_rows([first], ["irony"], author="ann")
-    codes.code_rows([second], ["sarcasm"], author="ann")
+    code_rows(codes, [first], ["irony"], author="ann")
+    code_rows(codes, [second], ["sarcasm"], author="ann")
     page, complaints = opened(browser, server, "ann")
     page.locator(".reader .codes button").nth(2).wait_for()
     settle(page)

@@ -5,6 +5,7 @@ from functools import partial
 
 import pages
 import pytest
+from coding import code_rows
 from pages import drawn, named, press, words
 
 from core.error_analysis.annotations_csv import format_annotations, format_codebook
@@ -39,9 +40,9 @@ def keys(runs):
 
 @pytest.mark.slow
 def test_reader_gets_the_codebook_and_own_codes_separate_from_others(app, page, codes, keys):
-    codes.code_rows([keys[0]], ["irony"], author="ann")
-    codes.code_rows([keys[0]], ["label"], author="ben")
-    codes.code_rows([keys[1]], ["label"], author="ben")
+    code_rows(codes, [keys[0]], ["irony"], author="ann")
+    code_rows(codes, [keys[0]], ["label"], author="ben")
+    code_rows(codes, [keys[1]], ["label"], author="ben")
     codes.write_note(keys[0], "<b>hm</b>", author="ann")
     app.session_state[state.AUTHOR] = "ann"
     (reader,) = drawn(page(select="all"), "reader")
@@ -55,7 +56,7 @@ def test_reader_gets_the_codebook_and_own_codes_separate_from_others(app, page, 
 
 @pytest.mark.slow
 def test_filter_has_a_menu_for_codes(page, codes, keys):
-    codes.code_rows(keys[:3], ["irony"])
+    code_rows(codes, keys[:3], ["irony"])
     app = page(select="all;code=irony")
     said, reader = drawn(app, "filter")[0], drawn(app, "reader")[0]
     word = next(each for each in said["words"] if each["name"] == "code")
@@ -65,8 +66,8 @@ def test_filter_has_a_menu_for_codes(page, codes, keys):
 
 @pytest.mark.slow
 def test_shares_are_of_the_whole_selection_and_the_chosen_code_is_marked(page, codes, keys):
-    codes.code_rows(keys, ["label"])
-    codes.code_rows(keys[:4], ["irony"])
+    code_rows(codes, keys, ["label"])
+    code_rows(codes, keys[:4], ["irony"])
     (table,) = [each for each in drawn(page(select="all;code=irony"), "marks") if each["picked"] == "irony"]
     drawing, share = str(table["table"]), 4 / len(keys)
     assert f"{share:.2f}" in drawing and f"{1 - share:.2f}" in drawing and "1.00" not in drawing
@@ -120,7 +121,7 @@ def test_report_is_stored_once_and_a_lost_one_comes_with_the_next(send_report, c
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
         keys[1]: {"ann": "so"}
     }
-    codes.code_rows([keys[0]], [], author="ann")
+    code_rows(codes, [keys[0]], [], author="ann")
     held = send_report(coded=make_report(2, {keys[0]: row(irony=[True, 1])}))
     assert codes.read_annotations().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
 
@@ -151,7 +152,7 @@ def test_undo_follows_the_changes_in_its_report_and_shows_the_row(send_report, c
 
 def test_move_reported_before_an_undo_keeps_the_undone_row(send_report, codes, keys, monkeypatch):
     monkeypatch.setattr(errors_reader, "_rerun_parts", lambda: None)
-    codes.code_rows([keys[3]], ["label"], author="ann")
+    code_rows(codes, [keys[3]], ["label"], author="ann")
     held = send_report(undo=4)
     for known, at in ((0, keys[3]), (4, keys[2])):  # number of the last undo known to the reader
         held["reader"] = {"rest": {"at": keys[2], "want": [], "undone": known}}
@@ -160,7 +161,7 @@ def test_move_reported_before_an_undo_keeps_the_undone_row(send_report, codes, k
 
 
 def test_changes_confirmed_by_an_earlier_session_are_not_repeated(send_report, codes, keys):
-    codes.code_rows([keys[0]], ["irony"], author="ann")
+    code_rows(codes, [keys[0]], ["irony"], author="ann")
     held = send_report(coded=make_report(2, {keys[1]: row(irony=[True, 2])}), undo=3, session="before")
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and not held.get(state.HANDLED)
 
@@ -226,7 +227,7 @@ def test_note_written_in_several_steps_is_undone_at_once(send_report, codes, key
 
 def test_nameless_codes_move_to_the_name_when_it_is_given(send_report, codes, keys):
     send_report.held[state.VISITOR] = "?" + "a" * 12
-    codes.code_rows([keys[2]], ["label"], author="?" + "b" * 12)
+    code_rows(codes, [keys[2]], ["label"], author="?" + "b" * 12)
     send_report(author=" ", coded=make_report(1, {keys[0]: row(irony=[True, 1])}))
     assert codes.read_annotations().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
     assert not errors_codes.move_annotations(codes, codes.read_annotations())
@@ -238,7 +239,7 @@ def test_nameless_codes_move_to_the_name_when_it_is_given(send_report, codes, ke
 
 
 def test_all_selected_rows_get_a_code_and_one_undo_removes_it(send_report, codes, keys):
-    codes.code_rows([keys[0]], ["irony"], author="ann")
+    code_rows(codes, [keys[0]], ["irony"], author="ann")
     send_report.held[state.AUTHOR] = "ann"
     errors_codes.code_selected(codes, send_report.shown, keys, "irony", off=False)
     assert len(codes.read_annotations("ann").given) == len(keys)
@@ -261,12 +262,12 @@ def test_unreadable_code_file_still_shows_the_sentences(page, codes, keys):
 @pytest.mark.slow
 def test_codes_and_codebooks_are_imported_from_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
-    codes.code_rows(keys[:3], ["irony"])
+    code_rows(codes, keys[:3], ["irony"])
     codings, book = (
         format_annotations(table, [True] * len(keys), codes, codes.read_annotations()),
         format_codebook(codes),
     )
-    codes.code_rows(keys[:3], [])
+    code_rows(codes, keys[:3], [])
     codes.merge_codes(["irony"], "label")
     app = page(select="all")
     for content in (book, codings):
@@ -282,12 +283,12 @@ def test_codes_and_codebooks_are_imported_from_files(page, codes, keys, runs):
 
 @pytest.mark.slow
 def test_disagreements_of_two_authors_become_the_selection(page, codes, keys):
-    codes.code_rows(keys[:3], ["irony"], author="ben")
-    codes.code_rows(keys[:1], ["label"], author="ann")
+    code_rows(codes, keys[:3], ["irony"], author="ben")
+    code_rows(codes, keys[:1], ["label"], author="ann")
     app = page(select="all")
     named(app.text_input, "Author").set_value("ann").run()
     assert "Others coded 2 sentences that you have not" in words(app), "ann has not coded them all"
-    codes.code_rows(keys[1:3], ["irony"], author="ann")
+    code_rows(codes, keys[1:3], ["irony"], author="ann")
     app.run()
     named(app.button, "Show 1 disagreement").click().run()
     (reader,) = drawn(app, "reader")
@@ -296,7 +297,7 @@ def test_disagreements_of_two_authors_become_the_selection(page, codes, keys):
 
 @pytest.mark.slow
 def test_author_change_updates_the_codes_of_all_known_rows(page, codes, keys):
-    codes.code_rows(keys[:2], ["irony"], author="ben")
+    code_rows(codes, keys[:2], ["irony"], author="ben")
     app = page(select="all")
     first = drawn(app, "reader")[0]["coding"]
     named(app.text_input, "Author").set_value("ann").run()
@@ -307,9 +308,9 @@ def test_author_change_updates_the_codes_of_all_known_rows(page, codes, keys):
 
 
 def test_history_names_changes_but_hides_rows_that_are_still_to_code(send_report, codes, keys):
-    codes.code_rows([keys[0]], ["irony"], author="ben")
-    codes.code_rows(keys[1:3], ["label"], author="ben")
-    codes.code_rows([keys[0]], ["label"], author="ann")
+    code_rows(codes, [keys[0]], ["irony"], author="ben")
+    code_rows(codes, keys[1:3], ["label"], author="ben")
+    code_rows(codes, [keys[0]], ["label"], author="ann")
     send_report.held[state.AUTHOR] = "ann"
     seen = codes.read_annotations().filter_visible("ann")
     own, two, one, *_ = codes.ledger.read_history(codes.data)
@@ -322,7 +323,7 @@ def test_history_names_changes_but_hides_rows_that_are_still_to_code(send_report
 
 def test_sample_continues_at_the_first_uncoded_sentence(send_report, codes, keys, monkeypatch):
     made = draw_sample(codes, keys, 5, 0, "all", author="ben")
-    codes.code_rows(made.keys[:2], ["irony"], author="ann")
+    code_rows(codes, made.keys[:2], ["irony"], author="ann")
     send_report.held[state.AUTHOR] = "ann"
     chosen = []
     monkeypatch.setattr(

@@ -8,6 +8,8 @@ from pages import words as markup
 
 from core import api
 from core.formatting import signed
+from core.interpret.activation_patching import patch_activations
+from core.interpret.attribution import explain_by_methods, explain_text
 from core.interpret.model_edits import UNCHANGED
 from core.models.trace import Intervention
 from core.runs.faithfulness_files import BeliefFiles
@@ -30,7 +32,7 @@ def names(table) -> list[str]:
 def test_each_word_has_its_effect_by_each_method(app, runs):
     opened(app)
     (words,) = pages.drawn(app, "cells")
-    *_, found = load_run(RunStore(runs), "finished").compare_methods(TEXT, "positive")
+    *_, found = explain_by_methods(load_run(RunStore(runs), "finished").make_reader(), TEXT, "positive")
     assert names(words) == [NAMES[name] for name in found.by if name != "shapley"]
     assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
     push = found.by["integrated"].words[3].push
@@ -63,7 +65,7 @@ def test_methods_explain_the_edited_model(app, runs):
     opened(app, edit="h1.1")
     (words,), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
     off = Intervention(heads_off=frozenset({(0, 0)}))
-    gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
+    gradient = explain_text(loaded.make_reader(off), TEXT, "gradient", "positive").words[0].push
     place = names(words).index("gradient × input")
     assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {signed(gradient, 3)}"
     assert "after your changes" in markup(app)
@@ -81,7 +83,7 @@ def request_methods(text: str) -> ModelRequest:
 def test_stopped_computation_shows_its_results_and_can_continue(app, runs):
     text = "slow film, good and dull"
     asking = request_methods(text)
-    steps = load_run(RunStore(runs), "finished").compare_methods(text, "positive", named=QUICK_METHODS)
+    steps = explain_by_methods(load_run(RunStore(runs), "finished").make_reader(), text, "positive", QUICK_METHODS)
     asking.known.found = list(steps)[1]
     asking.known.request_stop()
     app.session_state[f"{state.ENOUGH}methods"] = asking.wanted
@@ -101,7 +103,7 @@ def test_computation_stopped_by_another_visitor_is_completed(app, runs):
 def test_patched_places_change_the_prediction_as_in_core(app, runs):
     opened(app, donor=DONOR)
     (grid,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("effect of each patched"))
-    found = load_run(RunStore(runs), "finished").patch(TEXT, DONOR, "positive")
+    found = patch_activations(load_run(RunStore(runs), "finished").make_reader(), TEXT, DONOR, "positive")
     word = next(row for row in grid["rows"] if row["name"] == "dull ← good")
     moved = [each.moved for each in found.patches if each.token == 3]
     assert [cell["about"] for cell in word["cells"]] == [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from coding import code_rows
 from pages import opened, press, words
 from streamlit.testing.v1 import AppTest
 
@@ -193,8 +194,8 @@ def test_selection_bar_counts_only_codes_visible_to_the_author(runs):
     record = store.read("finished")
     codes, keys = Codes(store.folder, get_data_name(record)), read_table(store, "finished").frame["key"].tolist()
     codes.add_code("irony")
-    codes.code_rows(keys[:2], ["irony"], author="Ann")
-    codes.code_rows(keys[:1], ["irony"], author="Ben")
+    code_rows(codes, keys[:2], ["irony"], author="Ann")
+    code_rows(codes, keys[:1], ["irony"], author="Ben")
     for author, n in (("Ann", 2), ("Ben", 1), ("", 2)):
         app = called(chosen, **{state.SELECT: "code=irony", state.AUTHOR: author})
         assert app.session_state["found"] == keys[:n]

@@ -13,6 +13,8 @@ from pages import words as markup
 from core import api
 from core.error_analysis.predictions_table import read_table
 from core.formatting import signed
+from core.interpret.ablation import silence_parts
+from core.interpret.attribution import explain_text
 from core.interpret.sentence_inspection import inspect_text
 from core.models.trace import Intervention
 from core.runs.load import load_run
@@ -86,7 +88,7 @@ def test_lambda_of_the_link_changes_the_prediction_as_in_core(app, runs):
 def test_link_sets_ablation_to_the_mean(app, runs):
     found = {
         (part.kind, part.layer, part.head): part
-        for part in load_run(RunStore(runs), "finished").measure_parts(TEXT, "positive").parts
+        for part in silence_parts(load_run(RunStore(runs), "finished").make_reader(), TEXT, "positive").parts
     }
     own = cells(levers(opened(app, silent="mean")))
     assert own["h1.2"]["parts"] == {"h1.2": "h1.2:mean"}
@@ -149,7 +151,8 @@ def test_words_have_the_effects_of_explain(app, runs, name, edit):
     (strip,) = pages.drawn(app, "words")
     loaded = load_run(RunStore(runs), name)
     now, before = (
-        loaded.explain(TEXT, target="positive", intervene=each) for each in (edit and Intervention(**edit), None)
+        explain_text(loaded.make_reader(each), TEXT, target="positive")
+        for each in (edit and Intervention(**edit), None)
     )
     assert [(item["word"], item["push"]) for item in strip["items"]] == [
         (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from coding import code_rows
 
 from core.error_analysis import annotation_store
 from core.error_analysis.annotation_store import FILE, Ledger
@@ -37,7 +38,7 @@ def test_thirty_concurrent_writers_lose_no_change(tmp_path):
     def write(number):
         own = Codes(tmp_path, "reviews")
         for row in range(EACH):
-            own.code_rows([f"{number}-{row}"], ["irony"], author=f"writer {number}")
+            code_rows(own, [f"{number}-{row}"], ["irony"], author=f"writer {number}")
 
     with ThreadPoolExecutor(WRITERS) as pool:
         list(pool.map(write, range(WRITERS)))
@@ -66,8 +67,8 @@ def test_concurrent_processes_lose_no_change(tmp_path):
 def test_undo_affects_only_the_authors_own_last_change(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add_code("irony", author="ann")
-    codes.code_rows(["k"], ["irony"], author="ann")
-    codes.code_rows(["k"], ["irony"], author="ann")  # which changes nothing
+    code_rows(codes, ["k"], ["irony"], author="ann")
+    code_rows(codes, ["k"], ["irony"], author="ann")  # which changes nothing
     codes.write_note("k", "hm", author="ben")
     codes.write_note("k", "ha", author="ben")
     assert codes.undo_last("ben")["said"] == "note: row k" and codes.read_annotations().notes == {"k": {"ben": "hm"}}
@@ -102,7 +103,7 @@ def test_the_version_changes_with_each_change_and_is_cached(tmp_path, monkeypatc
 def test_undo_is_refused_after_a_change_by_another_author(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add_code("irony", author="ann")
-    codes.code_rows(["k"], ["irony"], author="ben")
+    code_rows(codes, ["k"], ["irony"], author="ben")
     codes.merge_codes(["irony"], "sarcasm", author="ann")
     with pytest.raises(InputError, match="somebody has changed it since"):
         codes.undo_last("ben")
@@ -116,7 +117,7 @@ def test_old_files_are_upgraded_and_newer_or_foreign_files_refused(tmp_path):
     with sqlite3.connect(tmp_path / FILE) as made:
         made.execute("ALTER TABLE history DROP COLUMN undone_at")
         made.execute("PRAGMA user_version = 1")
-    codes.code_rows(["k"], ["irony"], author="ann")
+    code_rows(codes, ["k"], ["irony"], author="ann")
     assert codes.undo_last("ann")["said"] == "irony: row k" and len(codes.ledger.read_history("d")) == 2
     (folder := tmp_path / "newer").mkdir()
     with contextlib.closing(sqlite3.connect(folder / FILE)) as made:

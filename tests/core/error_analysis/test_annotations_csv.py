@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
+from coding import code_rows
 
 from core.error_analysis import annotation_store
 from core.error_analysis.annotations_csv import (
@@ -59,7 +60,7 @@ def test_an_exported_file_imports_without_changes(tmp_path, table, codes):
         codes.write_note(key, text, author="ann")
         if name := " ".join(text.split()):
             codes.add_code(name, definition=text, example=text)
-            codes.code_rows([key], [name], author="=ben" if place % 2 else "ann")
+            code_rows(codes, [key], [name], author="=ben" if place % 2 else "ann")
     out = export_all(table, codes)
     rows = list(csv.reader(io.StringIO(out.removeprefix(BOM), newline="")))
     assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
@@ -84,7 +85,7 @@ def test_an_exported_file_imports_without_changes(tmp_path, table, codes):
 def test_an_import_changes_only_named_rows_and_is_one_undo_step(tmp_path, table, codes):
     keys = table.frame["key"].tolist()
     codes.add_code("irony")
-    codes.code_rows(keys[:3], ["irony"], author="ann")
+    code_rows(codes, keys[:3], ["irony"], author="ann")
     before = codes.read_annotations()
     lines = [("key", "codes", "author"), (keys[0], "label; irony", "ann"), (keys[1], "", "ann"), (keys[5], "", "")]
     (tmp_path / "in.csv").write_text("\n".join(",".join(line) for line in lines), encoding="utf-8-sig")
@@ -127,8 +128,8 @@ def clock(monkeypatch):
 @pytest.mark.parametrize(
     "since",
     [
-        lambda codes, key: codes.code_rows([key], ["label"], author="ann"),
-        lambda codes, key: codes.code_rows([key], [], author="ann"),
+        lambda codes, key: code_rows(codes, [key], ["label"], author="ann"),
+        lambda codes, key: code_rows(codes, [key], [], author="ann"),
         lambda codes, key: codes.write_note(key, "seen again", author="ann"),
         lambda codes, key: codes.undo_last("ann"),
     ],
@@ -138,11 +139,11 @@ def test_an_import_does_not_overwrite_later_changes(tmp_path, table, codes, cloc
     keys = table.frame["key"].tolist()
     codes.add_code("irony")
     codes.add_code("label")
-    codes.code_rows(keys[:2], ["irony"], author="ann")
+    code_rows(codes, keys[:2], ["irony"], author="ann")
     (tmp_path / "in.csv").write_text(export_all(table, codes), encoding="utf-8", newline="")
-    codes.code_rows([keys[5]], ["label"], author="ben")
-    codes.code_rows([keys[0]], ["irony", "label"], author="ann")
-    codes.code_rows([keys[0]], ["irony"], author="ann")
+    code_rows(codes, [keys[5]], ["label"], author="ben")
+    code_rows(codes, [keys[0]], ["irony", "label"], author="ann")
+    code_rows(codes, [keys[0]], ["irony"], author="ann")
     assert import_annotations(codes, table, tmp_path / "in.csv")["rows"] == 2, "what is as the file says is no conflict"
     since(codes, keys[0])
     before = codes.read_annotations()
@@ -158,7 +159,7 @@ def test_an_import_does_not_overwrite_later_changes(tmp_path, table, codes, cloc
 def test_an_exported_sheet_can_be_coded_and_imported(tmp_path, table, codes, clock):
     keys = table.frame["key"].tolist()
     codes.add_code("irony")
-    codes.code_rows(keys[:1], ["irony"], author="ben")
+    code_rows(codes, keys[:1], ["irony"], author="ben")
     sheet = pd.read_csv(
         io.StringIO(format_annotations(table, [True] * len(table), codes, codes.read_annotations("ben"))), dtype=str
     )

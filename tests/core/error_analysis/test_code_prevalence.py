@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from coding import code_rows
 from scipy.stats import chisquare
 from statsmodels.stats.proportion import proportion_confint
 
@@ -39,13 +40,13 @@ def test_samples_ignore_input_order_and_larger_ones_contain_smaller_ones(codes):
 
 def test_rates_need_a_fully_coded_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
-    codes.code_rows(made.keys[:20], ["irony"])
-    codes.code_rows(made.keys[20:74], ["label"])
+    code_rows(codes, made.keys[:20], ["irony"])
+    code_rows(codes, made.keys[20:74], ["label"])
     half = measure_rates(codes, KEYS)
     assert not half["complete"] and half["sample"]["coded"] == 74 and half["codes"][0]["share"] is None
     assert half["said"] == "74 of 75 coded, a random sample of 200. Percentages need all of it coded."
-    codes.code_rows(made.keys[74:], ["label"])
-    codes.code_rows([key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
+    code_rows(codes, made.keys[74:], ["label"])
+    code_rows(codes, [key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
     whole = measure_rates(codes, KEYS)
     label, irony = whole["codes"]
     assert whole["complete"] and whole["coded"] == 85 and whole["sample"]["n"] == 75 and whole["sample"]["of"] == 200
@@ -59,7 +60,7 @@ def test_rates_need_a_fully_coded_sample(codes):
 
 def test_a_subset_is_estimated_by_its_part_of_the_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
-    codes.code_rows(made.keys, ["irony"])
+    code_rows(codes, made.keys, ["irony"])
     part = measure_rates(codes, KEYS[:100])
     assert part["complete"] and part["sample"]["n"] == sum(key in made.keys for key in KEYS[:100]) < 75
     assert part["sample"]["of"] == 100
@@ -68,11 +69,11 @@ def test_a_subset_is_estimated_by_its_part_of_the_sample(codes):
 
 
 def test_picked_rows_are_no_random_sample(codes):
-    codes.code_rows(KEYS[:199], ["irony"])
+    code_rows(codes, KEYS[:199], ["irony"])
     some = measure_rates(codes, KEYS)
     assert not some["complete"] and [row["n"] for row in some["codes"]] == [199, 0]
     assert some["said"] == "199 of 200 coded. Percentages need all of them coded, or a random sample."
-    codes.code_rows(KEYS[199:], ["label"])
+    code_rows(codes, KEYS[199:], ["label"])
     every = measure_rates(codes, KEYS)
     assert every["complete"] and every["said"] == "All are coded."
     assert every["codes"][0]["interval"] == pytest.approx(proportion_confint(199, 200, method="wilson"))
@@ -80,14 +81,14 @@ def test_picked_rows_are_no_random_sample(codes):
 
 def test_rows_selected_by_codes_need_a_complete_sample(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
-    codes.code_rows(made.keys[:40], ["irony"])
+    code_rows(codes, made.keys[:40], ["irony"])
     read = list(codes.read_annotations().given)
     assert measure_rates(codes, read)["complete"], "of sentences chosen otherwise they would be all"
     some = compute_rates(codes.read_annotations(), read, list_draws(codes), by_codes=True)
     assert not some["complete"] and {row["share"] for row in some["codes"]} == {None}
     assert some["said"].startswith("Chosen by their codes") and [row["n"] for row in some["codes"]] == [40, 0]
-    codes.code_rows(made.keys[40:], ["label"])
-    codes.code_rows([key for key in KEYS if key not in made.keys][:9], ["irony"])
+    code_rows(codes, made.keys[40:], ["label"])
+    code_rows(codes, [key for key in KEYS if key not in made.keys][:9], ["irony"])
     whole = compute_rates(
         codes.read_annotations(), list(codes.read_annotations().given), list_draws(codes), by_codes=True
     )
@@ -96,9 +97,9 @@ def test_rows_selected_by_codes_need_a_complete_sample(codes):
 
 
 def test_several_authors_are_mentioned_and_no_rows_give_no_rates(codes):
-    codes.code_rows(KEYS, ["irony"], author="ann")
+    code_rows(codes, KEYS, ["irony"], author="ann")
     assert measure_rates(codes, KEYS)["said"] == "All are coded."
-    codes.code_rows(KEYS[:50], ["label"], author="ben")
+    code_rows(codes, KEYS[:50], ["label"], author="ben")
     both = measure_rates(codes, KEYS)
     assert both["authors"] == 2 and both["said"] == "All are coded. A code counts where any of 2 authors gave it."
     assert [row["share"] for row in both["codes"]] == [1.0, 0.25]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from coding import code_rows
 
 from core.error_analysis import query
 from core.error_analysis.annotator_names import clean_author, make_visitor_id, name_author
@@ -30,7 +31,7 @@ def test_codes_get_the_first_free_digit_in_each_data_set(tmp_path, codes):
     assert [code.name for code in many.list_codes()][-2:] == ["code 3", "code 9"]
     other = Codes(codes.ledger.path.parent, "tweets")
     other.add_code("irony")
-    other.code_rows(["k"], ["irony"])
+    code_rows(other, ["k"], ["irony"])
     assert codes.read_annotations().given == {} and len(codes.list_codes()) == 3
 
 
@@ -44,18 +45,18 @@ def test_codes_get_the_first_free_digit_in_each_data_set(tmp_path, codes):
         (lambda c: c.add_code("a\x1b[31mb"), "holds the character U.001B, which is invisible"),
         (lambda c: c.add_code("a\u202eb"), "holds the character U.202E"),
         (lambda c: c.add_code("\u200d"), "has no visible letter, digit or sign"),
-        (lambda c: c.code_rows(["k"], [], author="\u2066ann"), "holds the character U.2066"),
+        (lambda c: code_rows(c, ["k"], [], author="\u2066ann"), "holds the character U.2066"),
         (lambda c: c.add_code("new", place=2), "key 2 belongs to the code 'negation'"),
         (lambda c: c.add_code("new", place=10), "a digit from 1 to 9"),
         (lambda c: c.edit_code("irony", to="LABEL"), "`codes merge` joins two codes"),
         (
-            lambda c: c.code_rows(["k"], ["nothing"]),
+            lambda c: code_rows(c, ["k"], ["nothing"]),
             "no code 'nothing' for reviews; the codes are: irony, label, negation",
         ),
         (lambda c: c.write_note("k", "x" * 4001), "at most 4000 characters, these are 4001"),
         (lambda c: c.merge_codes(["irony"], "irony"), "at least one other code"),
         (lambda c: c.split_code("irony", "new", ["k"]), "no row of the selection has the code 'irony'"),
-        (lambda c: c.code_rows(["k"], [], author="a" * 61), "author 'a"),
+        (lambda c: code_rows(c, ["k"], [], author="a" * 61), "author 'a"),
     ],
 )
 def test_invalid_input_is_refused_and_changes_nothing(codes, wrong, said):
@@ -66,9 +67,9 @@ def test_invalid_input_is_refused_and_changes_nothing(codes, wrong, said):
 
 
 def test_codes_are_stored_per_author(codes):
-    codes.code_rows(["a", "b"], ["irony"], author="ann", run="one")
+    code_rows(codes, ["a", "b"], ["irony"], author="ann", run="one")
     codes.give_codes(["b"], ["label"], author="ann")
-    codes.code_rows(["b"], ["negation"], author="ben")
+    code_rows(codes, ["b"], ["negation"], author="ben")
     coded = codes.read_annotations()
     assert coded.given["b"] == {"ann": ("irony", "label"), "ben": ("negation",)} and coded.authors == ("ann", "ben")
     assert coded.get_codes("b") == ("irony", "label", "negation") and coded.select_author("ben").given == {
@@ -83,8 +84,8 @@ def test_codes_are_stored_per_author(codes):
 
 
 def test_merging_codes_keeps_one_coding_and_can_be_undone(codes):
-    codes.code_rows(["a"], ["irony", "negation"], author="ann")
-    codes.code_rows(["b"], ["negation"], author="ben")
+    code_rows(codes, ["a"], ["irony", "negation"], author="ann")
+    code_rows(codes, ["b"], ["negation"], author="ben")
     before = codes.read_annotations()
     assert codes.merge_codes(["negation"], "irony", author="ann") == 2
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ben": ("irony",)}}
@@ -94,8 +95,8 @@ def test_merging_codes_keeps_one_coding_and_can_be_undone(codes):
 
 
 def test_splitting_moves_selected_rows_of_all_authors(codes):
-    codes.code_rows(["a", "b", "c"], ["irony"], author="ann")
-    codes.code_rows(["a"], ["irony"], author="ben")
+    code_rows(codes, ["a", "b", "c"], ["irony"], author="ann")
+    code_rows(codes, ["a"], ["irony"], author="ben")
     assert codes.split_code("irony", "sarcasm", ["a", "b", "z"]) == 3
     codes.edit_code("irony", to="pun", definition="says the opposite")
     assert {key: codes.read_annotations().get_codes(key) for key in "abc"} == {
@@ -108,7 +109,7 @@ def test_splitting_moves_selected_rows_of_all_authors(codes):
 
 def test_notes_and_codes_of_others_are_hidden_alike(codes):
     codes.write_note("a", "irony, I think", author="ann")
-    codes.code_rows(["b"], ["irony"], author="ann")
+    code_rows(codes, ["b"], ["irony"], author="ann")
     keys = ["a", "b"]
 
     def seen(author):
@@ -118,17 +119,17 @@ def test_notes_and_codes_of_others_are_hidden_alike(codes):
     everything = [True, False], [False, True]
     assert seen("ann") == everything and seen("") == everything
     assert seen("ben") == ([False, False], [False, False])
-    codes.code_rows(["b"], ["label"], author="ben")
+    code_rows(codes, ["b"], ["label"], author="ben")
     assert seen("ben") == ([False, False], [False, True]), "of a he has said nothing yet"
     codes.write_note("a", "a wish", author="ben")
     assert codes.read_annotations().filter_visible("ben").notes["a"] == {"ann": "irony, I think", "ben": "a wish"}
 
 
 def test_used_codes_cannot_be_removed_nor_restored_without_the_codebook(codes):
-    codes.code_rows(["a"], ["irony"], author="ann")
+    code_rows(codes, ["a"], ["irony"], author="ann")
     with pytest.raises(InputError, match="sentences have it"):
         codes.remove_code("irony")
-    codes.code_rows(["a"], [], author="ann")
+    code_rows(codes, ["a"], [], author="ann")
     codes.remove_code("irony", author="ben")
     assert [code.name for code in codes.list_codes()] == ["negation", "label"]
     with pytest.raises(InputError, match="1 sentence has the code 'irony'"):
@@ -144,7 +145,7 @@ def test_runs_on_the_same_sentences_share_codes(tmp_path):
     assert get_data_name(one.record) == get_data_name(two.record) == "reviews.csv"
     codes = Codes(store.folder, get_data_name(one.record))
     codes.add_code("irony")
-    codes.code_rows(one.frame["key"][[0, 4]], ["irony"], run="one")
+    code_rows(codes, one.frame["key"][[0, 4]], ["irony"], run="one")
 
     def rows(clause):
         return np.flatnonzero(
@@ -167,7 +168,7 @@ def test_runs_on_the_same_sentences_share_codes(tmp_path):
 
 
 def test_code_names_ignore_case(codes):
-    codes.code_rows(["a"], ["IRONY"], author="ann")
+    code_rows(codes, ["a"], ["IRONY"], author="ann")
     codes.give_codes(["b"], ["Irony"], author="ann")
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
     assert codes.read_annotations().match_code(["a", "c"], "Irony").tolist() == [True, False]
@@ -191,22 +192,22 @@ def test_code_names_ignore_case(codes):
     ids=["add", "rename", "merge", "split"],
 )
 def test_undo_keeps_a_code_that_is_used_since(codes, change):
-    codes.code_rows(["a"], ["irony"], author="ben")
+    code_rows(codes, ["a"], ["irony"], author="ben")
     change(codes)
-    codes.code_rows(["b"], ["pun"], author="ben")
+    code_rows(codes, ["b"], ["pun"], author="ben")
     before = codes.read_annotations()
     with pytest.raises(InputError, match="cannot be undone: 1 sentence has the code 'pun' by now"):
         codes.undo_last("ann")
     assert codes.read_annotations() == before
-    codes.code_rows(["b"], [], author="ben")
+    code_rows(codes, ["b"], [], author="ben")
     codes.undo_last("ann")
     assert [code.name for code in codes.list_codes()] == ["irony", "negation", "label"]
 
 
 def test_codes_of_others_are_visible_after_coding_the_row(codes):
-    codes.code_rows(["a", "b", "c"], ["irony"], author="ann")
+    code_rows(codes, ["a", "b", "c"], ["irony"], author="ann")
     codes.write_note("b", "why?", author="ann")
-    codes.code_rows(["a"], ["label"], author="ben")
+    code_rows(codes, ["a"], ["label"], author="ben")
     everything, seen = codes.read_annotations(), codes.read_annotations().filter_visible("ben")
     assert seen.given == {"a": {"ann": ("irony",), "ben": ("label",)}} and seen.notes == {}
     assert everything.count_hidden(seen, "abz") == 1 and everything.count_hidden(everything, "abc") == 0
@@ -214,15 +215,15 @@ def test_codes_of_others_are_visible_after_coding_the_row(codes):
         codes.read_annotations().filter_visible("carl").given == {}
         and codes.read_annotations().filter_visible(make_visitor_id("0" * 12)) == everything
     )
-    codes.code_rows(["b"], ["label"], author="ben")
+    code_rows(codes, ["b"], ["label"], author="ben")
     assert codes.read_annotations().filter_visible("ben").notes == {"b": {"ann": "why?"}}
 
 
 def test_unnamed_visitors_are_separate_and_can_take_a_name(codes):
     one, two = make_visitor_id("0" * 12), make_visitor_id("1" * 12)
-    codes.code_rows(["a", "b"], ["irony"], author=one)
+    code_rows(codes, ["a", "b"], ["irony"], author=one)
     codes.write_note("a", "mine", author=one)
-    codes.code_rows(["a"], ["label"], author=two)
+    code_rows(codes, ["a"], ["label"], author=two)
     codes.write_note("b", "theirs", author=two)
     codes.write_note("b", "", author=two)
     codes.write_note("c", "other", author=one)
@@ -243,6 +244,6 @@ def test_unnamed_visitors_are_separate_and_can_take_a_name(codes):
 
 
 def test_changes_made_before_taking_a_name_can_be_undone(codes):
-    codes.code_rows(["a", "b"], ["irony"], author=make_visitor_id("0" * 12))
+    code_rows(codes, ["a", "b"], ["irony"], author=make_visitor_id("0" * 12))
     codes.transfer_visitor(make_visitor_id("0" * 12), "ann")
     assert codes.undo_last("ann")["said"] == "irony: 2 rows" and codes.read_annotations().given == {}

@@ -19,6 +19,7 @@ from core.error_analysis.label_errors import LabelErrors
 from core.error_analysis.old_names import rename_rule
 from core.error_analysis.predictions_table import read_table
 from core.error_analysis.selection import FOLDER, Selection, parse_selection, select_rows
+from core.error_analysis.tags import TableTags
 from core.fingerprint import hash_value
 from core.runs.store import RunStore
 
@@ -77,7 +78,7 @@ def test_slices_and_selections_of_earlier_versions_open(store):
     path.write_text(json.dumps(content))
     [one] = slices.read_slices(store, record)
     assert one.select == "split=test;true=bad;p_predicted>0.6"
-    [found] = slices.report_slices(store, table, [one])
+    found = slices.report_slice(store, table, TableTags(store, table), one)
     assert found["where"] == ["true=bad", "p_predicted>0.6"] and found["problem"] == ""
     assert found["n"] == len(select(store, table, one.select)) > 0
     again = slices.save_slice(store, record, "sure", parse_selection("split=test;truth=bad;p_said>0.6"))

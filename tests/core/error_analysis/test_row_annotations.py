@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from coding import code_rows
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
@@ -39,7 +40,7 @@ def test_authors_are_compared_on_rows_that_both_coded(tmp_path):
     for author, rows in (("ann", keys[:30]), ("ben", keys[5:])):
         for key in rows:
             said[author, key] = sorted({*random.choice(names, 2)})
-            codes.code_rows([key], said[author, key], author=author)
+            code_rows(codes, [key], said[author, key], author=author)
     both = keys[5:30]
     found = compare_authors(codes.read_annotations(), "ann", "ben", keys)
     ours, theirs = ([";".join(said[author, key]) for key in both] for author in ("ann", "ben"))

@@ -7,7 +7,8 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from core.error_analysis import training_index
-from core.error_analysis.training_index import find_conflicts, find_near_duplicates, sample_rows
+from core.error_analysis.training_index import find_conflicts, find_near_duplicates
+from core.evaluation.nearest_neighbors import draw_rows
 
 
 @pytest.mark.slow
@@ -55,9 +56,6 @@ def test_conflicts_are_decided_by_the_majority_of_ten_neighbors(monkeypatch):
 
 
 def test_many_training_rows_are_sampled_with_a_seed():
-    assert sample_rows(50).tolist() == list(range(50))
-    many = sample_rows(training_index.MOST + 1)
-    assert (
-        len(many) == training_index.MOST == len(np.unique(many))
-        and (sample_rows(training_index.MOST + 1) == many).all()
-    )
+    assert draw_rows(50, 50).tolist() == list(range(50))
+    many = draw_rows(51, 50)
+    assert len(many) == 50 == len(np.unique(many)) and (draw_rows(51, 50) == many).all()

@@ -9,7 +9,7 @@ import pytest
 
 from core.data.dataset import Dataset
 from core.evaluation import baseline as module
-from core.evaluation.baseline import fit_baseline, predict_new_texts, predict_split
+from core.evaluation.baseline import fit_baseline, load_baseline, predict_split
 from core.evaluation.metrics import evaluate
 from core.metrics import METRICS
 
@@ -76,14 +76,14 @@ def test_new_texts_get_the_same_predictions_as_split_texts(model):
     texts = dataset().splits["test"]["text"].tolist()
     said = predict_split("f", ("bad", "good"), "test", fail_to_load, model)
     assert evaluate(dataset().get_targets("test"), said) == pytest.approx(known["splits"]["test"], abs=1e-6)
-    answers = predict_new_texts("f", ("bad", "good"), [*texts, "unseen words", ""], fail_to_load, model)
+    answers = load_baseline("f", ("bad", "good"), fail_to_load, model).predict([*texts, "unseen words", ""])
     assert answers.shape == (82, 2) and answers.dtype == np.float64
     np.testing.assert_array_equal(answers[:80], said)
     assert answers.sum(1) == pytest.approx(np.ones(82))
 
 
 def test_baselines_are_fitted_if_not_cached_also_without_writable_cache(cache, tmp_path, monkeypatch, capsys):
-    answers = predict_new_texts("f", ("bad", "good"), ["good", "bad"], dataset)
+    answers = load_baseline("f", ("bad", "good"), dataset).predict(["good", "bad"])
     assert answers.argmax(1).tolist() == [1, 0]
     assert len(list(cache.glob("*.npz"))) == 1
     (tmp_path / "file").write_text("")
@@ -139,5 +139,5 @@ def test_multi_label_baselines_have_metrics_at_half_and_tuned_thresholds():
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
     assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
     assert result["splits"]["validation"]["f1_macro"] == 1
-    answers = predict_new_texts("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), fail_to_load)
+    answers = load_baseline("f", ("bad", "good"), fail_to_load).predict(dataset().splits["test"]["text"].tolist())
     np.testing.assert_array_equal(answers, predict_split("f", ("bad", "good"), "test", fail_to_load))

@@ -9,6 +9,7 @@ import torch
 from small_models import batch_of
 from torch import nn
 
+from core.evaluation import efficiency
 from core.evaluation.efficiency import count_parameters, measure_inference, measure_memory, measure_time
 from core.models.trace import Output
 from core.text.token_table import TokenTable
@@ -36,9 +37,10 @@ def test_only_trainable_parameters_are_counted():
     assert count_parameters(model) == 8
 
 
-def test_timing_excludes_warm_up_and_restores_the_mode():
+def test_timing_excludes_warm_up_and_restores_the_mode(monkeypatch):
+    monkeypatch.setattr(efficiency, "REPEATS", 5)
     model = Slow().train()
-    found = measure_time(model, batch_of([[2, 3], [2]]), warm_up=3, repeats=5)
+    found = measure_time(model, batch_of([[2, 3], [2]]))
     assert model.passes == 8
     assert 2 <= found["low"] <= found["milliseconds"] <= found["high"]
     assert found["milliseconds"] < 40

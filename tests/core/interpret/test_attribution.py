@@ -196,7 +196,7 @@ def test_texts_too_long_for_maps_are_explained_by_other_methods(monkeypatch):
 def test_words_are_spans_of_the_typed_text_in_any_script(starter, run, text, typed):
     loaded = starter(run)
     for method in ("deletion", "gradient", "attention"):
-        found = loaded.explain(text, method)
+        found = explain_text(loaded.make_reader(), text, method)
         assert [text[word.start : word.end] for word in found.words] == [word.word for word in found.words] == typed
 
 
@@ -205,9 +205,9 @@ def test_eight_concurrent_threads_get_equal_results(starter):
     """Equal up to float32 rounding: an effect between threads would be far larger."""
     loaded = starter("ndt-01-n3")
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
-    alone = [loaded.explain(*each) for each in asked]
+    alone = [explain_text(loaded.make_reader(), *each) for each in asked]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda each: loaded.explain(*each), asked))
+        together = list(pool.map(lambda each: explain_text(loaded.make_reader(), *each), asked))
     for one, other in zip(alone, together, strict=True):
         assert (one.method, one.target, one.note) == (other.method, other.target, other.note)
         assert other.log_odds == pytest.approx(one.log_odds, abs=1e-4)

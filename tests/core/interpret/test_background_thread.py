@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from small_readers import TEXT, reader
 
+from core.interpret.ablation import silence_parts
+from core.interpret.activation_patching import patch_activations
+from core.interpret.attribution import explain_text
 from core.interpret.background_thread import BackgroundThread, WorkStopped
 from core.interpret.faithfulness import measure_sentence
-from core.interpret.negation_templates import fill_template
+from core.interpret.negation_templates import fill_template, predict_template
 from core.runs.load import LoadedRun
 
 LONG = " ".join([TEXT] * 12)
@@ -82,14 +85,18 @@ def test_errors_reach_the_waiting_caller_and_the_next_call_restarts():
 
 
 ASKED = {
-    "pushes": lambda run: run.explain(LONG).pushes,
-    "shapley": lambda run: run.explain(TEXT, "shapley").pushes,
-    "integrated": lambda run: run.explain(TEXT, "integrated").pushes,
-    "parts": lambda run: np.array([(part.zero, part.mean) for part in run.measure_parts(LONG).parts]),
+    "pushes": lambda run: explain_text(run.make_reader(), LONG).pushes,
+    "shapley": lambda run: explain_text(run.make_reader(), TEXT, "shapley").pushes,
+    "integrated": lambda run: explain_text(run.make_reader(), TEXT, "integrated").pushes,
+    "parts": lambda run: np.array([(part.zero, part.mean) for part in silence_parts(run.make_reader(), LONG).parts]),
     "lambdas": lambda run: np.concatenate([curve.log_odds for curve in run.measure_lambdas(LONG).curves]),
-    "patches": lambda run: np.array([each.moved for each in run.patch(LONG, LONG.replace("good", "bad")).patches]),
+    "patches": lambda run: np.array(
+        [each.moved for each in patch_activations(run.make_reader(), LONG, LONG.replace("good", "bad")).patches]
+    ),
     "reach": lambda run: (
-        run.predict_template(fill_template("The film was [not] {} good.", "very " * 20), "yes").probabilities
+        predict_template(
+            run.make_reader(), fill_template("The film was [not] {} good.", "very " * 20), "yes"
+        ).probabilities
     ),
     "own": lambda run: np.array(list(measure_sentence(run.make_reader(), TEXT, "deletion").tests.values()), float),
 }

@@ -365,7 +365,7 @@ STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-pm1-n2 sentifor
 @pytest.mark.parametrize("run", STARTERS)
 def test_stages_of_every_starter_end_at_its_prediction(starter, run):
     loaded = starter(run)
-    found = loaded.trace_steps("The plot was not good, but the ending was never dull.")
+    found = compute_stages(loaded.make_reader(), "The plot was not good, but the ending was never dull.")
     np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
     assert all(stage.reading.endswith(".") and "  " not in stage.reading for stage in found.stages)
 

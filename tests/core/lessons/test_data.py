@@ -8,7 +8,7 @@ from core.data.load import load_dataset
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import Cancelled
 from core.lessons import record_training
-from core.lessons.data import ASKED, CLASSES, OPTIONS, SET, SURE, build_content
+from core.lessons.data import ASKED, CLASSES, OPTIONS, SURE, build_content
 from core.lessons.recorded_training import MEANT, MEASURED, PROBES, SETTINGS, read_records
 
 pytestmark = pytest.mark.slow
@@ -89,6 +89,6 @@ def test_numbers_in_words_are_those_of_the_records(content):
 
 def test_links_to_train_name_known_settings_with_the_recorded_values(content):
     for way, name in zip(content.ways, ("few", "many"), strict=True):
-        named = {key.removeprefix(SET): value for key, value in way.values.items() if key.startswith(SET)}
+        named = dict(each.split("=", 1) for each in way.values.get("set", ()))
         assert way.page == "train" and {*named} <= {*KNOWN}
         assert named == {key: str(value) for key, value in SETTINGS[name].items()} | {"training.seed": "0"}

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,7 +115,9 @@ def test_values_have_the_tfidf_metric_or_a_note(store, three, monkeypatch):
     assert {row["baseline_value"] for row in found["by"]} == {None}
     assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
     fair = right_where(FAIR, LABELS)
-    monkeypatch.setattr("core.evaluation.baseline.predict_new_texts", lambda *given: fair)
+    monkeypatch.setattr(
+        "core.evaluation.baseline.load_baseline", lambda *given: SimpleNamespace(predict=lambda texts: fair)
+    )
     found = compare_runs(store, "good", "poor", by=["kind"])["by"]
     short = np.arange(ROWS) % 4 == 0
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])

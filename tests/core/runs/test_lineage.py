@@ -136,7 +136,8 @@ def test_exports_contain_the_lineage(store, write, tmp_path):
     elsewhere = RunStore(tmp_path / "elsewhere")
     there = elsewhere.read(archive.import_run(elsewhere, tmp_path / "second.zip"))
     assert there.lineage == second.lineage and list_learned(elsewhere, there) == list_learned(store, second)
-    assert there.config.data.parse_lineage() == (str(elsewhere.get_path("second") / "lineage" / second.lineage[1]),)
+    copy = elsewhere.get_path("second") / "lineage" / second.lineage[1]
+    assert there.config.data.parse_list("lineage") == (str(copy),)
     assert (elsewhere.get_path("second") / IMPORTED).is_file()
     file = find_files(store.get_path("second"), second)[1]
     file.write_bytes(b"nonsense")

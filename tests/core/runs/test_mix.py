@@ -17,6 +17,8 @@ from core.evaluation.ensemble import blend_logits
 from core.evaluation.inference import predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError, RunDamaged
+from core.interpret.activation_patching import patch_activations
+from core.interpret.attribution import explain_text
 from core.models.trace import Intervention
 from core.runs import archive
 from core.runs.efficiency import read_efficiency
@@ -197,7 +199,9 @@ def test_multi_label_mixtures_survive_an_interruption(store, tmp_path, monkeypat
 
 
 def test_deletion_explains_the_mixture_and_gradients_the_network(loaded):
-    deleted, integrated = (loaded.explain(TEXT, method, "good") for method in ("deletion", "integrated"))
+    deleted, integrated = (
+        explain_text(loaded.make_reader(), TEXT, method, "good") for method in ("deletion", "integrated")
+    )
     p = loaded.predict([TEXT, TEXT.replace("word2 ", "")]).probabilities[:, 1].astype(float)
     whole, rest = np.log(p / (1 - p))
     assert deleted.words[1].push == pytest.approx(whole - rest, abs=1e-4) and deleted.note == ""
@@ -206,6 +210,6 @@ def test_deletion_explains_the_mixture_and_gradients_the_network(loaded):
     assert integrated.note.endswith("integrated is of the network alone, deletion and shapley of both.")
     donor = TEXT.replace("word2", "word3")
     p = loaded.predict([TEXT, donor]).probabilities[:, 1].astype(float)
-    found = loaded.patch(TEXT, donor, "good")
+    found = patch_activations(loaded.make_reader(), TEXT, donor, "good")
     assert (found.log_odds, found.donor_log_odds) == pytest.approx(np.log(p / (1 - p)), abs=1e-4)
     assert found.note == "TF-IDF is mixed into the answer: its part stays that of the first text."

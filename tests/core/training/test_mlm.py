@@ -119,12 +119,12 @@ def test_pretraining_is_reproducible_and_resumes_bit_identically(make):
         make("cut", StopAfter(11)).run()
     rest = make("cut")
     rest.run()
-    assert have_same_bits(whole.both, rest.both)
+    assert have_same_bits(whole.module, rest.module)
     assert rows_without_time(whole.history) == rows_without_time(rest.history)
     ended = make("cut")
     ended._update_weights = None  # a finished stage does not run again
     ended.run()
-    assert have_same_bits(ended.both, whole.both)
+    assert have_same_bits(ended.module, whole.module)
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_portions_sum_to_the_gradient_of_the_batch(make):
         torch.manual_seed(3)
         losses = [loss for loss in job._yield_losses(np.arange(12)) if loss.backward() is None]
         assert len(losses) == portions
-        found.append((sum(losses).item(), {name: each.grad for name, each in job.both.named_parameters()}))
+        found.append((sum(losses).item(), {name: each.grad for name, each in job.module.named_parameters()}))
     (whole, gradient), (sum_of_parts, added) = found
     assert whole > 1 and sum_of_parts == pytest.approx(whole, abs=1e-6)
     learned = {name for name, each in gradient.items() if each is not None}

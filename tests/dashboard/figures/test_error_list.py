@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
+from coding import code_rows
 
 from core.error_analysis.code_prevalence import draw_sample, list_draws
 from core.error_analysis.codebook import Codes, get_data_name
@@ -79,9 +80,9 @@ def test_table_has_codes_and_notes_if_given_and_escapes_formulas(store):
     first, second, *_ = plain["key"]
     for name in ("irony", "label"):
         codes.add_code(name)
-    codes.code_rows([first], ["label", "irony"])
+    code_rows(codes, [first], ["label", "irony"])
     codes.write_note(first, "=1+1")
-    codes.code_rows([second], ["irony"], author="Ada")
+    code_rows(codes, [second], ["irony"], author="Ada")
     codes.write_note(second, "sarcastic", author="Ada")
     codes.write_note(second, "not at all", author="Ben")
     table = build_sentences_table(reading(store)).set_index("key")
@@ -155,15 +156,15 @@ def shape(codes, author, keys=KEYS):
 
 def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
     made = draw_sample(codes, KEYS, 8, 0, "wrong")
-    codes.code_rows(made.keys[:6], ["irony"], author="ann")
+    code_rows(codes, made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
     assert error_list.describe_coding(half).startswith("6 of 8 coded, a random sample of 20")
     assert [column.key for column in build_codes_table(half).marks.columns] == ["code", "n"]
-    codes.code_rows(made.keys[6:], ["label"], author="ann")
+    code_rows(codes, made.keys[6:], ["label"], author="ann")
     table = build_codes_table(shape(codes, "ann")).marks
     first = table.rows[0].cells
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
-    codes.code_rows([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
+    code_rows(codes, [key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
     beyond = build_codes_table(shape(codes, "ann")).marks.rows
     shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n counts the rows of the share
     assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
@@ -171,10 +172,10 @@ def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
 
 
 def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
-    codes.code_rows(KEYS, ["irony"], author="ann")
-    codes.code_rows(KEYS[:2], ["label"], author="ben")
+    code_rows(codes, KEYS, ["irony"], author="ann")
+    code_rows(codes, KEYS[:2], ["label"], author="ben")
     assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
-    codes.code_rows(KEYS[2:4], ["irony"], author="ben")
+    code_rows(codes, KEYS[2:4], ["irony"], author="ben")
     some = shape(codes, "ben")
     assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
     assert "κ with ann 0.00" in error_list.describe_coding(some) and len(some.pair["apart"]) == 2, (

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from answering import texts
+from coding import code_rows
 from knowing import known_of
 
 from core.error_analysis.codebook import Codes, get_data_name
@@ -63,7 +64,7 @@ def test_option_count_equals_the_rows_after_choosing_it(known):
     """Test every option of every word, independent of the other choices."""
     codes, keys = Codes(known[1].folder, get_data_name(known[0].table.record)), known[0].keys
     codes.add_code("irony")
-    codes.code_rows(keys[:6], ["irony"], author="ann")
+    code_rows(codes, keys[:6], ["irony"], author="ann")
     for key in keys[4:12]:
         codes.write_note(key, "so it is", author="ann")
     for select in ("wrong", "right;d=x", "true=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):

@@ -36,7 +36,7 @@ def test_merged_and_omitted_labels_are_written_into_the_settings():
 def test_order_is_used_only_if_each_class_has_its_own_position():
     places = {"1": 2, "2": None, "3": None, "4": 1, "5": 1}
     config, classes = rename_labels(DataConfig(), STARS, NAMES, places)
-    assert config.parse_order() == ("good", "bad") and list(classes) == ["good", "bad"]
+    assert config.parse_list("order") == ("good", "bad") and list(classes) == ["good", "bad"]
     assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": 1})[0].order == "", "one place for two classes"
     assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": None})[0].order == "", "a class without a place"
 
@@ -45,4 +45,4 @@ def test_class_name_with_a_comma_is_kept():
     said = {**NAMES, "3": "fair, I guess"}
     places = {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3}
     config, _ = rename_labels(DataConfig(), STARS, said, places)
-    assert config.parse_renames() == said and config.parse_order() == ("bad", "fair, I guess", "good")
+    assert config.parse_renames() == said and config.parse_list("order") == ("bad", "fair, I guess", "good")

@@ -46,9 +46,9 @@ class Noun:
     """s: singular, p: plural, m: mass noun (singular, without an article)."""
 
 
-def read_rows(name: str) -> list[dict[str, str]]:
-    """Read a tab-separated word list of the built-in corpus, one dict per row."""
-    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
+def read_rows(name: str | Path) -> list[dict[str, str]]:
+    """Read a tab-separated file of this folder, or one with a full path, as one dict per row."""
+    with (Path(__file__).parent / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 

@@ -5,13 +5,13 @@ Written and labelled by language models that did not see the evaluation splits o
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from core.data.dataset import TEST, TRAIN, VALIDATION
+from core.data.sources.builtin.lexicon import read_rows
 
 CLASSES = ("negative", "positive")
 BLOCK, BLOCKS = 12, 10
@@ -22,14 +22,7 @@ HELD = {BLOCKS - 2: VALIDATION, BLOCKS - 1: TEST}
 
 def read_splits() -> dict[str, pd.DataFrame]:
     """Return train, validation and test of the data set `life`, with columns text, label (class name) and domain."""
-    rows = pd.read_csv(
-        Path(__file__).with_name("life.tsv"),
-        sep="\t",
-        quoting=csv.QUOTE_NONE,
-        encoding="utf-8",
-        dtype="str",
-        keep_default_na=False,
-    )[["text", "label", "domain"]]
+    rows = pd.DataFrame(read_rows(Path(__file__).with_name("life.tsv")), dtype="str")[["text", "label", "domain"]]
     block = np.arange(len(rows)) // BLOCK % BLOCKS
     where = pd.Series(block).map(HELD).fillna(TRAIN)
     return {split: rows[where == split].reset_index(drop=True) for split in (TRAIN, VALIDATION, TEST)}
