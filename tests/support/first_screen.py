@@ -14,6 +14,7 @@ COUNT = """() => {
   const found = { words: 0, controls: 0, figure: null };
   const control = "button, a[href], input, select, textarea, summary, [role=slider], [role=tab], [role=combobox]";
   const seen = (box) => box.width > 1 && box.height > 1 && box.bottom > 0 && box.top < innerHeight;
+  const figures = "[class*=st-key-fig-], [data-testid=stDataFrame]";
   const icons = "[data-testid=stIconMaterial]"; // their text is the name of a sign
   const heard = (node) => getComputedStyle(node).clipPath.startsWith("inset(50%"); // not seen
   const shown = (node) => getComputedStyle(node).display === "contents" || // it has no box, its children have
@@ -31,7 +32,7 @@ COUNT = """() => {
       if (node.matches(`style, script, [data-text], [data-mark], .main-svg, .modebar, .katex, ${icons}`)) return;
       if (heard(node) || !shown(node)) return;
       const box = node.getBoundingClientRect();
-      const first = node.matches("[class*=st-key-fig-]") && found.figure === null && box.height > 80;
+      const first = found.figure === null && box.height > 80 && node.matches(figures);
       if (first) found.figure = Math.round(box.top);
       if (!inside && node.matches(control) && seen(box)) { found.controls += 1; inside = true; }
       if (node.shadowRoot) walk(node.shadowRoot, inside);
@@ -60,7 +61,7 @@ LINKS = {
 
 
 class Found(TypedDict):
-    """Words, controls, and y of the first figure (None without one)."""
+    """Words, controls, and y of the first figure or table (None without one)."""
 
     words: int
     controls: int
