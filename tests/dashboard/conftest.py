@@ -102,7 +102,20 @@ def empty_server(bare) -> Iterator[str]:
         yield address
 
 
-STORES = {"server": "library", "empty_server": "bare"}
+@pytest.fixture(scope="session")
+def newcomer(tmp_path_factory) -> RunStore:
+    """The runs of `first_server`."""
+    return RunStore(tmp_path_factory.mktemp("newcomer") / "runs")
+
+
+@pytest.fixture(scope="session")
+def first_server(newcomer) -> Iterator[str]:
+    """Serve the app on the starter runs alone, as it is when somebody first opens it."""
+    with dashboard(newcomer.folder, ROOT / "trained") as address:
+        yield address
+
+
+STORES = {"server": "library", "empty_server": "bare", "first_server": "newcomer"}
 """The runs of each server."""
 
 

@@ -1,12 +1,12 @@
 """Start in a browser: all stages with keys, on a projector and a laptop; nothing moves, scrolls or waits."""
 
 import re
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from browsing import settle, violations, visit
+from first_screen import COUNT
 from playwright.sync_api import Page, expect
 from trained_runs import TINY, write_films
 
@@ -14,9 +14,6 @@ from core import api
 from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.quiz import make_quiz
 from core.runs.store import RunStore
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from first_screens import COUNT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 RUN = "starter-ndt-01-n3"
