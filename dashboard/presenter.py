@@ -59,6 +59,8 @@ def show_exhibit(page: str) -> None:
     elif record is None:
         gone = f"Its run “{values[state.RUN]}” is gone." if state.RUN in values else "There is no run yet."
         show_problem("There is nothing to show here", f"{gone} {OTHER}")
+    elif figure is None and TALK not in values:
+        state.open_link(next(iter(_find_exhibits())), {state.RUN: record.run, state.PRESENT: "1"})
     elif figure is None:
         show_problem(f"{PAGES[page].title} has no figure with a finding", OTHER)
     elif record.status in ("queued", "running"):

@@ -32,7 +32,7 @@ const drawGrid = ({ figure }, sentence, { mine = -1, without = false, off = null
     const p = sentence.alone[head], flips = without && (p >= .5) !== (sentence.positive >= .5), isOff = off !== null && Boolean(off >> head & 1), isMine = mine === head;
     const pressed = off !== null ? isOff : press && !without ? isMine : null;
     cells.push(make(press ? "button" : "div", {
-      type: press ? "button" : null, "data-id": press && `head-${head}`, class: ["cell", isMine ? "mine" : "", flips ? "flips" : "", isOff ? "off" : ""].join(" "),
+      type: press ? "button" : null, "data-mark": "", "data-id": press && `head-${head}`, class: ["cell", isMine ? "mine" : "", flips ? "flips" : "", isOff ? "off" : ""].join(" "),
       "aria-label": press && `${capitalize(name)}${without ? `, without it ${figure.classes[1]} ${write(p)}` : ""}${isMine ? ", your choice" : ""}`, "aria-pressed": pressed === null ? null : String(pressed),
       onclick: press && (() => press(head)), onmouseenter: () => lookAt(figure, sentence, head), onfocus: () => lookAt(figure, sentence, head), onkeydown: press && ((event) => walkGrid(event, figure, head)),
     }, isMine ? make("span", { class: "mark" }, "you") : "", drawMap(sentence.maps[head], null, 200, 100),

@@ -25,6 +25,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const tell = (name) => setStateValue(name, name === "picked" ? chosen.picked : [...chosen[name]]);
 
   const refresh = () => {
+    root.querySelector("tbody")?.setAttribute("data-mark", "");
     for (const row of rows()) {
       const { id, of } = row.dataset;
       row.setAttribute("aria-selected", chosen.picked === id);

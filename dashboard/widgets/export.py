@@ -1,4 +1,4 @@
-"""Export bar at the end of a page: its figures as SVG or PNG, its tables as CSV."""
+"""Export menu at the end of a page: its figures as SVG or PNG, its tables as CSV."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 
 
 def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
-    """Show buttons that download the page's figures and tables as files; nothing on a projector."""
+    """Show a menu of buttons that download the page's figures and tables as files; nothing on a projector."""
     if state.is_projector():
         return
-    with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
-        st.html("Export this page", width="content")
+    with st.popover("Export", key="export", type="tertiary"):
         if figures:
             _figures(key="export-figures", width="content")
         for name, table in tables.items():

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import open_page, settle, until, visit
+from browsing import open_export, open_page, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -90,6 +90,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     expect(page.get_by_role("heading", name="All heads")).to_be_visible()
     settle(page)
     for kind in ("SVG", "PNG"):
+        open_export(page)  # it closes when a file is saved
         page.get_by_role("button", name=f"Figures · {kind}").click()
         names = {f"sentiscope-{name}.{kind.lower()}" for name in ("grid", "coefficients", "heads")}
         until(page, lambda names=names: names <= set(saved))
@@ -97,6 +98,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     page.get_by_role("link", name="Embeddings", exact=True).click()
     expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
     settle(page)
+    open_export(page)
     page.get_by_role("button", name="Figures · SVG").click()
     until(page, lambda: len(saved) == 2)
     settle(page)
@@ -148,7 +150,9 @@ def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(
     stop.press("Enter")
     expect(page.get_by_text("The search was stopped.")).to_be_visible()
     expect(stop).to_have_count(0)
+    open_export(page)
     expect(page.get_by_role("button", name="Smallest change · CSV")).to_be_visible()
+    page.keyboard.press("Escape")
     settle(page)
     page.locator(".st-key-text input").fill("not good " * 2_000)  # the counter must not cover the text
     page.locator(".st-key-text [data-testid=InputInstructions]").wait_for()

@@ -72,6 +72,8 @@ def arrive(page: Page, title: str) -> None:
 def save(hand: Hand, name: str) -> str:
     """Download what a button offers, and return its text."""
     button = hand.page.get_by_role("button", name=name, exact=True)
+    if not button.is_visible():
+        hand.click(hand.page.get_by_role("button", name="Export", exact=True))
     with hand.page.expect_download() as download:
         hand.click(button)
     return download.value.path().read_text()
@@ -281,7 +283,7 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     parts = list(csv.DictReader(io.StringIO(save(hand, "Parts · CSV"))))
     assert parts
     hand.tell("attention")
-    assert hand.clicks <= 12 and complaints == []
+    assert hand.clicks <= 15 and complaints == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import is_too_wide, looks, settle, visit
+from browsing import is_too_wide, looks, open_export, settle, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -32,6 +32,7 @@ def test_chosen_preset_is_shown_below_and_can_be_trained(browser, server):
     expect(page.get_by_role("heading", name=re.compile("^sentiformer-no-gate has"))).to_be_visible()
     settle(page)
     assert "model=sentiformer-no-gate" in page.url
+    open_export(page)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Figures · SVG").click()
     drawn = saved.value.path().read_text()

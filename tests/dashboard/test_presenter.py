@@ -42,7 +42,8 @@ def test_each_page_with_an_exhibit_has_a_headline(app, runs, page):
 
 
 def test_a_page_without_a_finding_and_a_run_that_is_gone_say_so(app, runs):
-    assert "Data has no figure with a finding" in text_of(opened(app, "data", run="finished", present="1"))
+    app = opened(app, "data", run="finished", present="1")
+    assert strip(app)["at"] == 0 and 's-finding" aria-live' in words(app)
     assert "Its run “gone” is gone." in text_of(opened(app, "errors", run="gone", present="1"))
 
 

@@ -155,6 +155,11 @@ def open_page(page: Page, address: str) -> None:
     settle(page)
 
 
+def open_export(page: Page) -> None:
+    """Open the menu of files at the end of a page."""
+    page.get_by_role("button", name="Export", exact=True).click()
+
+
 def switch_theme(page: Page, theme: str) -> None:
     """Switch the theme, and wait until the page is settled and its figures use the theme."""
     page.emulate_media(color_scheme=theme)
