@@ -1,9 +1,8 @@
 """Break one expression at a time and see whether a test notices: `python tests/mutations.py --help`.
 
-Draws mutations of the statistics, the explanations, the error analysis, the attention and the levers' script with a
-fixed seed. For each, a copy of the tree runs the tests that import the mutated module, quick ones first, up to the
-first failure. A mutation is known by its module, its function and the text of its line, so that a later tree can be
-compared:
+Draws mutations of statistics, explanations, error analysis, attention and the levers' script with a fixed seed. For
+each, a copy of the tree runs the tests that import the module, quick ones first, up to the first failure. A mutation is
+known by module, function and the text of its line, so a later tree can be compared:
 
     python tests/mutations.py --to before.csv
     python tests/mutations.py --against before.csv --to tests/mutations.csv   # fails if one killed before survives now

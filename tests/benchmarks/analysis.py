@@ -2,11 +2,9 @@
 
     python tests/benchmarks/analysis.py --data DIR
 
-`--data` is a folder with `twitter_financial`. Trains `vanilla` with the strong recipe on the page Train, clicks a cell
-of its confusion matrix, makes a codebook, draws 75 errors at random and codes them by keys as `analysis_codes.csv` says
-(one of us read each; it has the keys of rows, not their texts), picks the most frequent code, saves it as a slice and
-takes the report home. Another machine's model may get other sentences wrong: those that the file does not know are left
-uncoded, and told.
+`--data` is a folder with `twitter_financial`. Trains `vanilla` with the strong recipe on Train, clicks a cell of the
+confusion matrix, makes a codebook, codes 75 random errors by keys as in `analysis_codes.csv` (keys of rows, no texts),
+saves the most frequent code as a slice and the report. Errors that the file does not know stay uncoded and are listed.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 
     python tests/benchmarks/attention.py [--repeats 15] [--lengths 64 128 256 512]
 
-Ratios to `vanilla-swiglu` with explicit softmax (the paper's kind of baseline) and to the same model with the fused
-kernel. Medians; absolute times are of this machine only.
+Median ratios to `vanilla-swiglu` with explicit softmax (as in the paper) and with the fused kernel.
 """
 
 import dataclasses

@@ -4,8 +4,8 @@
     export SENTISCOPE_BACKBONES=...  # a folder that has all-MiniLM-L6-v2 as `minilm`
     python tests/benchmarks/backbones.py [--print]
 
-Whole training sets, one seed, each run a process of its own with one thread. A run is `SET-MODEL` in the folder of runs
-and stays there, with what it cost beside it (`SET-MODEL.cost`: seconds of the processor and MB at the peak).
+Whole training sets, one seed, a process of one thread each. Runs stay as `SET-MODEL`, with CPU seconds and peak MB in
+`SET-MODEL.cost`.
 """
 
 import argparse

@@ -2,10 +2,9 @@
 
     python tests/benchmarks/banded.py [--repeats 9] [--lengths 256 512 1024 2048 4096 8192 16384] [--threads 2]
 
-One text, 8 heads of 32, window 64, first, last and two random tokens global: attention alone, without projections.
-`flash` is torch's fused kernel without any mask, the fastest full attention there is; the goals are against it. `full`
-is the path that a model without a window takes, `masked` the same over the L x L mask of the support, `explicit` with
-every map in memory. Medians; absolute times are of this machine only, but those of one row were measured together.
+One text, 8 heads of 32, window 64; first, last and two random tokens are global; attention alone. `flash`: torch's
+fused kernel without a mask, which the goals are against. `full`: a model without a window. `masked`: the same with the
+L x L mask of the support. `explicit`: every map in memory. Medians; a row is measured together.
 """
 
 import itertools

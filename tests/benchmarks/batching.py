@@ -3,8 +3,7 @@
     python tests/benchmarks/batching.py [--repeats 5]
 
 Lengths are drawn to the shapes of IMDB reviews (median 172, mean 212, cut at 512, batch 32) and tweets (median 19, mean
-22, at most 64, fixed to 128, batch 64). An epoch is costed on a stratified sample of its batches, all plans interleaved
-in one process; forward, backward and AdamW included. Prints time per real token, relative to fixed padding.
+22, at most 64, fixed to 128, batch 64). Prints the time of a step per real token, relative to fixed padding.
 """
 
 from functools import partial

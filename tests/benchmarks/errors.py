@@ -2,10 +2,8 @@
 
     python tests/benchmarks/errors.py [--rows 25000] [--repeats 5]
 
-Medians, each from the request, key or click to the frame that shows the answer; the tags have been found before, as
-after the first visit. A new browser reads Streamlit's own scripts first, which a bare app shows: beside it stands what
-a browser waits that has been here before. On a machine with other work the times are those of the load printed with
-each.
+Medians from the request, key or click to the frame that shows the answer, with the tags found before. A new browser
+reads Streamlit's scripts first, so a second visit is measured too. The load of the machine is printed.
 """
 
 import argparse

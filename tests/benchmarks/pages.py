@@ -2,9 +2,8 @@
 
     python tests/benchmarks/pages.py [--repeats 10] [--loads 3] [--trainings 1]
 
-Medians. Everything is measured inside the browser, from the key, click or request to the frame that shows the answer;
-on a machine with other work the times are those of the load printed with each. Training uses the page's own defaults:
-into an empty folder, on the built-in corpus, which is made on the way. Sentences have `sentences.py`.
+Medians, measured in the browser from the key, click or request to the frame that shows the answer; the load of the
+machine is printed. Training uses the defaults of the page in an empty folder. Sentences have `sentences.py`.
 """
 
 import argparse

@@ -3,14 +3,11 @@
     export SENTISCOPE_DATA=...  # a folder with the sets
     python tests/benchmarks/real_data.py [--sets twitter_financial,tweeteval_emotion] [--models strong] [--print]
 
-One row of the file is one model on one set, with three seeds where it has any; it is written when all of them are done,
-so that whoever comes later goes on where the last one stopped (the folder of runs keeps half of a row too). Each run is
-a process of its own; seconds are those of the processor, whatever else the machine does, without the two yardsticks
-beside it.
+A row of the file is one model on one set with all its seeds; finished rows are kept, so a stopped run continues. Each
+training is its own process; seconds are CPU seconds.
 
-`patterns` is what paired tests need and no text: how many test rows are right with the first model here, TF-IDF of
-words, and with each seed of this one. `10:31` says that of 31 rows TF-IDF has the answer and the seed has not.
-`together` is the same of the three seeds as one model, which answers by the mean of their probabilities.
+`patterns` holds what paired tests need: how many test rows TF-IDF of words and each seed get right. `10:31`: 31 rows
+that TF-IDF gets right and the seed wrong. `together`: the same for the mean probability of the three seeds.
 """
 
 import argparse

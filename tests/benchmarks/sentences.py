@@ -2,10 +2,8 @@
 
     nice -n -10 python tests/benchmarks/sentences.py [--repeats 20] [--run NAME]…
 
-Times are measured inside the browser, from the key to the first frame that shows a part of the new sentence: its words
-with their pushes, who reads whom, the grid of parts, the table of methods with its column of integrated gradients. Each
-sentence is another one of plain English words. The answer stands above the words and comes before them. Every wait has
-a limit: what is not there by then is missing from the numbers, and said.
+Times are measured in the browser, from the key to the first frame that shows a part of the new sentence: effects of
+words, attention, levers, the table of methods. Each wait has a limit; what is missing by then is printed.
 """
 
 import argparse

@@ -27,7 +27,7 @@ EMPTY = "No model has been trained here yet"
 SAID = {
     "start": ("Is the writer positive", '"model": "finished"', '"model": "damaged"', "Write one yourself"),
     "lessons": ("Predict first. Then look.",) * 4,
-    "lesson": ("Predict first. Then look.",) * 4,
+    "lesson": ("What does a model learn from?",) * 4,
     "runs": (EMPTY, "Bars: 95", DAMAGED, "Bars: 95"),
     "data": ("reviews.csv",) * 4,
     "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
@@ -63,8 +63,9 @@ EVERY = pytest.mark.parametrize("page", SAID)
 
 
 def read_page(app) -> str:
-    """Return the words of a page, and what Start gives its component."""
-    return f"{text_of(app)} {json.dumps(drawn(app, 'start'), ensure_ascii=False)}"
+    """Return the words of a page, and what Start and lessons give their component."""
+    given = [drawn(app, name) for name in ("start", "lesson_data")]
+    return f"{text_of(app)} {json.dumps(given, ensure_ascii=False)}"
 
 
 @EVERY

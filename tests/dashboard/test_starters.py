@@ -118,7 +118,6 @@ OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients"
 
 
 def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, monkeypatch):
-    """`tests/contracts/test_unchanged.py` tests the others."""
     of_parts = {name: each for name, each in FIGURES.items() if name in OF_SOME | OF_LAMBDA}
     monkeypatch.setattr("dashboard.export.FIGURES", of_parts)
     for name in ("ndt-01-n3", *HAS):
@@ -126,3 +125,9 @@ def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, mon
         plain = RunStore(TRAINED).read(f"starter-{name}").config.model.attention.components == 1
         assert OF_SOME - left_out == HAS.get(name, set())
         assert left_out - OF_SOME == (OF_LAMBDA if plain else set())
+
+
+def test_every_figure_is_drawn_or_its_absence_explained(tmp_path):
+    found = api.figures("starter-ndt-01-n3", tmp_path, text="not bad at all", against=["starter-vanilla"], csv=True)
+    drawn = {each["name"] for each in found["files"]}
+    assert drawn | found["left_out"].keys() == FIGURES.keys() and {"confusion", "compare-pairs", "steps"} <= drawn

@@ -14,17 +14,10 @@ TWO, THREE = ("no", "yes"), ("bad", "even", "good")
 
 
 def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "good"), split="test", **given):
-    """A finished run that gives these rows these probabilities.
+    """Store a finished run that gives these rows the probabilities `chances` (n, C).
 
-    Args:
-        store: where it lies.
-        name: of the run.
-        chances: (n, C).
-        rows: frame with `text`, `label` (class numbers, or tuples of them) and further columns.
-        preset: of its settings.
-        classes: C names.
-        split: that was evaluated.
-        given: dotted settings with __ for the dot; `parent`, `results`, `status` of the record.
+    `rows` is a frame with `text`, `label` (class numbers, or tuples of them) and further columns; `given` are dotted
+    settings with __ for the dot, and `parent`, `results`, `status` of the record.
     """
     own = {key: given.pop(key) for key in ("parent", "results", "status") if key in given}
     settings = {key.replace("__", "."): value for key, value in given.items()}

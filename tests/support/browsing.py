@@ -113,9 +113,8 @@ def wait_for(address: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> 
 def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
     """Open a page of a new visitor; return it and the list of its console errors and external requests.
 
-    What the browser keeps of the app's scripts is kept from test to test, what it keeps of a visitor is not. One page
-    of the site stays open, and with it the process that has compiled the scripts: a page takes a third less then. A
-    second page in a test is another visitor's.
+    Cached scripts are kept from test to test, cookies and storage are not. One page of the site stays open with its
+    compiled scripts, which saves a third of the time. A second page in a test is another visitor's.
     """
     complaints: list[str] = []
 

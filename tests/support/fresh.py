@@ -19,11 +19,7 @@ print(json.dumps(after))
 
 
 def modules_after(pieces: Mapping[str, str]) -> dict[str, set[str]]:
-    """The modules that are loaded after each piece of code, by its name.
-
-    They run one after another in one process: what is not there after a piece, neither it nor one before it imports;
-    the first after which a module is there has brought it.
-    """
+    """Return the modules that are loaded after each piece of code, by its name; they run in turn in one process."""
     command = [sys.executable, "-c", _ONE_AFTER_ANOTHER]
     done = subprocess.run(command, input=json.dumps(dict(pieces)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -10,8 +10,7 @@ import pytest
 def same_but_for_rounding(one: Any, other: Any, tolerance: float = 1e-3) -> bool:
     """Whether two results are equal, with numbers at most `tolerance` apart.
 
-    Threads that compute at once share the cores anew each time, so sums are taken in another order: equal to the bit is
-    more than a machine promises, and what one visitor would do to the answer of another is far larger than this.
+    Threads share the cores differently each time, so sums are taken in another order.
     """
     if type(one) is not type(other):
         return False

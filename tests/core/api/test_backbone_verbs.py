@@ -66,6 +66,12 @@ def test_history_has_its_epochs_and_predictions_match_the_metrics(store):
     assert found["metrics"]["accuracy"] == pytest.approx(store.read("own").results["metrics"]["test"]["accuracy"])
 
 
+def test_quiz_has_the_predictions_of_the_run(store):
+    questions = api.quiz("own", store=store)["questions"]
+    said = api.predict("own", [each["text"] for each in questions], store=store)["predictions"]
+    assert questions and [each["predicted"] for each in questions] == [each["label"] for each in said]
+
+
 def test_verbs_on_a_sentence_agree_and_effects_are_lost_log_odds(store, answer):
     label, odds = answer
     inside = api.inspect("own", TEXT, store=store)

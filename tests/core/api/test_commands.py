@@ -411,7 +411,7 @@ def test_figures_are_written_by_their_page_names(cli, trained, place, monkeypatc
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
     assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
     few = {name: export.FIGURES[name] for name in ("confusion", "map-umap")}
-    monkeypatch.setattr(export, "FIGURES", few)  # test_unchanged draws all figures
+    monkeypatch.setattr(export, "FIGURES", few)
     code, out, _ = cli("figures", "first", "--to", "figures")
     assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
 

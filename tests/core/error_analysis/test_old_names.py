@@ -16,7 +16,7 @@ from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.facets import parse_search
 from core.error_analysis.label_errors import LabelErrors
-from core.error_analysis.old_names import rename_rule
+from core.error_analysis.old_names import ALIASES, rename_rule
 from core.error_analysis.predictions_table import read_table
 from core.error_analysis.selection import FOLDER, Selection, parse_selection, select_rows
 from core.error_analysis.tags import TableTags
@@ -135,3 +135,11 @@ def test_a_run_of_an_earlier_version_opens(tmp_path):
     assert table.frame["predicted"].tolist() == stored["predicted"].tolist()
     places = select(store, table, "truth=positive;said=negative")
     assert len(places) == ((stored["label"] == "positive") & (stored["predicted"] == "negative")).sum() > 0
+
+
+def test_renamed_json_keys_follow_the_aliases():
+    table = json.loads((TRAINED.parent / "tests" / "contracts" / "renamed.json").read_text())
+    assert {old: new for old, new in table.items() if old in ALIASES} == {
+        k: v for k, v in ALIASES.items() if k in table
+    }
+    assert {new for old, new in table.items() if old.endswith("said")} == {"predicted", "p_predicted"}

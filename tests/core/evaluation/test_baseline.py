@@ -77,7 +77,7 @@ def test_new_texts_get_the_same_predictions_as_split_texts(model):
     said = predict_split("f", ("bad", "good"), "test", fail_to_load, model)
     assert evaluate(dataset().get_targets("test"), said) == pytest.approx(known["splits"]["test"], abs=1e-6)
     answers = load_baseline("f", ("bad", "good"), fail_to_load, model).predict([*texts, "unseen words", ""])
-    assert answers.shape == (82, 2) and answers.dtype == np.float64
+    assert answers.shape == (82, 2) and answers.dtype == np.float32
     np.testing.assert_array_equal(answers[:80], said)
     assert answers.sum(1) == pytest.approx(np.ones(82))
 

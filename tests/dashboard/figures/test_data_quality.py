@@ -115,7 +115,7 @@ def test_words_of_the_split_come_before_words_of_training():
 def test_errors_page_offers_the_analysis_and_shows_its_result(app, runs):
     store = RunStore(runs)
     assert data.find_tags(store.read("finished"), "test", 60.0)
-    shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
+    shown = pages.opened(app, "errors", run="finished", select="all;word=slow", more="all")
     assert [each for each in shown.button if each.key == "look-for-shift"]
     here = DatasetShift.from_run(store, store.read("finished"), "test").get_path("json")
     here.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,8 @@ def test_analysis_class_alone_gives_verb_button_and_table(app, runs, monkeypatch
     monkeypatch.setattr("core.error_analysis.analyses.load", lambda name: Sizes)
     store = RunStore(runs)
     assert data.find_tags(store.read("finished"), "test", 60.0)
-    (button,) = [each for each in pages.opened(app, "errors", run="finished").button if each.key == "look-for-sizes"]
+    shown = pages.opened(app, "errors", run="finished", more="all")
+    (button,) = [each for each in shown.button if each.key == "look-for-sizes"]
     assert button.label == "Count them" and ">Words of a text</h2>" in words(app)
     assert Sizes.from_run(store, store.read("finished"), "test").words == ("sizes", "finished", "--split", "test")
     assert make_verb("sizes")("finished", store=store)["rows"] == [{"words": 4, "n": 16}]
