@@ -432,7 +432,7 @@ def open_page(page: str, **values: str | Sequence[str]) -> None:
 
 
 def open_link(page: str, values: Mapping[str, str | Sequence[str]]) -> None:
-    """Open a page as a link with these parameters does, whatever the session remembers of them."""
+    """Open a page with these URL parameters, and forget the session values of the same names."""
     drop_keys(*values)
     st.switch_page(f"screens/{page}.py", query_params=values)
 

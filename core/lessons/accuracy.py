@@ -29,6 +29,7 @@ class _Score(NamedTuple):
 
     @property
     def of_100(self) -> int:
+        """Return how many of 100 sentences are right."""
         return round(100 * self.accuracy)
 
     def describe_error(self) -> str:

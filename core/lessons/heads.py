@@ -42,7 +42,7 @@ THIN = 0.01
 
 @dataclass(frozen=True)
 class _Sentence:
-    """A sentence with the probability of the positive class, as it is and without each head."""
+    """A sentence with the probability of the positive class: with all heads, and without each head."""
 
     text: str
     label: str

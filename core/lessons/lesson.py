@@ -1,4 +1,4 @@
-"""The parts of a lesson: what its page says, what is asked twice, and what is computed from the starter runs."""
+"""Parts of a lesson: texts of its page, the question that is asked twice, and data computed from starter runs."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class TallyStore:
             connection.executemany("INSERT OR REPLACE INTO hands VALUES (?, ?, ?, ?)", rows)
 
     def reset_class(self, code: str, secret: str) -> None:
-        """Delete all answers and hands of a class, which stays open; only for whoever opened it."""
+        """Delete all answers and hands of a class, which stays open; only the visitor who opened it may."""
         with self._open_connection() as connection:
             _require_owner(connection, code, secret)
             _delete_answers(connection, code)

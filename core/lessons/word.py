@@ -39,7 +39,7 @@ OPTIONS = ("The deciding word", "The word with most attention", "Another word wi
 
 
 class _WordEffects:
-    """A sentence with the probability of the positive class, as it is and without each word, and their attention."""
+    """A sentence with its words' attention and the probability of the positive class with and without each word."""
 
     def __init__(self, reading: ExplainedText, label: str = "") -> None:
         """Take the answers of a reading, without those about marks, which stay with the sentence."""

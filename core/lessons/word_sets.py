@@ -1,4 +1,4 @@
-"""Words of a sentence that can be removed, and what a model answers without each set of them."""
+"""Removable words of a sentence, and a model's answers without each set of words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find_words(text: str) -> list[Span]:
 
 
 def split_text(text: str) -> dict[str, Any]:
-    """Return a text as its words, what stands before each, and what stands after the last."""
+    """Split a text into its words, the text before each word, and the text after the last one."""
     spans = find_words(text)
     ends = [0, *(end for _, end in spans)]
     return {
@@ -49,7 +49,7 @@ def to_bits(places: Iterable[int]) -> int:
 
 
 def find_flips(sets: Sequence[int], places: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the smallest set of these words that flips the answer, the clearest one; None if there is none."""
+    """Return the smallest set of words whose removal flips the answer most clearly; None if no set does."""
     for size in range(1, len(places) + 1):
         found = [
             each for each in combinations(places, size) if (sets[to_bits(each)] >= WHOLE / 2) != (sets[0] >= WHOLE / 2)

@@ -1,4 +1,4 @@
-"""Names of runs for people: the model, and only where two would be equal what tells them apart."""
+"""Names of runs for people: the model, and where two would be equal also seed, day or data set."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _get_own_name(record: RunRecord) -> str:
 
 
 def _tell_apart(group: Sequence[RunRecord], now: datetime.datetime) -> list[str]:
-    """Return for each run of a name what tells it from the others, in as few words as possible."""
+    """Return the shortest note that distinguishes each run from others of the same name."""
     own = [record for record in group if not record.run.startswith(STARTER)]
     notes = {record.run: "starter" for record in group if record not in own and len(group) > 1}
     notes |= {record.run: "" for record in group if record.run not in notes}

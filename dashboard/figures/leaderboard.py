@@ -113,7 +113,7 @@ def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 
 def shorten_board(board: Board) -> Board:
-    """Return a leaderboard with its best starters and all own runs, which nobody else has."""
+    """Return a leaderboard with its best starter models and all own runs."""
     own = {entry.id for entry in board.entries if not entry.record.run.startswith(STARTER)}
     best = {entry.id for entry in board.measured[:SHORTENED]}
     return replace(board, entries=tuple(each for each in board.entries if each.id in own | best), whole=False)

@@ -33,8 +33,8 @@ class Curves:
     lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
     """(layer from 0, component from 1) → λ at each `lambda_step`; component 0 has no λ."""
 
-    def cut(self, end: float) -> Curves:
-        """Return the curves as they were at an epoch, which may be a fraction."""
+    def cut_at(self, end: float) -> Curves:
+        """Return the curves up to an epoch, which may be a fraction."""
         n, ended, moved = (sum(x <= end for x in each) for each in (self.step, self.epoch, self.lambda_step))
         return replace(
             self,

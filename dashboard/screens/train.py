@@ -281,7 +281,7 @@ def _show_replay(run: str) -> None:
     key, steps = f"{state.REPLAY}{run}", list(curves.step)
     end = state.get_value(key, steps[-1])
     place = steps.index(end) if end in steps else len(steps) - 1
-    shown = curves.cut(steps[place])
+    shown = curves.cut_at(steps[place])
     show_drawing(draw_progress(shown, get_look(), curves), PROGRESS.name, str(PROGRESS.reading))
     with st.container(key="replay", horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.select_slider("Epoch", steps, steps[-1], format_func=lambda epoch: number(epoch, 2), key=key)

@@ -45,7 +45,7 @@ LENGTH_HELP = (
     "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all "
     "sentences, until nothing improves. The time is shown below."
 )
-SWEEPS_HELP = "Sweeps trains each with several seeds, and tells whether the difference is real"
+SWEEPS_HELP = "Sweeps trains each with several seeds, and tests whether the difference is real"
 RECIPE_MORE = "“Plan and command” lists its settings. Fields that you fill override it."
 
 
@@ -130,7 +130,7 @@ def _follow_settings() -> None:
     state.follow_link(state.SET, several=True)
     pairs = [pair.partition("=")[::2] for pair in state.get_value(state.SET, None) or ()]
     if unknown := [name for name, _ in pairs if name not in SETTINGS]:
-        show_problem("This link sets what is no setting", f"It is ignored: {', '.join(unknown)}.")
+        show_problem("This link names unknown settings", f"It is ignored: {', '.join(unknown)}.")
     linked = {name: value for name, value in pairs if name in SETTINGS}
     for name in state.get_typed(state.SETTING).keys() - linked.keys():
         state.drop_keys(state.SETTING + name)

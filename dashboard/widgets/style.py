@@ -44,7 +44,7 @@ def send_style() -> None:
 
 
 def send_menu_style(entries: Mapping[str, Screen], current: str) -> None:
-    """Send the names of the menu's groups, which stand before the first page of each, to the browser.
+    """Send the names of the menu's groups, shown before the first page of each, to the browser.
 
     Streamlit's own sections put a heading between list items, which screen readers cannot follow (axe: `list`).
     `current`: the page to mark in the menu, if its address in the link is another one than the menu's.

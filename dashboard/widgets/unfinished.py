@@ -26,7 +26,7 @@ QUOTED = 60
 
 @dataclass(frozen=True)
 class UnfinishedTask:
-    """Something that was begun: what it is in words, the page where it goes on, and what leads there."""
+    """Unfinished work: its description, the page where it continues, and the parameters of its link."""
 
     words: str
     page: str
@@ -35,7 +35,7 @@ class UnfinishedTask:
 
 
 def find_unfinished(records: Sequence[RunRecord]) -> UnfinishedTask | None:
-    """Return what goes on first: a training run, a random sample to be coded, a paused run, the last sentence."""
+    """Return the first unfinished work: a training run, a random sample to code, a paused run, the last sentence."""
     for look in (_find_live, _find_sample, _find_paused, _find_sentence):
         if found := look(records):
             return found

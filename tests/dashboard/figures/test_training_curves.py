@@ -100,10 +100,10 @@ def test_small_changes_fill_their_panel_but_tiny_ones_are_not_magnified(end, top
 
 
 def test_earlier_state_of_the_curves_is_drawn_on_the_same_axes():
-    early = CURVES.cut(1.0)
+    early = CURVES.cut_at(1.0)
     assert (early.step, early.epoch, early.validation_loss) == ((0.5, 1.0), (1.0,), (0.55,))
-    assert early.lambdas == CURVES.lambdas and CURVES.cut(0.5).lambdas[0, 1] == (0.2,) and CURVES.cut(9) == CURVES
-    whole, part = draw_progress(CURVES, Look()).layout, draw_progress(CURVES.cut(0.5), Look(), CURVES).layout
+    assert early.lambdas == CURVES.lambdas and CURVES.cut_at(0.5).lambdas[0, 1] == (0.2,) and CURVES.cut_at(9) == CURVES
+    whole, part = draw_progress(CURVES, Look()).layout, draw_progress(CURVES.cut_at(0.5), Look(), CURVES).layout
     axes = ("xaxis", "yaxis", "xaxis2", "yaxis2")
     assert [part[name].range for name in axes] == [whole[name].range for name in axes]
 
