@@ -95,7 +95,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
         names = {f"sentiscope-{name}.{kind.lower()}" for name in ("grid", "coefficients", "heads")}
         until(page, lambda names=names: names <= set(saved))
     saved.clear()
-    page.get_by_role("link", name="Embeddings", exact=True).click()
+    open_page(page, f"{server}/embeddings?run=finished&more=all")
     expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
     settle(page)
     open_export(page)

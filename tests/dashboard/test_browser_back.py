@@ -74,7 +74,7 @@ def test_previous_page_is_restored_as_it_was(browser, server):
     page.wait_for_url(re.compile(r"/performance\?.*split=validation"))
     at(page, "Performance")
     expect(page.get_by_role("radio", name="validation")).to_be_checked()
-    expect(page.locator(".s-run").first).to_contain_text("validation sentences")
+    expect(page.locator(".s-run").first).to_contain_text("validation")
     page.go_forward()
     at(page, "Sentence")
     assert "edit=l1c1" in page.url and complaints == []

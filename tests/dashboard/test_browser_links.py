@@ -17,7 +17,7 @@ HALF = ((-0.49, -0.49), (0, -0.49), (0, 0.49), (-0.49, 0.49), (-0.49, -0.45))
 MARKED = """() => document.querySelector("[class*=st-key-fig-map] .js-plotly-plot").data
   .flatMap((each) => [...(each.selectedpoints ?? [])].map((place) => each.customdata[place])).sort((a, b) => a - b)"""
 """The rows that the map shows as selected."""
-KEPT = ".js-plotly-plot", ".s-head", ".st-key-method", ".st-key-colour", ".st-key-map-fields input"
+KEPT = ".js-plotly-plot", ".st-key-method", ".st-key-colour", ".st-key-map-fields input"
 """Parts of the page Embeddings that a lasso changes nothing about."""
 
 
