@@ -101,9 +101,7 @@ def test_browser_shows_literal_names_on_axes_and_in_hover_labels(browser, tmp_pa
     page.wait_for_selector(".xtick text")
     for axis in ("xtick", "ytick"):
         shown = page.locator(f".{axis} text").evaluate_all("found => found.map((each) => each.textContent)")
-        assert sorted(each.removeprefix("predicted ").removeprefix("true ") for each in shown) == sorted(
-            map(visible, NAMES)
-        )
+        assert sorted(re.sub("^(predicted |true ?)", "", each) for each in shown) == sorted(map(visible, NAMES))
     page.locator(".points path").first.hover(force=True)
     first = visible(NAMES[0])
     assert page.locator(".hoverlayer text").first.text_content() == f"true {first}, predicted {first}: 29"
