@@ -194,7 +194,7 @@ def _write_choices(
 
 
 def _mix_sentences(test: _Score, hard: _Score, share: int) -> dict[str, Any]:
-    """Return the expected result on 100 sentences of which `share` are hard: wrong ones of each kind, and a finding."""
+    """Return the expected errors on 100 sentences, `share` of them hard, by kind of sentence, with a finding."""
     accuracy = (test.accuracy * (100 - share) + hard.accuracy * share) / 100
     wrong = round(100 * (1 - accuracy))
     of_hard = min(wrong, round(share * (1 - hard.accuracy)))

@@ -82,7 +82,7 @@ class TallyStore:
         return SchoolClass(*row) if row else None
 
     def record_answer(self, code: str, turn: int, secret: str, option: int) -> None:
-        """Store a visitor's answer to the first (0) or the second question (1), in place of an earlier one."""
+        """Store a visitor's answer to the first (0) or second (1) question, replacing an earlier answer."""
         with self._open_connection() as connection:
             _check_option(_require_class(connection, code), turn, option)
             visitor, where = _hash_token(code, "visitor", secret), (code, turn)

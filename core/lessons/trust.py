@@ -34,7 +34,7 @@ OPTIONS = ("The one that passes the test", "The other one", "Both", "Neither")
 
 
 class _TestedSentence:
-    """A sentence with two explanations of its answer, and what is left of the answer as their words are removed."""
+    """A sentence with two explanations of its answer, and the probability of the answer as their words are removed."""
 
     def __init__(self, run: LoadedRun, reading: ExplainedText) -> None:
         """Take the attributions of both methods to the predicted class, without marks, which stay with the sentence."""
@@ -166,7 +166,7 @@ def _count_lower(sentences: Sequence[_TestedSentence]) -> tuple[int, int]:
 
 
 def _write_ends(sentence: _TestedSentence) -> tuple[str, str]:
-    """Return what is left of the answer without the first words of the passing explanation, and of the other one."""
+    """Return the answer's probability without the first words of the passing and of the other explanation."""
     left = sentence.curves[:, sentence.step]
     return _write(left[sentence.passed]), _write(left[1 - sentence.passed])
 

@@ -33,7 +33,7 @@ from dashboard.figures.results import CORPUS, get_nested
 YARDSTICK = "tfidf-logreg"
 EMPTY: Mapping[str, RunName] = {}
 SHORTENED = 3
-"""Rows of the built-in corpus beside an own data set."""
+"""Rows of the built-in corpus if there is also an own data set."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Folded sections below a page's main figure: a row of names, each of which opens and closes its section."""
+"""Folded sections below a page's main figure: a row of names that open and close them."""
 
 from __future__ import annotations
 

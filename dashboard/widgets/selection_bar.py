@@ -1,4 +1,4 @@
-"""A bar on every page that shows the selected sentences, and a table of these sentences."""
+"""A bar that shows the selected sentences on every page, and a table of the sentences."""
 
 from __future__ import annotations
 
