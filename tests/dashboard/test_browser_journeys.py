@@ -319,8 +319,7 @@ CUT = ("train, before",)
 def test_nobody_scrolls_on_a_projector(browser, first_server, name):
     """The main figure begins at 320 or higher; what is listed of the page ends within 720 pixels.
 
-    Of the diagram before a training only the beginning is asked for, of Sentence the words, the answer and the levers:
-    the view of the attention below the words may end lower, depending on the number of words.
+    Of the diagram before a training only the top counts, of Sentence the words, the answer and the levers.
     """
     page, complaints = visit(browser, first_server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from browsing import visit
+from browsing import until, visit
 from playwright.sync_api import expect
 
 from core.config import compose
@@ -85,8 +85,10 @@ def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, t
 
 
 def test_second_training_waits_and_starts_when_the_first_is_cancelled(browser, empty_server, table, bare, tiny):
-    start(bare, table, tiny, "first", "second")
+    start(bare, table, tiny, "first")
     page, complaints = visit(browser, empty_server)
+    until(page, lambda: bare.read("first").status == "running")  # of two sent at once, either may get the place
+    start(bare, table, tiny, "second")
     page.goto(f"{empty_server}/train?run=first")
     expect(page.locator(".st-key-fig-progress .main-svg").first).to_be_visible()
     expect(page.get_by_role("heading", name="Queue")).to_be_visible()
