@@ -99,7 +99,7 @@ def read(page: Page, last: str) -> str:
 
 
 def code(page: Page, known: dict[str, str]) -> tuple[list[float], list[str]]:
-    """Code each drawn sentence by a digit; return the seconds to the next one, and the keys without a code in the file."""
+    """Code each drawn sentence by a digit; return seconds to the next one, and keys without a code in the file."""
     page.get_by_role("button", name="Code 75 at random").click()
     expect(page.locator(TOP)).to_have_text("1 of 75", timeout=WAIT)
     settle(page)
