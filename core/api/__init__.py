@@ -44,6 +44,7 @@ VERBS: dict[str, str] = {
     "report": "drawing:report",
     "lesson": "lessons:lesson",
     "presets": "models:presets",
+    "efficiency": "efficiency:efficiency",
     "dashboard": "dashboard_server:dashboard",
     "doctor": "system_check:doctor",
     "backbones list": "models:backbones_list",
