@@ -42,11 +42,11 @@ def find_curves(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, Any
         groups.setdefault(label, []).append({"x": x, **row["metrics"][metric]})
         if beside := row["yardstick"].get(metric):
             tfidf.setdefault(x, beside["mean"])
-    ends = min(numeric[setting]), max(numeric[setting])
+    every = [value for value in numeric[setting] if value is not None]
     return {
         "setting": setting,
         "metric": metric,
-        "logarithmic": 0 < LOGARITHMIC * ends[0] <= ends[1],
+        "logarithmic": 0 < LOGARITHMIC * min(every) <= max(every),
         "yardstick": [{"x": x, "mean": mean} for x, mean in sorted(tfidf.items())],
         "curves": [
             {"label": label, "points": points, "error": fit_error(points) if setting == ROWS else None}

@@ -26,7 +26,7 @@ def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
         points = curve["points"]
         x, mean = ([point[key] for point in points] for key in ("x", "mean"))
         low, high = ([each["mean"] + sign * (each["deviation"] or 0.0) for each in points] for sign in (-1, 1))
-        band = {"fill": "toself", "fillcolor": color, "opacity": 0.16, "line": {"width": 0}}
+        band: dict[str, Any] = {"fill": "toself", "fillcolor": color, "opacity": 0.16, "line": {"width": 0}}
         figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], mode="lines", hoverinfo="skip", **band)
         figure.add_scatter(
             x=x,
@@ -39,7 +39,11 @@ def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
         )
         ends.append((curve["label"], mean[-1], color))
     if tfidf := shown["yardstick"]:
-        line = {"x": [each["x"] for each in tfidf], "y": [each["mean"] for each in tfidf], "mode": "lines"}
+        line: dict[str, Any] = {
+            "x": [each["x"] for each in tfidf],
+            "y": [each["mean"] for each in tfidf],
+            "mode": "lines",
+        }
         dashed = {"color": t.ink, "dash": "dash", "width": size(1.6)}
         figure.add_scatter(**line, line=dashed, hovertemplate="TF-IDF %{y:.3f}<extra></extra>")
         ends.append(("TF-IDF", tfidf[-1]["mean"], t.ink))
@@ -47,7 +51,7 @@ def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
     gap = 0.07 * (max(every) - min(every) or 1.0)
     for (label, _, color), y in zip(ends, spread_labels([value for _, value, _ in ends], gap), strict=True):
         font = {"color": color, "size": size(14.5)}
-        beside = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
+        beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
         figure.add_annotation(y=y, **beside, text=escape_text(label), font=font)
     ticks = sorted({point["x"] for curve in curves for point in curve["points"]})
     kind = "log" if shown["logarithmic"] else "linear"
