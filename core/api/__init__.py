@@ -49,6 +49,7 @@ VERBS: dict[str, str] = {
     "doctor": "system_check:doctor",
     "backbones list": "models:backbones_list",
     "backbones check": "models:backbones_check",
+    "backbones convert": "models:backbones_convert",
     "codes list": "codes:codes_list",
     "codes add": "codes:codes_add",
     "codes edit": "codes:codes_edit",

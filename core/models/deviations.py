@@ -47,6 +47,12 @@ NDT = (
     Departure("pooling", "", "needs no further token", "model.pooling"),
     Departure("learning rate", "", "chosen on validation", "training.lr"),
     Departure("dropout", "", "usual; not on attention weights", "model.dropout"),
+    Departure(
+        "precision and F1",
+        "TP/(TP+FP), of one class",
+        "its Table VII fits only this mean",
+        ours="mean of classes, weighted by rows",
+    ),
 )
 ADDITIVE = (
     *NDT,
@@ -92,7 +98,8 @@ RECENCY = Departure(
 GATE = (
     Departure("gate of the class token", "the gate of every token is learned", "what reads the answer stays visible",
               ours="1"),
-    Departure("gates at the start", "", "gates begin open, so that something is learned through them", ours="bias +2"),
+    Departure("bias of the gate", "none in equation 4", "gates begin open, so that something is learned through them",
+              ours="learned, from +2"),
 )  # fmt: skip
 TAGGER = Departure("tagger", "a lightweight tagger, unnamed", "reads English, German and Dutch", "text.tagger")
 
@@ -103,7 +110,9 @@ TWEET = (
               "model.pad_mode", "as_released"),
     Departure("tokenizer", "trained on the whole corpus", "validation and test texts stay unseen",
               "text.tokenizer_fit", "all"),
-    Departure("special tokens", "<s> and </s> are reserved", "its code never inserts them", ours="none"),
+    Departure("special tokens", "<pad> 0, <s> 1, </s> 2, <unk> 3", "its code never inserts <s> and </s>",
+              ours="padding 0, unknown 1"),
+    Departure("underscores", "removed, as all that is no letter or digit", "parts of names", ours="kept"),
     Departure("seed", "42", "one seed for all presets", "training.seed", "42"),
 )  # fmt: skip
 HALVED = Departure(

@@ -31,6 +31,14 @@ if TYPE_CHECKING:
         sweep,
         talks,
     )
-    from core.runs import sweep_drive, sweep_table, word_tagging, tag_predictions, distillation, worker
+    from core.runs import (
+        sweep_drive,
+        sweep_table,
+        word_tagging,
+        tag_predictions,
+        distillation,
+        worker,
+        backbone_conversion,
+    )
 
 __getattr__ = make_getattr(__name__)

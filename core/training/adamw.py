@@ -1,6 +1,6 @@
 """The AdamW optimiser (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`.
 
-Lambda has no weight decay; all other parameters have it (NDT, section 3), or only matrices. torch's own optimizer
+Lambda has no weight decay; all other parameters have it (NDT, section III-D1), or only matrices. torch's own optimizer
 classes import its compiler when they are created, which would delay each training by a second.
 """
 
