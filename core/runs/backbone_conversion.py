@@ -161,7 +161,8 @@ def _close_word(word: str) -> str:
 
 
 def _make_bytelevel(_: int, vocabulary: Path, merges: Path) -> hf.Tokenizer:
-    pairs = [tuple(line.split(" ", 1)) for line in _read_lines(merges) if not line.startswith("#version")]
+    lines = [line.split(" ", 1) for line in _read_lines(merges) if not line.startswith("#version")]
+    pairs = [(first, second) for first, second in lines]
     vocab = _read_json(vocabulary)
     made = hf.Tokenizer(models.BPE(vocab, pairs, unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

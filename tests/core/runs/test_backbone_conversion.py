@@ -62,7 +62,7 @@ def test_a_pickle_that_runs_code_is_refused(published):
     with pytest.raises(DataError, match="holds more than tensors"):
         backbones_convert(published)
     (published / "pytorch_model.bin").write_bytes(pickle.dumps({"a": [1]}))
-    with pytest.raises(DataError, match="holds no table of tensors"):
+    with pytest.raises(DataError, match=r"pytorch_model\.bin"):
         backbones_convert(published)
     assert not published.with_name("bertweet-converted").exists()
 
@@ -81,9 +81,7 @@ def test_a_refusal_names_what_it_found(published, tmp_path):
     with pytest.raises(DataError, match=r"there is config\.json, pytorch_model\.bin, sentencepiece\.bpe\.model"):
         backbones_convert(published)
     (published / "pytorch_model.bin").unlink()
-    with pytest.raises(
-        DataError, match=r"neither model\.safetensors nor pytorch_model\.bin is there, but config\.json"
-    ):
+    with pytest.raises(DataError, match=r"nor pytorch_model\.bin is there, but config\.json"):
         backbones_convert(published)
 
 
