@@ -89,9 +89,13 @@ class Evaluation(Analysis[dict[str, Any]]):
         """Compute the metrics of a run on labelled data; raises the same errors as `evaluate`."""
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
-            of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
+            of_texts |= {"--against": self.against, "--passage": self.wanted.passage, "--read-as": self.wanted.read_as}
             return runs.tag_predictions.evaluate_tags(self.store, self.run, self.wanted, of_texts)
         loaded = runs.load.load_run(self.store, self.run)
+        if self.wanted.read_as:
+            if self.against:
+                raise InputError("--read-as changes one run, so that --against would compare two ways of reading")
+            loaded = loaded.read_as(self.wanted.read_as)
         if self.wanted.passage:
             refuse_passages(loaded.record)
         given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
@@ -102,6 +106,10 @@ class Evaluation(Analysis[dict[str, Any]]):
             compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
         chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
         found = runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell)
+        if way := self.wanted.read_as:
+            learned = loaded.record.config.text.normaliser
+            compared["read_as"] = way
+            found["notes"] = [*found["notes"], f"texts are cleaned by '{way}', in training by '{learned}'"]
         return replace_nonfinite(found | compared)
 
 
@@ -121,6 +129,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     against: Annotated[AnyRun, CliArgument(metavar="RUN", kind=str)] = "",
     limit_test: Annotated[int, CliArgument(name="--limit", least=0)] = 0,
     passage: Passage = 0,
+    read_as: Annotated[str, CliArgument(metavar="NORMALISER")] = "",
     settings: Settings = None,
     on_progress: OnProgress = None,
     store: Store = None,
@@ -134,6 +143,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         cost: A missed CLASS is as bad as RATIO false positives: show the threshold with the lowest cost on validation,
             and its cost on this split. Repeat for more.
         against: Another run to compare with on the same rows.
+        read_as: Clean the texts in another way than in training, with the same weights, as in 7ess-Xin's Figure 5.
         limit_test: The maximum number of rows, a seeded stratified sample; 0: all.
 
     Returns:
@@ -159,7 +169,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         spans that are right, missed, spurious, or of a wrong type or border; `words`, and the number of `unread` ones.
     """
     store, words = store or RunStore(), check_passage(passage)
-    wanted = runs.evaluation_data.DataRequest(str(data), split, rename or {}, limit_test, settings or {}, words)
+    wanted = runs.evaluation_data.DataRequest(
+        str(data), split, rename or {}, limit_test, settings or {}, words, read_as
+    )
     return Evaluation.from_request(store, run, wanted, by, cost or {}, options.get_name(against)).compute_anyway(
         on_progress
     )

@@ -64,6 +64,16 @@ class LoadedRun:
         weight = self.record.mix_weight
         return None if weight is None else Ensemble(*read_mixed_in(self.folder, self.record), weight)
 
+    def read_as(self, normalizer: str) -> LoadedRun:
+        """Return the run with the same weights, but with texts cleaned in another way before they are read.
+
+        A TF-IDF model that is mixed in reads them so too. InputError: no such way.
+        """
+        changed = dataclasses.replace(self, tokenizer=self.tokenizer.read_as(normalizer))
+        if self.mix is not None:
+            changed.__dict__["mix"] = dataclasses.replace(self.mix, tokenizer=self.mix.tokenizer.read_as(normalizer))
+        return changed
+
     def predict(
         self,
         texts: Sequence[str],
