@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         distillation,
         worker,
         backbone_conversion,
+        edit_effect,
     )
 
 __getattr__ = make_getattr(__name__)

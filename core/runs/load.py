@@ -35,6 +35,7 @@ from core.runs.backbone_weights import BackboneRecord, list_frozen
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
 from core.runs.weights import check_size, find_missing, read_weights
+from core.text.text_pairs import MARK
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
 from core.training.adamw import freeze_layers
@@ -57,6 +58,7 @@ class LoadedRun:
     tokenizer: Tokenizer
     folder: Path
     tell: OnProgress = ignore_progress
+    edits: Edits = NO_EDITS  # in every prediction without an edit of its own
 
     @functools.cached_property
     def mix(self) -> Ensemble | None:
@@ -89,11 +91,13 @@ class LoadedRun:
         in. `passage`: predict longer texts by passages of so many words (`core.evaluation.inference`), without
         `intervene`; 0: each text as a whole. `whole`: texts that TF-IDF reads in place of `texts`.
         """
-        task = self.record.task
+        task, unmixed = self.record.task, unmixed or self.edits.unmixed
         if passage:
             if intervene is not None:
                 raise InputError("edits name positions of a whole text, not of passages")
             return self.predict_by_passage(texts, passage, unmixed=unmixed).whole
+        if intervene is None and self.edits.inside:
+            intervene = self.edits.to_intervention()
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         if self.tell is ignore_progress:
             found = read(texts, intervene=intervene)
@@ -159,6 +163,14 @@ class LoadedRun:
         if not line.strip():
             return NO_EDITS
         return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
+
+    def edit_all(self, line: str) -> LoadedRun:
+        """Return the run with an edit in all its predictions; InputError: the edit names a word or token."""
+        editable = get_text_editable(self.record.config.model, self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
+        edits = dataclasses.replace(editable, tokens=(), pieces=(), gated=0).parse_edits(line)
+        changed = dataclasses.replace(self, edits=edits)
+        vars(changed)["mix"] = self.mix
+        return changed
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
