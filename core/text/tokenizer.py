@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from core.atomic import write_text
 from core.exceptions import ConfigError, InputError
 from core.json_store import Count
-from core.text.config import TextConfig
+from core.text.config import Normalizer, TextConfig
 from core.text.lexicon import Counts, Lexicon, smooth_counts
 from core.text.normalization import NORMALIZERS, measure_lengths, prepare, prepare_all
 from core.text.pos_tags import UNTAGGED, Tagger, tag_texts
@@ -129,7 +129,7 @@ class Tokenizer(ABC):
         if normalizer not in NORMALIZERS:
             raise InputError(f"no normaliser is called '{normalizer}': {', '.join(NORMALIZERS)}")
         changed = copy.copy(self)
-        changed.config = dataclasses.replace(self.config, normaliser=normalizer)
+        changed.config = dataclasses.replace(self.config, normaliser=cast(Normalizer, normalizer))
         return changed
 
     @abstractmethod

@@ -19,6 +19,8 @@ OPTIONS = {
     "slices": "--save --rename --rm",
     "codes": "--author --definition --example --place --into --off --codes",
     "counter-examples": "--label --note --link --run",
+    "efficiency": "--models --length --batch --lengths --device",
+    "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
 """By topic."""

@@ -19,7 +19,7 @@ def run(store, finished):
 def test_an_edit_of_all_texts_is_the_edit_of_each(store, run, tmp_path):
     usual, edited = (evaluate(run, limit_test=40, edit=edit, store=store) for edit in ("", "h1.1"))
     found = edited["edited"]
-    assert (found["edit"], found["rows"]) == ("h1.1", 40)
+    assert (found["edit"], found["rows"]) == ("h1.1", usual["n"])
     assert (found["trained"], found["edited"]) == (usual["metrics"]["accuracy"], edited["metrics"]["accuracy"])
     assert found["difference"] == pytest.approx(found["edited"] - found["trained"])
     assert found["interval"][0] <= found["difference"] <= found["interval"][1]
