@@ -9,8 +9,8 @@ from rich.text import Text
 
 from core import behavioral_tests, interpret, runs
 from core.api import options
-from core.api.inspection import describe_text, open_text
 from core.api.options import Against, Change, CliArgument, Edit, OnProgress, PairText, RunName, Stopped, Store, Target
+from core.api.prediction import describe_text, open_text
 from core.api.printing import escape_controls, out, say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
@@ -158,7 +158,7 @@ def print_flip(result: dict[str, Any]) -> None:
 
 
 def _mark_changes(text: str, moves: list[dict[str, Any]]) -> Text:
-    """Return a typed text with each deleted word marked as [-word-] and each replacement as {+word+}."""
+    """Mark each deleted word of a text as [-word-] and each replacement as {+word+}."""
     shown, at = Text(), 0
     for move in moves:
         shown.append(escape_controls(text[at : move["start"]])).append(escape_controls(f"[-{move['word']}-]"), "strike")

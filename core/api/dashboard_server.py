@@ -66,7 +66,9 @@ def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
     """
     own: list[str] = []
     if not _is_loopback(address):
-        own = [socket.gethostname(), socket.getfqdn(), *(_list_addresses() if address in EVERYWHERE else [address])]
+        found = (each.address.partition("%")[0] for cards in psutil.net_if_addrs().values() for each in cards)
+        numbers = filter(_is_address, found) if address in EVERYWHERE else [address]
+        own = [socket.gethostname(), socket.getfqdn(), *numbers]
     return list(dict.fromkeys(name.lower() for name in (*LOOPBACK, *own, *names) if name))
 
 
@@ -99,12 +101,6 @@ def run_server(command: Sequence[str]) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
     return status if status >= 0 else 128 - status
-
-
-def _list_addresses() -> list[str]:
-    found = psutil.net_if_addrs().values()
-    numbers = (each.address.partition("%")[0] for addresses in found for each in addresses)
-    return [number for number in numbers if _is_address(number)]
 
 
 def _is_address(text: str) -> bool:

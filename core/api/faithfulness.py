@@ -17,7 +17,6 @@ from core.runs import faithfulness_files
 from core.runs.store import RunStore
 
 SEED = 0
-NOT_JUDGED = "not judged"  # outcome of a test that does not count for a method's verdict
 
 
 def agreement(
@@ -161,14 +160,15 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
 def _describe_method(
     found: interpret.faithfulness_verdict.MethodMeasurements, said: interpret.faithfulness_verdict.Verdict
 ) -> dict[str, Any]:
-    known, outcomes = dataclasses.asdict(found), dict(said.outcomes)
-    outcomes.pop("answers", None)
-    tests = {name: {**each, "outcome": outcomes.get(name, NOT_JUDGED)} for name, each in known["tests"].items()}
+    known, outcomes = (
+        dataclasses.asdict(found),
+        {name: each for name, each in said.outcomes.items() if name != "answers"},
+    )
+    tests = {name: {**each, "outcome": outcomes.get(name, "not judged")} for name, each in known["tests"].items()}
     tests |= {name: {"outcome": each} for name, each in outcomes.items() if name not in tests}
     curves = {name: {side: list(each) for side, each in curve.items()} for name, curve in known["curves"].items()}
-    rest = {name: known[name] for name in ("areas", "control")}
     about = {"method": found.method, "verdict": said.verdict, "tests": tests}
-    return {**about, **rest, "curves": curves, "agreement": known["agreement"]}
+    return {**about, **{name: known[name] for name in ("areas", "control", "agreement")}, "curves": curves}
 
 
 def print_agreement(result: dict[str, Any]) -> None:
@@ -195,17 +195,15 @@ def print_believe(result: dict[str, Any]) -> None:
     drawn = f"{plural(result['sentences'], 'sentence')} of {result['split']}, seed {result['seed']}"
     was = "" if result["computed"] else " (was there)"
     say(f"{result['run']}, {drawn}{was}; 95 % intervals over the sentences")
-    for number, what in (
-        (result["left_out"], "too short and left out"),
-        (result["cut"], "long and cut at 60 words or where the model stops reading"),
-    ):
-        if number:
-            say(f"{plural(number, 'sentence')} {what}")
+    if result["left_out"]:
+        say(f"{plural(result['left_out'], 'sentence')} too short and left out")
+    if result["cut"]:
+        say(f"{plural(result['cut'], 'sentence')} long and cut at 60 words or where the model stops reading")
     say(f"right answers beyond chance (kappa): {_format_interval(result['answers'])}, {result['answers']['outcome']}")
     names = [name for name in result["thresholds"] if name != "answers"]
     rows = [
         {"method": each["method"], "verdict": each["verdict"]}
-        | {name: _format_test(each["tests"][name]) if name in each["tests"] else "not asked" for name in names}
+        | {name: _format_test(each["tests"].get(name, {"outcome": "not asked"})) for name in names}
         for each in result["methods"]
     ]
     tabulate(rows, ("method", "verdict", *names), "method")

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core import interpret
 from core.formatting import count
 from core.table_format import format_cell
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LONGEST_MAP = 40  # most tokens of a drawn map: with more, its cells are too small
 _MAP = """
@@ -62,17 +59,12 @@ def render_sentence(view: interpret.sentence_inspection.SentenceView, answer: st
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
         for name, value in view.probabilities.items()
     )
-    note = interpret.trace_summary.warn_unknown(view.unknown_words)
+    note, parts = interpret.trace_summary.warn_unknown(view.unknown_words), view.mix.parts if view.mix else {}
+    mixture = [{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()]
     return (
         f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
-        f"<table><tbody>{chances}</tbody></table>{_render_mixture(view)}{_render_mean_map(view)}</div>"
+        f"<table><tbody>{chances}</tbody></table>{_render_table(mixture)}{_render_mean_map(view)}</div>"
     )
-
-
-def _render_mixture(view: interpret.sentence_inspection.SentenceView) -> str:
-    """Return an HTML table of the class probabilities of network, TF-IDF and their mixture; empty without a mixture."""
-    parts = view.mix.parts if view.mix else {}
-    return _render_table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
 
 def _render_mean_map(view: interpret.sentence_inspection.SentenceView) -> str:
@@ -88,7 +80,15 @@ def _render_mean_map(view: interpret.sentence_inspection.SentenceView) -> str:
         f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; full ink is {full:.3g}"
         f"{', hatched: taken away' if bool((mean < 0).any()) else ''}. A weight is not an explanation."
     )
-    return f'<style>{_MAP}</style><div class="sentiscope-map">{_render_map_table(view, mean, caption, full)}</div>'
+    head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'
+        for token, row in zip(view.tokens, mean, strict=True)
+    )
+    return (
+        f'<style>{_MAP}</style><div class="sentiscope-map"><figure><figcaption>{escape(caption)}</figcaption>'
+        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure></div>"
+    )
 
 
 def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -100,21 +100,6 @@ def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
         f"<tr>{''.join(f'<td>{escape(format_cell(value))}</td>' for value in row.values())}</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _render_map_table(
-    view: interpret.sentence_inspection.SentenceView, weights: np.ndarray, caption: str, full: float
-) -> str:
-    """Render an attention map (L, L) as an HTML table, a row per query; the weight `full` gets the darkest colour."""
-    head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'
-        for token, row in zip(view.tokens, weights, strict=True)
-    )
-    return (
-        f"<figure><figcaption>{escape(caption)}</figcaption>"
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure>"
-    )
 
 
 def _render_cell(weight: float, full: float) -> str:

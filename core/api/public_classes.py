@@ -11,27 +11,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from core.api import (
-    ablation,
-    analyses,
     attribution,
-    behavior,
     codes,
-    comparison,
     counterfactual,
     drawing,
     embeddings,
     error_analysis,
     evaluation,
     faithfulness,
-    inspection,
     notebook,
     prediction,
-    quiz_questions,
+    teaching,
     training,
 )
 from core.api import runs as runs_api
 from core.api.options import NamedRun
-from core.api.progress import listen_in_python
+from core.api.printing import listen_in_python
 from core.config import RunConfig
 from core.error_analysis.analyses import NAMES
 from core.exceptions import RunNotFound
@@ -116,20 +111,20 @@ class Run(NamedRun):
     """A training run and its directory; attributes are read from the disk at every access."""
 
     evaluate = bind_verb(evaluation.evaluate)
-    compare = bind_verb(comparison.compare)
-    behave = bind_verb(behavior.behave)
+    compare = bind_verb(evaluation.compare)
+    behave = bind_verb(evaluation.behave)
     predict = bind_verb(prediction.predict)
     predictions = bind_verb(runs_api.runs_predictions)
-    inspect = bind_verb(inspection.inspect)
+    inspect = bind_verb(prediction.inspect)
     explain = bind_verb(attribution.explain)
     methods = bind_verb(attribution.methods)
-    parts = bind_verb(ablation.parts)
-    lambdas = bind_verb(ablation.lambdas)
-    patch = bind_verb(ablation.patch)
-    steps = bind_verb(inspection.steps)
+    parts = bind_verb(attribution.parts)
+    lambdas = bind_verb(attribution.lambdas)
+    patch = bind_verb(attribution.patch)
+    steps = bind_verb(prediction.steps)
     flip = bind_verb(counterfactual.flip)
     distance = bind_verb(counterfactual.distance)
-    quiz = bind_verb(quiz_questions.quiz)
+    quiz = bind_verb(teaching.quiz)
     agreement = bind_verb(faithfulness.agreement)
     believe = bind_verb(faithfulness.believe)
     project = bind_verb(embeddings.project)
@@ -138,7 +133,7 @@ class Run(NamedRun):
     neighbours = bind_verb(embeddings.neighbours)
     errors = bind_verb(error_analysis.errors)
     slices = bind_verb(error_analysis.slices)
-    shift = bind_verb(analyses.make_verb("shift"))
+    shift = bind_verb(error_analysis.make_verb("shift"))
     figure = bind_verb(drawing.figure)
     figures = bind_verb(drawing.figures)
     report = bind_verb(drawing.report)
@@ -178,8 +173,8 @@ class Run(NamedRun):
         return runs_api.runs_history(self.name, self.store)
 
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
-        """Return one text as the run's model reads it; see `core.api.inspection.sentence`."""
-        view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
+        """Return one text as the run's model reads it; see `core.api.prediction.sentence`."""
+        view = prediction.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
         return Sentence(self, view, build_answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
@@ -211,7 +206,7 @@ class Run(NamedRun):
 
 
 for _name in set(NAMES) - vars(Run).keys():
-    setattr(Run, _name, bind_verb(analyses.make_verb(_name)))
+    setattr(Run, _name, bind_verb(error_analysis.make_verb(_name)))
 train = wrap_training(training.train)
 pretrain = wrap_training(training.pretrain)
 

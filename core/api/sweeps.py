@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 from core import runs
 from core.api.options import CliArgument, Settings, Stopped, Store, split_names
-from core.api.printing import make_printer, say, tabulate
-from core.api.progress import format_time_left
-from core.atomic import write_text
+from core.api.printing import format_time_left, make_printer, say, tabulate
+from core.atomic import write_named
 from core.exceptions import InputError, RunDamaged
 from core.formatting import count
 from core.recipes import NAMES
@@ -27,6 +26,12 @@ from core.runs.warm_start import add_start_settings
 from core.table_format import BOM, escape_formula, format_decimals
 
 SweepName = Annotated[str, CliArgument("Name of a sweep; `sentiscope sweeps list` shows all.")]
+Models = Annotated[
+    Sequence[str],
+    CliArgument(
+        "", "--model", "PRESET,…", list[str], lambda texts: [each for text in texts for each in split_values(text)]
+    ),
+]
 Metrics = Annotated[
     Sequence[str], CliArgument("Metrics of the table; default: the usual ones.", "--metric", "NAME,…", str, split_names)
 ]
@@ -35,16 +40,10 @@ Table = Annotated[Path | str | None, CliArgument("Also write the table to this f
 OnSweep = Annotated[Callable[[dict[str, Any]], None] | None, CliArgument(listener="sweep")]
 
 
-def _split_models(texts: Sequence[str]) -> list[str]:
-    return [each for text in texts for each in split_values(text)]
-
-
 def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     name: str,
     *,
-    models: Annotated[
-        Sequence[str], CliArgument(name="--model", metavar="PRESET,…", kind=list[str], parse=_split_models)
-    ] = (),
+    models: Models = (),
     data: Annotated[Sequence[str], CliArgument(metavar="DATA")] = (),
     grid: Annotated[
         Mapping[str, Sequence[str]] | None, CliArgument(metavar="A.B=C,D", kind=list[str], parse=parse_grid)
@@ -145,7 +144,11 @@ def sweeps_show(
     found = runs.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline)
     found |= {"plan": dataclasses.asdict(plan), "progress": driving.read_progress(store, plan).to_event()}
     if csv is not None:
-        _write_table(found, Path(csv))
+        stream, rows = io.StringIO(), runs.sweep_table.flatten_table(found)
+        writer = csv_module.writer(stream, lineterminator="\n")
+        for cells in (rows[0], *(row.values() for row in rows)):
+            writer.writerow([escape_formula(cell) for cell in cells])
+        write_named("--csv", csv, BOM + stream.getvalue())
     return found
 
 
@@ -157,17 +160,6 @@ def sweeps_cancel(name: SweepName, store: Store = None) -> dict[str, Any]:
 def sweeps_remove(name: SweepName, store: Store = None) -> dict[str, Any]:
     """Delete a sweep with all its training runs."""
     return {"sweep": name, "removed": True, "runs": planned.remove(store or RunStore(), name)}
-
-
-def _write_table(result: dict[str, Any], file: Path) -> None:
-    stream, rows = io.StringIO(), runs.sweep_table.flatten_table(result)
-    writer = csv_module.writer(stream, lineterminator="\n")
-    for cells in (rows[0], *(row.values() for row in rows)):
-        writer.writerow([escape_formula(cell) for cell in cells])
-    try:
-        write_text(file, BOM + stream.getvalue())
-    except OSError as error:
-        raise InputError(f"--csv {file}: cannot be written ({error.strerror})") from error
 
 
 def print_sweep(result: dict[str, Any]) -> None:

@@ -18,7 +18,6 @@ from core.api.printing import say
 from core.cache import get_cache_folder
 from core.exceptions import ConfigError
 from core.runs import queue
-from core.runs.record import RunRecord
 from core.runs.store import RunStore, get_starters_dir, list_starters
 
 GIGABYTE = 1024**3
@@ -56,7 +55,9 @@ def doctor(store: Store = None) -> dict[str, Any]:
         problems.append(f"{free:.1f} GB are free at {store.folder}: free some, or set SENTISCOPE_RUNS to another disk")
     if not list_starters():
         problems.append(f"the starter runs are not at {get_starters_dir()}: {AGAIN}")
-    problems += [_describe_damage(store, record) for record in damaged]
+    for run, reason in ((record.run, record.reason) for record in damaged):
+        remedy = AGAIN if store.is_starter(run) else f"bring the file back, or `sentiscope runs rm {run}`"
+        problems.append(f"run '{run}' is damaged: {reason}; {remedy}")
     at_once, threads = 0, 0
     try:
         at_once, threads = queue.get_limit(), queue.count_threads()
@@ -110,11 +111,6 @@ def _detect_device(problems: list[str]) -> str:
     if torch.cuda.is_available():
         return f"cuda ({torch.cuda.get_device_name(0)})"
     return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _describe_damage(store: RunStore, record: RunRecord) -> str:
-    remedy = AGAIN if store.is_starter(record.run) else f"bring the file back, or `sentiscope runs rm {record.run}`"
-    return f"run '{record.run}' is damaged: {record.reason}; {remedy}"
 
 
 def _is_writable(path: Path) -> bool:

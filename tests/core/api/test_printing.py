@@ -7,7 +7,7 @@ from rich.console import Console
 
 from core.api import printing
 from core.api.printing import PLAIN, say, tabulate
-from core.api.progress import TrainingProgress
+from core.api.printing import TrainingProgress
 
 TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
 
