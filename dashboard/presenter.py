@@ -29,8 +29,7 @@ from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
 """URL parameters: a stored talk, the number of its link, and a figure that is not the usual one of its page."""
-DRAFT, FIRST = "talk-name", "talk"
-"""Session key of the talk that *Add to talk* adds to, and its usual name."""
+DRAFT, FIRST = "talk-name", "talk"  # session key of the talk that *Add to talk* adds to, and its usual name
 TYPED, LINES, PROBLEM = "talk-typed", "talk-lines-", "talk-problem"  # session keys of the editor
 HOW = "Add pages with “Add to talk”, or paste their addresses here."
 ASKED, ADDED = "present-asked", "talk-added"  # session keys: what a key of the presenter asks for, what was added

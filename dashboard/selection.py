@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from core.error_analysis.predictions_table import PredictionTable
 
 TEST = "test"
-SENTENCE = "sentence"
-"""The page that shows one sentence in full."""
+SENTENCE = "sentence"  # the page that shows one sentence in full
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +40,11 @@ class SelectedTexts:
     """The sentences selected on all dashboard pages, in reading order, as they apply to one run."""
 
     selection: Selection
-    split: str = ""
-    """Split of the rows; empty if the run was not evaluated on it."""
+    split: str = ""  # split of the rows; empty if the run was not evaluated on it
     table: PredictionTable | None = None
     selected: SelectedRows | None = None
-    at: int | None = None
-    """Position of the current sentence in the selection."""
-    problem: str = ""
-    """Why nothing is selected; empty if there is a selection."""
+    at: int | None = None  # position of the current sentence in the selection
+    problem: str = ""  # why nothing is selected; empty if there is a selection
 
     def __len__(self) -> int:
         return len(self.places) if self.table is not None else len(self.keys)

@@ -20,7 +20,7 @@ from core.exceptions import SentiscopeError
 RUN = "run"
 PROJECTOR = "projector"  # large text
 PRESENT = "present"
-MORE = "more"  # open sections (`dashboard.widgets.sections`)
+MORE = "more"  # open sections (`dashboard.widgets.options`)
 HIDE = "hide"  # keys of widgets and containers that the page leaves out, with commas between; `menu`: the sidebar
 SPLIT = "split"
 TEXT = "text"
@@ -33,8 +33,7 @@ RECIPE = "recipe"
 ALONG = "along"  # whether counter-examples join the training rows
 DISAGREE = "disagree"
 COMPARED = "runs"
-COMPARE = "compare"
-"""The list of runs on Compare; the link or button that opens the page sets it."""
+COMPARE = "compare"  # the list of runs on Compare; the link or button that opens the page sets it
 DATA = "data"
 PART = "part"
 CLASS = "class"
@@ -77,13 +76,10 @@ JOIN = "join"  # the code of a class that answers a lesson together (`core.lesso
 # Session keys of annotation codes.
 AUTHOR = "author"  # the annotator; not in the link, which may be shared
 VISITOR = "visitor"  # id of an annotator without a name
-SECRET = "visitor-secret"
-"""The value of `VISITOR_COOKIE`, kept secret: it identifies the visitor."""
+SECRET = "visitor-secret"  # the value of `VISITOR_COOKIE`, kept secret: it identifies the visitor
 VISITOR_COOKIE = "sentiscope-visitor"
-SESSION = "reader-session"
-"""Session that the reader reports to; a new session has no earlier reports."""
-AUTHOR_FIELD = "author-field"
-"""A separate field, since the browser may send a known name before the field is drawn."""
+SESSION = "reader-session"  # session that the reader reports to; a new session has no earlier reports
+AUTHOR_FIELD = "author-field"  # a separate field, since the browser may send a known name before the field is drawn
 HANDLED = "codes-handled"  # number of the reader's last stored report
 UNDONE = "codes-undone"  # number of the last undo report that moved the reader
 AGAIN = "codes-again"  # number of failed attempts to store a report
@@ -149,12 +145,9 @@ PAST = "sentence-past"
 FLIP = "sentence-flip"
 FLIP_PROBLEM = "flip-problem"
 NOT_BEGUN = "not-begun"
-REPORT_ASKED = "report-asked"
-"""The requested report that is not built yet."""
-REPORT = "report-made"
-"""The last built report, with its contents."""
-ENOUGH = "enough-"
-"""Prefix of a place of attribution methods: its stopped request."""
+REPORT_ASKED = "report-asked"  # the requested report that is not built yet
+REPORT = "report-made"  # the last built report, with its contents
+ENOUGH = "enough-"  # prefix of a place of attribution methods: its stopped request
 
 _SECRET = re.compile("[0-9a-f]{32}")
 

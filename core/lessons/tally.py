@@ -20,8 +20,7 @@ from core.exceptions import InputError, StorageError
 from core.formatting import count
 
 FILE = "lessons.sqlite"
-LEAST = 5
-"""Answers from which they are shown: of fewer, a class could guess whose they are."""
+LEAST = 5  # answers from which they are shown: of fewer, a class could guess whose they are
 TURNS = 2  # the question, and the question once more
 MOST_CLASSES = 300  # the oldest are deleted
 MOST_VISITORS = 400  # in one class

@@ -43,10 +43,10 @@ class DatasetReader(RunReader):
         """Return a data set if it is still in memory, without reading any file; None otherwise."""
         return _held.get((config, _read_folder_version(config.name)))
 
-    @cache_result(16, lambda self, name: (name, lessons.content.get_version(name)), spinner="Preparing the lesson")
+    @cache_result(16, lambda self, name: (name, lessons.catalog.get_version(name)), spinner="Preparing the lesson")
     def read_lesson(self, name: str) -> dict[str, Any]:
-        """Return the content of a lesson (`core.lessons.content.read_content`)."""
-        return lessons.content.read_content(name, self.store())
+        """Return the content of a lesson (`core.lessons.catalog.read_content`)."""
+        return lessons.catalog.read_content(name, self.store())
 
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:

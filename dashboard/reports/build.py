@@ -32,25 +32,8 @@ from dashboard.figures.drawing import make_node, read_asset, to_draw_script, wri
 from dashboard.figures.model_comparison import MOST, PAIRS
 from dashboard.figures.source import Source
 from dashboard.figures.theme import DARK, LIGHT, Tokens
-from dashboard.reports import report_table
-from dashboard.reports.report_parts import (
-    ReportData,
-    Section,
-    arrange_figures,
-    list_page_figures,
-    write_figure,
-    write_notice,
-    write_paragraph,
-)
-from dashboard.reports.report_reader import ReportReader, can_show_texts
-from dashboard.reports.report_sections import (
-    Session,
-    read_session,
-    write_codes_section,
-    write_data_card,
-    write_run_card,
-    write_settings,
-)
+from dashboard.reports import report_parts, report_sections
+from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph
 
 
 @dataclass(frozen=True)
@@ -214,7 +197,7 @@ def build_report(
     if codes and len(names) > 1:
         raise InputError("--codes: a coding session belongs to one run; name one run")
     records = [store.read(name) for name in names]
-    reading = ReportReader(store, author, told=all(map(can_show_texts, records)))
+    reading = ReportReader(store, author, told=all(map(report_parts.can_show_texts, records)))
     for record in records:
         refuse_tagged(record)
         if not reading.list_splits(record.run):
@@ -259,7 +242,7 @@ class _Parts(ABC):
     def build_cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
         """Return two report sections on a run: the run card (model, training, how to repeat it), and all settings."""
         told = replace(record, config=remove_paths(record.config)) if self.no_paths else record
-        return write_run_card(told, self.reading.store(), name), write_settings(told)
+        return report_sections.write_run_card(told, self.reading.store(), name), report_sections.write_settings(told)
 
     def draw_figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
         """Draw named figures as HTML, without those that the run has no data for, and report progress for each."""
@@ -267,8 +250,8 @@ class _Parts(ABC):
         for name in names:
             self._done += 1
             self.tell(f"drawing {name}", min(1.0, self._done / self.many))
-            parts.append(write_figure(name, source, self.found, prefix))
-        return arrange_figures(parts)
+            parts.append(report_parts.write_figure(name, source, self.found, prefix))
+        return report_parts.arrange_figures(parts)
 
     def assemble_report(self, again: str) -> BuiltReport:
         """Assemble the HTML of a report and the summary of its contents."""
@@ -293,7 +276,7 @@ class _Parts(ABC):
         }
         return BuiltReport(made, about)
 
-    def list_predictions(self, columns: list[dict[str, Any]], kept: report_table.KeptRows) -> Section:
+    def list_predictions(self, columns: list[dict[str, Any]], kept: report_sections.KeptRows) -> Section:
         """Return the report section of the prediction table, and store the table's columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
@@ -308,7 +291,7 @@ class _Parts(ABC):
 class _Run(_Parts):
     """A report on one run, or on one annotation session of a run."""
 
-    many = sum(len(list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
+    many = sum(len(report_parts.list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -318,22 +301,22 @@ class _Run(_Parts):
 
     def build_sections(self) -> Iterator[Section]:
         """Yield the report sections of a run: results first, run card last; for a coding session, codes come first."""
-        chosen = read_session(self.reading, self.record, self.codes, self.table)
-        codes = write_codes_section(chosen, self.table, told=self.told)
+        chosen = report_sections.read_session(self.reading, self.record, self.codes, self.table)
+        codes = report_sections.write_codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
             yield codes
         for name, title, pages, more in PARTS:
-            markup = self.draw_figures([*list_page_figures(pages, LIST), *more], self.source)
+            markup = self.draw_figures([*report_parts.list_page_figures(pages, LIST), *more], self.source)
             if name == "errors" and not self.table.wrong.any():
                 markup = write_notice("No errors", f"All {count(self.n)} sentences are correct.")
-                self._drop_figures(list_page_figures(pages, LIST))
+                self._drop_figures(report_parts.list_page_figures(pages, LIST))
             if markup:
                 yield Section(name, title, *self._count_contents(name), markup)
             if name == "errors" and codes and not self.codes:
                 yield codes
         yield self._collect_rows(chosen)
         yield from self.build_cards(self.record)
-        yield write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
+        yield report_sections.write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _drop_figures(self, names: Sequence[str]) -> None:
         """Remove the named error figures from a report if the run has no errors, and note why."""
@@ -354,18 +337,18 @@ class _Run(_Parts):
         }
         return sizes.get(name, (self.n, "sentences"))
 
-    def _collect_rows(self, chosen: Session) -> Section:
+    def _collect_rows(self, chosen: report_sections.Session) -> Section:
         said = {*chosen.coded.given, *chosen.coded.notes}
         coded = self.table.frame["key"].isin(said).to_numpy(bool)
-        kept = report_table.select_rows(self.table.wrong, report_table.measure_rows(self.table), coded)
+        kept = report_sections.select_rows(self.table.wrong, report_sections.measure_rows(self.table), coded)
         tags = self.reading.read_tagged_rows(self.record, self.split).found_tags
-        columns = report_table.list_run_columns(self.table, kept.places, tags, told=self.told)
+        columns = report_sections.list_run_columns(self.table, kept.places, tags, told=self.told)
         keys = self.table.frame["key"].iloc[kept.places].tolist()
-        columns += report_table.list_code_columns(chosen.coded, keys, told=self.told)
+        columns += report_sections.list_code_columns(chosen.coded, keys, told=self.told)
         if self.codes:
             own = set(chosen.keys)
             inside = ["yes" if key in own else "no" for key in keys]
-            columns.append(report_table.make_choice_column("in the session", inside, ("yes", "no"), first="yes"))
+            columns.append(report_sections.make_choice_column("in the session", inside, ("yes", "no"), first="yes"))
         return self.list_predictions(columns, kept)
 
 
@@ -377,7 +360,7 @@ class _Comparison(_Parts):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.title = " · ".join(record.run for record in self.records)
-        self.many = len(list_page_figures(("compare",))) + len(OF_EACH) * len(self.records)
+        self.many = len(report_parts.list_page_figures(("compare",))) + len(OF_EACH) * len(self.records)
 
     def make_source(self, split: str) -> Source:
         """Return the data source from which a comparison's figures are drawn; InputError: too many models."""
@@ -390,7 +373,7 @@ class _Comparison(_Parts):
         """Yield the report sections of a comparison: first the comparison itself, then one section for each run."""
         pairs = PAIRS.read_data(self.source)
         told = write_paragraph(pairs.summary, "told") + (write_paragraph(pairs.closest) if pairs.closest else "")
-        models, names = len(self.source.sides.sides), list_page_figures(("compare",))
+        models, names = len(self.source.sides.sides), report_parts.list_page_figures(("compare",))
         yield Section("comparison", "Comparison", models, "models", told + self.draw_figures(names, self.source))
         yield self._collect_rows()
         for place, record in enumerate(self.records, 1):
@@ -398,7 +381,7 @@ class _Comparison(_Parts):
             card, chosen = self.build_cards(record, f"run-{place}")
             parts = [self.draw_figures(OF_EACH, own, prefix), "<h3>Run card</h3>", card.markup, "<h3>Settings</h3>"]
             yield replace(card, title=record.run, markup="".join([*parts, chosen.markup]))
-        yield write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
+        yield report_sections.write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _collect_rows(self) -> Section:
         tables = {record.run: self.reading.read_tagged_rows(record, self.split).table for record in self.records}
@@ -407,5 +390,5 @@ class _Comparison(_Parts):
             words = "The runs were tested on different folds of the data: see the predictions in their own reports."
             return Section("predictions", "Predictions", 0, "sentences in common", write_paragraph(words))
         wrong = np.any([table.wrong for table in tables.values()], axis=0)
-        kept = report_table.select_rows(wrong, report_table.measure_rows(self.table))
-        return self.list_predictions(report_table.list_model_columns(tables, kept.places, told=self.told), kept)
+        kept = report_sections.select_rows(wrong, report_sections.measure_rows(self.table))
+        return self.list_predictions(report_sections.list_model_columns(tables, kept.places, told=self.told), kept)

@@ -19,8 +19,7 @@ from dashboard.widgets.figure import show_caption
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-ROOMY = 0.3
-"""Smallest part of a bar with room for its label on a narrow page; other labels appear below."""
+ROOMY = 0.3  # smallest part of a bar with room for its label on a narrow page; other labels appear below
 READING = "Labels are independent, so the numbers do not sum to 1. Mark: threshold{}."
 
 

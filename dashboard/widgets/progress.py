@@ -17,8 +17,7 @@ from dashboard.reader.models import ModelRequest
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_finding, show_problem, show_progress
 
-PATIENCE, TICK = 0.5, 0.3
-"""Seconds before progress and a stop button appear, and between two updates."""
+PATIENCE, TICK = 0.5, 0.3  # seconds before progress and a stop button appear, and between two updates
 WORDS = {
     "deletion": "Deleting one word at a time",
     "shapley": "Computing Shapley values",

@@ -26,14 +26,11 @@ from dashboard.widgets.messages import escape_label, show_problem, show_selectio
 from dashboard.widgets.style import add_style, get_row_height
 
 SHOWN = 8
-ROOM = 440
-"""Height of the bar with its sentences in pixels."""
-MOST = 500
-"""Most rows sent to the browser."""
+ROOM = 440  # height of the bar with its sentences in pixels
+MOST = 500  # most rows sent to the browser
 LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 """Page that shows a selection → label of its button."""
-NOW = "selected-now"
-"""The part of the bar with the current sentence."""
+NOW = "selected-now"  # the part of the bar with the current sentence
 
 _focus_bar = st.components.v2.component("sentiscope_focus_bar", html="<div></div>", js=read_asset("focus_bar.js"))
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=read_asset("in_sight.js"))

@@ -4,8 +4,7 @@ import pytest
 from browsing import LOOKS, OF_A_LOOK, is_too_wide, open_page, show, until, violations, visit
 from playwright.sync_api import Page, expect
 
-from core.lessons.catalog import LESSONS
-from core.lessons.content import read_content
+from core.lessons.catalog import LESSONS, read_content
 from core.lessons.tally import TallyStore
 from core.runs.store import RunStore
 from dashboard import lesson_html

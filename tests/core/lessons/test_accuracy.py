@@ -10,7 +10,7 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.lessons import accuracy
 from core.lessons.accuracy import GUESSING, RUN, build_content
-from core.lessons.content import read_content
+from core.lessons.catalog import read_content
 
 pytestmark = pytest.mark.slow
 

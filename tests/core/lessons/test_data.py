@@ -8,8 +8,18 @@ from core.data.load import load_dataset
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import Cancelled
 from core.lessons import record_training
-from core.lessons.data import ASKED, CLASSES, OPTIONS, SURE, build_content
-from core.lessons.recorded_training import MEANT, MEASURED, PROBES, SETTINGS, read_records
+from core.lessons.data import (
+    ASKED,
+    CLASSES,
+    MEANT,
+    MEASURED,
+    OPTIONS,
+    PROBES,
+    SETTINGS,
+    SURE,
+    build_content,
+    read_records,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.interpret.attribution import explain_text
 from core.lessons import trust
+from core.lessons.lesson import find_words
 from core.lessons.trust import ALIKE, FIRST, LETTERS, METHODS, RUN, build_content
-from core.lessons.word_sets import find_words
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.word_spans import remove_words

@@ -9,8 +9,8 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.interpret.attribution import explain_text
 from core.lessons import word
+from core.lessons.lesson import WHOLE, find_flips, find_words, join_words, to_bits
 from core.lessons.word import RUN, SAMPLE, build_content
-from core.lessons.word_sets import WHOLE, find_flips, find_words, join_words, to_bits
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.word_spans import remove_words

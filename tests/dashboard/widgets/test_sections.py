@@ -9,7 +9,7 @@ from dashboard import state
 def two_sections():
     import streamlit as st
 
-    from dashboard.widgets.sections import show_sections
+    from dashboard.widgets.options import show_sections
 
     st.text(show_sections({"ROC": lambda: st.markdown("a curve") and 1, "PR": lambda: st.markdown("another") and 2}))
 
