@@ -1,10 +1,13 @@
-"""The menu and the addresses of pages in a real browser."""
+"""The menu, addresses, *Back* and links between pages in a real browser, and a selection that can be cleared."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
-from browsing import looks, open_page, settle, violations, visit
-from playwright.sync_api import expect
+from browsing import is_in_window, looks, open_page, settle, violations, visit
+from playwright.sync_api import Page, expect
+
+from core.config import compose
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -86,3 +89,242 @@ def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browse
     expect(page.get_by_role("heading", level=1, name="Performance")).to_be_visible()
     page.wait_for_url(re.compile("/performance.*split=validation"))
     assert "present" not in page.url and complaints == []
+
+
+MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Lambdas")
+
+
+def at(page: Page, title: str) -> None:
+    """Wait until the page with this title is settled."""
+    expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
+    settle(page)
+
+
+def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/models?run=finished")
+    at(page, "Models")
+    for title in MENU:
+        page.get_by_role("link", name=title, exact=True).click()
+        at(page, title)
+        assert "run=finished" in page.url, title
+    for step, titles in ((page.go_back, ("Models", *MENU)[-2::-1]), (page.go_forward, MENU[:2])):
+        for title in titles:
+            step()
+            page.wait_for_url(re.compile(rf"/{title.lower()}\b.*run=finished"))
+            at(page, title)
+    # A late message of the left page must not remove the *Forward* entry.
+    page.get_by_role("link", name="Models", exact=True).click()
+    at(page, "Models")
+    before = page.url
+    page.get_by_role("link", name="Sentence", exact=True).click()
+    at(page, "Sentence")
+    sentence = page.url
+    page.go_back()
+    page.wait_for_url(before)
+    at(page, "Models")
+    for late in (sentence, before):  # Streamlit's entries when Sentence ends late
+        page.evaluate("address => history.pushState({}, '', address)", late)
+    page.go_forward()
+    page.wait_for_url(sentence)
+    at(page, "Sentence")
+    assert complaints == []
+
+
+def test_link_without_a_run_is_one_history_step(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/_stcore/health")
+    for title in ("Performance", "Sentence"):
+        before = page.evaluate("history.length")
+        page.goto(f"{server}/{title.lower()}")
+        at(page, title)
+        assert "run=" in page.url and page.evaluate("history.length") == before + 1
+    assert complaints == []
+
+
+def test_previous_page_is_restored_as_it_was(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished&split=validation")
+    at(page, "Performance")
+    page.get_by_role("link", name="Sentence", exact=True).click()
+    at(page, "Sentence")
+    page.get_by_role("slider", name="λ₁").first.focus()
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+    page.wait_for_function("location.search.includes('edit=l1c1')")
+    settle(page)
+    page.go_back()
+    page.wait_for_url(re.compile(r"/performance\?.*split=validation"))
+    at(page, "Performance")
+    expect(page.get_by_role("radio", name="validation")).to_be_checked()
+    expect(page.locator(".s-run").first).to_contain_text("validation")
+    page.go_forward()
+    at(page, "Sentence")
+    assert "edit=l1c1" in page.url and complaints == []
+
+
+LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
+"""A lasso around all points, in fractions of the plot."""
+HALF = ((-0.49, -0.49), (0, -0.49), (0, 0.49), (-0.49, 0.49), (-0.49, -0.45))
+MARKED = """() => document.querySelector("[class*=st-key-fig-map] .js-plotly-plot").data
+  .flatMap((each) => [...(each.selectedpoints ?? [])].map((place) => each.customdata[place])).sort((a, b) => a - b)"""
+"""The rows that the map shows as selected."""
+KEPT = ".js-plotly-plot", ".st-key-method", ".st-key-colour", ".st-key-map-fields input"
+"""Parts of the page Embeddings that a lasso changes nothing about."""
+
+
+def first_row(page: Page, name: str, rows: int = 0) -> None:
+    """Choose a table row by its checkbox, which is painted on a canvas and has no element."""
+    table = page.get_by_role("figure", name=name).or_(page.locator(f"[aria-label='{name}']")).first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 16, box["y"] + 38 * (rows + 1) + 19)
+
+
+def draw(page: Page, around: Sequence[tuple[float, float]] = LASSO) -> None:
+    """A lasso on the map."""
+    plot = page.locator("[class*=st-key-fig-map] .nsewdrag")
+    plot.evaluate("plot => plot.scrollIntoView({block: 'center'})")
+    settle(page)
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for number, (right, down) in enumerate(around):
+        page.mouse.move(x + right * box["width"], y + down * box["height"], steps=6)
+        if number == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def outlines(page: Page) -> int:
+    """Shapes of a selection on the map."""
+    return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
+
+
+def read_on_the_sentence_page(page: Page) -> str:
+    """The text on the Sentence page, which must also be in the link."""
+    page.wait_for_url(re.compile(r"/sentence\?"))
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    expect(field).to_be_visible()
+    settle(page)
+    text = field.input_value()
+    assert "text=" in page.url and "run=finished" in page.url
+    expect(page.get_by_role("list", name="words with their effect").first).to_be_visible()
+    return text
+
+
+def test_row_of_the_runs_table_opens_its_run(browser, server, library):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/?run=baseline")
+    table = page.get_by_role("grid", name="Models on reviews.csv, best first")
+    expect(table).to_be_visible()
+    settle(page)
+    table.get_by_role("rowheader", name="finished").click()
+    expect(page.locator(".s-sel b")).to_have_text("finished")
+    settle(page)
+    library.create(compose("vanilla"), "vanilla", "elsewhere")  # runs of others appear without a reload
+    expect(page.get_by_text("elsewhere on built-in waits for a free place")).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Sentence", exact=True).click()
+    page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
+    assert complaints == []
+
+
+def test_sentence_of_a_matrix_cell_opens_the_sentence_page(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished&threshold=1.0")
+    page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
+    expect(page.get_by_text("of 16 sentences")).to_be_visible()
+    settle(page)
+    first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
+    page.get_by_role("button", name="Look inside this sentence").click()
+    assert "film number" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/embeddings?run=finished&split=test")
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
+    settle(page)
+    before = [page.locator(each).first.element_handle() for each in KEPT]
+    assert page.evaluate(MARKED) == []
+    draw(page, HALF)
+    bar = page.locator(".st-key-selected-now .s-now")
+    expect(bar).to_contain_text("selected on the map")
+    settle(page)
+    rows = page.evaluate(MARKED)
+    assert 0 < len(rows) < 16 and bar.inner_text().startswith(f"{len(rows)} of 16")
+    assert [name for name, each in zip(KEPT, before, strict=True) if not each.evaluate("it => it.isConnected")] == []
+    page.goto(f"{server}/performance?{page.url.partition('?')[2]}")
+    expect(bar).to_contain_text(f"{len(rows)} of 16")
+    settle(page)
+    page.locator(".st-key-selected-to-embeddings button").first.click()
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
+    settle(page)
+    assert page.evaluate(MARKED) == rows
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
+    settle(page)
+    assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
+    assert complaints == []
+
+
+def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
+    page, complaints = visit(browser, server, width=1024)
+    page.goto(f"{server}/embeddings?run=finished")
+    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
+    settle(page)
+    draw(page)
+    expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
+    expect(page.get_by_text("16 of 16 sentences")).to_be_visible()
+    settle(page)
+    assert outlines(page) > 0 and is_in_window(page, ".st-key-selection")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.locator(".s-now", has_text="selected on the map")).to_be_hidden()
+    settle(page)
+    page.wait_for_function("document.querySelectorAll('[class*=st-key-fig-map] .selectionlayer path').length === 0")
+    page.get_by_role("textbox", name="Your sentence on this map").fill("a good film")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The diamond is your sentence")).to_be_visible()
+    settle(page)
+    assert page.locator(".s-now", has_text="selected on the map").count() == 0  # not restored by the browser
+    draw(page)
+    expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
+    settle(page)
+    first_row(page, "Selected sentences: selected on the map")
+    page.get_by_role("button", name="Look inside this sentence").click()
+    assert "film number" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_text_of_the_data_page_opens_the_sentence_page(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/data?run=finished&find=porter")
+    expect(page.get_by_text("Choose one to open it.")).to_be_visible()
+    settle(page)
+    first_row(page, "Texts of the data set")
+    page.get_by_role("button", name="Try it on the Sentence page").click()
+    assert "porter" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_split_is_kept_between_pages_that_use_one(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished&split=validation")
+    chosen = page.get_by_role("radio", name="validation")
+    expect(chosen).to_be_checked()
+    for link in ("Embeddings", "Performance"):
+        page.get_by_role("link", name=link, exact=True).click()
+        expect(page.get_by_role("heading", name=link, level=1)).to_be_visible()
+        settle(page)
+        expect(page.locator(".s-run")).to_contain_text("validation")
+        assert "split=validation" in page.url
+    expect(chosen).to_be_checked()
+    page.goto(f"{server}/performance?run=finished&split=foo")
+    expect(page.get_by_role("radio", name="test")).to_be_checked()
+    assert complaints == []

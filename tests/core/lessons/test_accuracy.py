@@ -15,11 +15,6 @@ from core.lessons.catalog import read_content
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def content(starters):
-    return build_content(starters)
-
-
 def test_scores_and_intervals_are_those_of_the_evaluation(content, starters):
     for split, name in (("test", "test"), ("challenge", "hard")):
         frame = api.runs_predictions(RUN, split, store=starters)

@@ -17,16 +17,10 @@ from core.lessons.data import (
     PROBES,
     SETTINGS,
     SURE,
-    build_content,
     read_records,
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def content(starters):
-    return build_content(starters)
 
 
 def test_records_are_whole_and_in_order():
