@@ -17,7 +17,7 @@ from typing import Any
 from core.error_analysis.analyses import NAMES
 
 VERBS: dict[str, str] = {
-    "sweep": "sweeps:sweep",
+    "sweep": "runs:sweep",
     "train": "training:train",
     "pretrain": "training:pretrain",
     "evaluate": "evaluation:evaluate",
@@ -33,8 +33,8 @@ VERBS: dict[str, str] = {
     "steps": "prediction:steps",
     "agreement": "faithfulness:agreement",
     "believe": "faithfulness:believe",
-    "flip": "counterfactual:flip",
-    "distance": "counterfactual:distance",
+    "flip": "faithfulness:flip",
+    "distance": "faithfulness:distance",
     "quiz": "teaching:quiz",
     "project": "embeddings:project",
     "groups": "embeddings:groups",
@@ -44,8 +44,8 @@ VERBS: dict[str, str] = {
     "report": "drawing:report",
     "lesson": "teaching:lesson",
     "presets": "models:presets",
-    "dashboard": "dashboard_server:dashboard",
-    "doctor": "system_check:doctor",
+    "dashboard": "machine:dashboard",
+    "doctor": "machine:doctor",
 }
 """Command → module of `core.api` and function."""
 GROUPS = {
@@ -59,7 +59,7 @@ GROUPS = {
     "data": ("Data sets", "data", "list card check"),
     "runs": ("Runs", "runs", "list show measure cancel export import rm"),
     "talks": ("Talks", "teaching", "list show add rm"),
-    "sweeps": ("Sweeps", "sweeps", "list show cancel rm"),
+    "sweeps": ("Sweeps", "runs", "list show cancel rm"),
 }
 """Noun → title of its commands, their module and verbs: `runs rm` is `runs_remove`."""
 for _noun, (_, _module, _verbs) in GROUPS.items():

@@ -19,10 +19,11 @@ from dashboard.screens.runs_table import name_board, offer_import, pick_order, s
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_empty, show_header
-from dashboard.widgets.runs import show_continue, show_damaged
+from dashboard.widgets.runs import show_damaged
+from dashboard.widgets.unfinished import show_continue
 
 QUESTION = "Which models are here, and how good are they?"
-TABLE = "Bars: 95 % intervals. Line: no clear difference."
+TABLE = "Bars: 95 % intervals. Vertical line: no clear difference."
 POLL_SECONDS = 2.0
 
 

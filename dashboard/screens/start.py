@@ -18,8 +18,8 @@ from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, dra
 from dashboard.screens import PAGES
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import as_sentence
-from dashboard.widgets.runs import UnfinishedTask, find_unfinished
 from dashboard.widgets.style import add_style, get_look
+from dashboard.widgets.unfinished import UnfinishedTask, find_unfinished
 
 
 def show_page() -> None:

@@ -1,4 +1,4 @@
-"""Export menu at the end of a page: its figures as SVG or PNG, its tables as CSV."""
+"""What a page offers to download: figures as SVG or PNG, tables as CSV, and a report, which is built on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.exceptions import SentiscopeError, StorageError
 from core.fingerprint import hash_value
 from core.formatting import whole_percent
 from core.table_format import format_csv
-from dashboard import access, state
+from dashboard import state
 from dashboard.data import data
 from dashboard.figures.drawing import read_asset
 from dashboard.widgets.messages import show_problem
@@ -136,6 +136,7 @@ def _pick_session(sessions: Mapping[str, str], now: str) -> str:
 
 
 def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
+    from dashboard import access
     from dashboard.reports.build import build_report
 
     bar = st.progress(0.0, "waiting for another report")

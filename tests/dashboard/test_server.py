@@ -13,7 +13,7 @@ from pages import opened, press, words
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from core.api.dashboard_server import build_command
+from core.api.machine import build_command
 from core.data import sandbox
 from core.data.config import DataConfig
 from core.exceptions import DataError

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from waiting import until
 
-from core.api.dashboard_server import build_command, dashboard, list_allowed_hosts, list_links, run_server
+from core.api.machine import build_command, dashboard, list_allowed_hosts, list_links, run_server
 from core.exceptions import InputError
 
 SCRIPT = Path("app.py")
@@ -62,7 +62,7 @@ def test_server_status_is_the_exit_status_of_the_command():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
-    code = f"import sys; from core.api.dashboard_server import run_server; sys.exit(run_server({sleeper}))"
+    code = f"import sys; from core.api.machine import run_server; sys.exit(run_server({sleeper}))"
     command = subprocess.Popen([sys.executable, "-c", code])
     until(psutil.Process(command.pid).children)
     (child,) = psutil.Process(command.pid).children()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core import api
-from core.api import notebook
+from core.api import public_classes
 from core.api.public_classes import Run, Runs, run, runs, train
 from core.exceptions import InputError, RunDamaged
 
@@ -195,5 +195,5 @@ def test_reason_of_a_damaged_run_is_escaped(machine, starters):
 def test_long_text_has_a_note_instead_of_a_map(starters, monkeypatch):
     said = run("starter-vanilla").sentence("a good film")
     assert "sentiscope-map" in said._repr_html_()
-    monkeypatch.setattr(notebook, "LONGEST_MAP", 2)
+    monkeypatch.setattr(public_classes, "LONGEST_MAP", 2)
     assert "No map of 3 tokens here" in said._repr_html_() and "sentiscope-map" not in said._repr_html_()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from core import api
-from core.api.system_check import AGAIN
+from core.api.machine import AGAIN
 from core.cli import app
 from core.config import compose
 from core.runs.record import RECORD
