@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import HEALTH, MISSING, ROOT, chromium, dashboard, opened_browser
-from playwright.sync_api import Browser
+from browsing import HEALTH, MISSING, ROOT, chromium, dashboard, opened_browser, visit
+from playwright.sync_api import Browser, Page
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
@@ -87,6 +87,14 @@ def server(library) -> Iterator[str]:
     """Serve the app on the library and the starter runs: one server for all tests in a browser of this process."""
     with dashboard(library.folder, ROOT / "trained") as address:
         yield address
+
+
+@pytest.fixture
+def page(browser, server) -> Iterator[Page]:
+    """A page of a new visitor of the shared server, about which the browser complains of nothing."""
+    page, complaints = visit(browser, server)
+    yield page
+    assert complaints == []
 
 
 @pytest.fixture(scope="session")

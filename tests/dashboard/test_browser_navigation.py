@@ -22,19 +22,16 @@ OLD = {
 """Addresses that are not in the menu or that differ from the title of their page."""
 
 
-def test_old_and_unlisted_addresses_open_their_page(browser, server):
-    page, complaints = visit(browser, server)
+def test_old_and_unlisted_addresses_open_their_page(page, server):
     for path, title in OLD.items():
         open_page(page, f"{server}/{path}?run=finished")
         expect(page.get_by_role("heading", level=1)).to_have_text(title)
         assert f"/{path}?" in page.url and "run=finished" in page.url
     open_page(page, f"{server}/overview?run=finished&metric=Loss")
     expect(page.get_by_role("columnheader", name="Loss", exact=True).first).to_be_visible()
-    assert complaints == []
 
 
-def test_menu_has_three_groups_and_back_works_in_one_press(browser, server):
-    page, complaints = visit(browser, server)
+def test_menu_has_three_groups_and_back_works_in_one_press(page, server):
     open_page(page, f"{server}/?run=finished")
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
     names = page.locator("[data-testid=stSidebarNavItems] li").evaluate_all(
@@ -52,7 +49,6 @@ def test_menu_has_three_groups_and_back_works_in_one_press(browser, server):
     page.go_back()
     page.wait_for_url(re.compile(r"127\.0\.0\.1:\d+/\?.*run=finished"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
-    assert complaints == []
 
 
 def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browser, server):
@@ -100,8 +96,7 @@ def at(page: Page, title: str) -> None:
     settle(page)
 
 
-def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser, server):
-    page, complaints = visit(browser, server)
+def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(page, server):
     page.goto(f"{server}/models?run=finished")
     at(page, "Models")
     for title in MENU:
@@ -128,22 +123,18 @@ def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(browser,
     page.go_forward()
     page.wait_for_url(sentence)
     at(page, "Sentence")
-    assert complaints == []
 
 
-def test_link_without_a_run_is_one_history_step(browser, server):
-    page, complaints = visit(browser, server)
+def test_link_without_a_run_is_one_history_step(page, server):
     page.goto(f"{server}/_stcore/health")
     for title in ("Performance", "Sentence"):
         before = page.evaluate("history.length")
         page.goto(f"{server}/{title.lower()}")
         at(page, title)
         assert "run=" in page.url and page.evaluate("history.length") == before + 1
-    assert complaints == []
 
 
-def test_previous_page_is_restored_as_it_was(browser, server):
-    page, complaints = visit(browser, server)
+def test_previous_page_is_restored_as_it_was(page, server):
     page.goto(f"{server}/performance?run=finished&split=validation")
     at(page, "Performance")
     page.get_by_role("link", name="Sentence", exact=True).click()
@@ -160,7 +151,7 @@ def test_previous_page_is_restored_as_it_was(browser, server):
     expect(page.locator(".s-run").first).to_contain_text("validation")
     page.go_forward()
     at(page, "Sentence")
-    assert "edit=l1c1" in page.url and complaints == []
+    assert "edit=l1c1" in page.url
 
 
 LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
@@ -215,8 +206,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     return text
 
 
-def test_row_of_the_runs_table_opens_its_run(browser, server, library):
-    page, complaints = visit(browser, server)
+def test_row_of_the_runs_table_opens_its_run(page, server, library):
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")
     expect(table).to_be_visible()
@@ -230,11 +220,9 @@ def test_row_of_the_runs_table_opens_its_run(browser, server, library):
     page.get_by_role("button", name="Sentence", exact=True).click()
     page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
-    assert complaints == []
 
 
-def test_sentence_of_a_matrix_cell_opens_the_sentence_page(browser, server):
-    page, complaints = visit(browser, server)
+def test_sentence_of_a_matrix_cell_opens_the_sentence_page(page, server):
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
     expect(page.get_by_text("of 16 sentences")).to_be_visible()
@@ -242,11 +230,9 @@ def test_sentence_of_a_matrix_cell_opens_the_sentence_page(browser, server):
     first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
     page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
-    assert complaints == []
 
 
-def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, server):
-    page, complaints = visit(browser, server)
+def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(page, server):
     page.goto(f"{server}/embeddings?run=finished&split=test")
     expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
     settle(page)
@@ -271,7 +257,6 @@ def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(browser, serve
     expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
     settle(page)
     assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
-    assert complaints == []
 
 
 def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
@@ -302,19 +287,16 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
     assert complaints == []
 
 
-def test_text_of_the_data_page_opens_the_sentence_page(browser, server):
-    page, complaints = visit(browser, server)
+def test_text_of_the_data_page_opens_the_sentence_page(page, server):
     page.goto(f"{server}/data?run=finished&find=porter")
     expect(page.get_by_text("Choose one to open it.")).to_be_visible()
     settle(page)
     first_row(page, "Texts of the data set")
     page.get_by_role("button", name="Try it on the Sentence page").click()
     assert "porter" in read_on_the_sentence_page(page)
-    assert complaints == []
 
 
-def test_split_is_kept_between_pages_that_use_one(browser, server):
-    page, complaints = visit(browser, server)
+def test_split_is_kept_between_pages_that_use_one(page, server):
     page.goto(f"{server}/performance?run=finished&split=validation")
     chosen = page.get_by_role("radio", name="validation")
     expect(chosen).to_be_checked()
@@ -327,4 +309,3 @@ def test_split_is_kept_between_pages_that_use_one(browser, server):
     expect(chosen).to_be_checked()
     page.goto(f"{server}/performance?run=finished&split=foo")
     expect(page.get_by_role("radio", name="test")).to_be_checked()
-    assert complaints == []
