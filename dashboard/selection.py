@@ -107,8 +107,7 @@ class SelectedTexts:
 
 def get_selection(record: RunRecord) -> SelectedTexts | None:
     """Return the shared selection of sentences, applied to a run; None if nothing is selected."""
-    text = state.get_param(state.SELECT)
-    at = state.get_param(state.AT)
+    text, at = state.get_param(state.SELECT), state.get_param(state.AT)
     if not text:
         return None
     found = _resolve_rows(record, parse_selection(text))
@@ -182,9 +181,8 @@ def choose_keys(
         select_rules(record, Selection(()), by=by)
         return
     with state.store_refusal(state.SELECTION_PROBLEM):
-        selection = Selection(
-            (store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome)),), split
-        )
+        picked = store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome))
+        selection = Selection((picked,), split)
         select_rules(record, selection, key="" if at is None else keys[at], by=by)
 
 
@@ -280,10 +278,8 @@ def _resolve_rows(record: RunRecord, selection: Selection) -> SelectedTexts:
         if group is not None and group.texts:
             return SelectedTexts(selection, selected=SelectedRows((), np.empty(0, np.int64), group))
         split = selection.split or get_default_split(data.list_splits(record.run))
-        table, found = (
-            data.read_tagged_rows(record, split).table,
-            data.select_rows(record, selection, split, state.get_author()),
-        )
+        table = data.read_tagged_rows(record, split).table
+        found = data.select_rows(record, selection, split, state.get_author())
         places = sort_rows(table, found.places, state.get_param(state.ORDER))
         return SelectedTexts(selection, split, table, replace(found, places=places))
     except SentiscopeError as error:

@@ -313,10 +313,7 @@ def follow_switch(key: str) -> None:
     held = bool(st.session_state.get(key, before))
     value = held if held != before or link is None else link == "true"
     st.session_state[key] = st.session_state[f"{key}-latest"] = value
-    if value:
-        st.query_params[key] = "true"
-    else:
-        st.query_params.pop(key, None)
+    write_link({key: "true" if value else ""})
 
 
 def set_param(key: str, value: str) -> None:
@@ -328,10 +325,7 @@ def set_param(key: str, value: str) -> None:
         before = (*st.session_state.get(f"{key}-behind", ()), st.session_state.get(key, ""))
         st.session_state[f"{key}-behind"] = tuple(each for each in before[-LAG:] if each != value)
     st.session_state[key] = value
-    if value:
-        st.query_params[key] = value
-    else:
-        st.query_params.pop(key, None)
+    write_link({key: value})
 
 
 def link_to(page: str, **values: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 from core import error_analysis
@@ -162,7 +161,6 @@ def print_errors(result: dict[str, Any]) -> None:
     say(result["said"])
     if "tags" in result:
         _print_tags(result)
-        _print_marks(result)
     if rows := result["rows"][:SHOWN]:
         tabulate(rows, _name_columns("key", "true", "predicted", "p_predicted", "margin", "text"), "key")
     if len(result["rows"]) > SHOWN:
@@ -194,7 +192,7 @@ def _print_labels(result: dict[str, Any]) -> None:
 
 
 def _print_tags(result: dict[str, Any]) -> None:
-    """Print error tags, those with the most excess errors first; tags that no text has are only listed by name."""
+    """Print error tags, most excess errors first, and the properties and words that distinguish the selected rows."""
     if rows := [each for each in result["tags"] if each["n"]]:
         tabulate(rows, {"tag": "tag", **RISK}, "tag")
     if values := result["values"][:MARKS]:
@@ -207,8 +205,22 @@ def _print_tags(result: dict[str, Any]) -> None:
     for why in dict.fromkeys(result["absent"].values()):
         names = ", ".join(name for name, each in result["absent"].items() if each == why)
         say(f"{why}.", head=f"No {names}: ")
+    if rows := result["marks"][:MARKS]:
+        tabulate(rows, FEATURES, "marks the selection")
+    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
+    if words:
+        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
 
 
+FEATURES: dict[str, Any] = {
+    "marks the selection": "name",
+    "V": lambda each: f"{each['v']:.2f}",
+    "value": "value",
+    "selected": lambda each: whole_percent(each["share"]),
+    "the rest": lambda each: whole_percent(each["rest_share"]),
+    "p (Holm)": lambda each: write_p(each["p_holm"]),
+}
+"""Columns on properties that are more frequent in the selected rows than in all others."""
 RISK: dict[str, Any] = {
     "rows": lambda row: count(row["n"]),
     "selected": lambda row: count(row["selected"]),
@@ -228,23 +240,6 @@ def _write_ratios(interval: list[float | None] | None) -> str:
     return f"{low:.2f} and more" if high is None else f"{low:.2f} to {high:.2f}"
 
 
-def _print_marks(result: dict[str, Any]) -> None:
-    """Print the properties and words that are more frequent in the selected rows than in all other rows."""
-    columns: dict[str, Any] = {
-        "marks the selection": "name",
-        "V": lambda each: f"{each['v']:.2f}",
-        "value": "value",
-        "selected": lambda each: whole_percent(each["share"]),
-        "the rest": lambda each: whole_percent(each["rest_share"]),
-        "p (Holm)": lambda each: write_p(each["p_holm"]),
-    }
-    if rows := result["marks"][:MARKS]:
-        tabulate(rows, columns, "marks the selection")
-    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
-    if words:
-        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
-
-
 def print_slices(result: dict[str, Any]) -> None:
     """Print a row for each saved slice of a data set."""
     if not result["slices"]:
@@ -259,7 +254,10 @@ def print_slices(result: dict[str, Any]) -> None:
         "− others": lambda each: "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
     }
     f1 = (key for each in result["slices"] for key, value in each["metrics"].items() if value is not None)
-    columns |= {format_title(key): partial(_write_metric, key) for key in f1 if get_metric(key).name == "f1_macro"}
+    for key in (each for each in f1 if get_metric(each).name == "f1_macro"):
+        columns[format_title(key)] = lambda row, key=key: write_value(
+            row["metrics"].get(key), row["intervals"].get(key)
+        )
     tabulate(result["slices"], {**columns, "selects": "said"}, "slice")
     for each in result["slices"]:
         if each["problem"]:
@@ -267,11 +265,6 @@ def print_slices(result: dict[str, Any]) -> None:
         elif each["lacks"]:
             say(each["lacks"], head=f"{each['name']}: ")
     say("--json has precision, recall and F1 of each class.")
-
-
-def _write_metric(name: str, each: dict[str, Any]) -> str:
-    """Format a metric of a slice with its interval."""
-    return write_value(each["metrics"].get(name), each["intervals"].get(name))
 
 
 SHIFTED = 15  # words listed for each side of a shift

@@ -43,7 +43,9 @@ def doctor(store: Store = None) -> dict[str, Any]:
         `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with advice.
     """
     problems, store = list[str](), store or RunStore()
-    versions, records = _read_versions(), store.list()
+    needed = importlib.metadata.requires("sentiscope") or []
+    names = (re.split(r"[^A-Za-z0-9._-]", need, maxsplit=1)[0] for need in needed if not OPTIONAL.search(need))
+    versions, records = {name: _read_version(name) for name in names}, store.list()
     folders = {"runs": store.folder, "cache": get_cache_folder()}
     damaged = [record for record in records if record.status == "damaged"]
     memory, disk = psutil.virtual_memory(), shutil.disk_usage(_find_existing(store.folder))
@@ -53,12 +55,10 @@ def doctor(store: Store = None) -> dict[str, Any]:
         for name, path in folders.items()
         if not _is_writable(path)
     ]
-    if memory.available < MEMORY * GIGABYTE:
-        free = memory.available / GIGABYTE
+    if (free := memory.available / GIGABYTE) < MEMORY:
         needs = f"a run takes about {MEMORY:.0f} to train: close other programs"
         problems.append(f"{free:.1f} GB of memory are free, {needs}")
-    if disk.free < DISK * GIGABYTE:
-        free = disk.free / GIGABYTE
+    if (free := disk.free / GIGABYTE) < DISK:
         problems.append(f"{free:.1f} GB are free at {store.folder}: free some, or set SENTISCOPE_RUNS to another disk")
     if not list_starters():
         problems.append(f"the starter runs are not at {get_starters_dir()}: {AGAIN}")
@@ -93,13 +93,6 @@ def doctor(store: Store = None) -> dict[str, Any]:
         "hub": _read_version("huggingface-hub") is not None,
         "problems": problems,
     }
-
-
-def _read_versions() -> dict[str, str | None]:
-    """Return the installed version of every required library; None where it is missing."""
-    needed = importlib.metadata.requires("sentiscope") or []
-    names = [re.split(r"[^A-Za-z0-9._-]", need, maxsplit=1)[0] for need in needed if not OPTIONAL.search(need)]
-    return {name: _read_version(name) for name in names}
 
 
 def _read_version(name: str) -> str | None:

@@ -20,13 +20,7 @@ from core.lessons.word import WORD
 from core.runs.record import EVALUATION, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, list_starters
 
-LESSONS: dict[str, Lesson] = {
-    "data": DATA,
-    "word": WORD,
-    "heads": HEADS,
-    "accuracy": ACCURACY,
-    "trust": TRUST,
-}
+LESSONS: dict[str, Lesson] = {lesson.name: lesson for lesson in (DATA, WORD, HEADS, ACCURACY, TRUST)}
 """By the name in links, in the order of the page Lessons."""
 
 

@@ -57,6 +57,8 @@ def write_html(told: ReportContents) -> str:
     runs = [script, plotly] if found.charts else [script]
     packed = _pack_bytes("data", json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     packed += _pack_bytes("plotly", plotly.encode()) if found.charts else ""
+    made = f"Made by Sentiscope {core.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with"
+    foot = make_node("p", made, " ", make_node("code", told.again))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_write_policy(runs, found)}">'
@@ -64,7 +66,7 @@ def write_html(told: ReportContents) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head>"
         f"<body>{_write_head(told)}<main>{told.first}{''.join(map(_write_section, told.sections))}</main>"
-        f"{_write_foot(told)}{packed}<script>{script}</script></body></html>\n"
+        f"{write_node(make_node('footer', foot))}{packed}<script>{script}</script></body></html>\n"
     )
 
 
@@ -84,11 +86,6 @@ def _write_section(section: Section) -> str:
         f'<section id="{write_node(section.name)}" aria-labelledby="{write_node(section.name)}-heading">'
         f"{write_node(heading)}{section.markup}</section>"
     )
-
-
-def _write_foot(told: ReportContents) -> str:
-    made = f"Made by Sentiscope {core.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with"
-    return write_node(make_node("footer", make_node("p", made, " ", make_node("code", told.again))))
 
 
 def _pack_bytes(name: str, content: bytes) -> str:

@@ -270,6 +270,7 @@ def _write_kappa(found: Session) -> str:
     return write_table("Agreement", columns, rows, columns[1:]) if rows else ""
 
 
+ASIDE = {"aside": True}  # of a column that is left out in print
 EXACT = 2**53  # larger integers are not exact in a browser, so they are written as text
 FEW = 60  # most distinct values of a column with a menu to filter by
 MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
@@ -309,15 +310,10 @@ def make_text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str
     return {"label": label, "kind": "text", "values": ["" if each is None else str(each) for each in values], **more}
 
 
-def hide_in_print(column: dict[str, Any]) -> dict[str, Any]:
-    """Return a column of a report's prediction table, marked to be left out in print."""
-    return {**column, "aside": True}
-
-
-def make_number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
+def make_number_column(label: str, values: Any, places: int = 3, **more: Any) -> dict[str, Any]:
     """Return a number column for the prediction table of a report; missing and infinite values are left empty."""
     plain = [round(each, places + 2) if math.isfinite(each) else None for each in np.asarray(values, float).tolist()]
-    return {"label": label, "kind": "number", "places": places, "values": plain}
+    return {"label": label, "kind": "number", "places": places, "values": plain, **more}
 
 
 def make_choice_column(label: str, values: Iterable[Any], order: Sequence[str] = (), **more: Any) -> dict[str, Any]:
@@ -344,12 +340,12 @@ def list_run_columns(
     columns.append(make_choice_column("outcome", wrong, ("wrong", "right"), marks="wrong"))
     columns += _list_label_columns(table, frame, classes)
     columns += [make_number_column("p_predicted", frame["p_predicted"])]
-    columns += [hide_in_print(make_number_column(name, frame[name])) for name in ("p_true", "margin")]
+    columns += [make_number_column(name, frame[name], **ASIDE) for name in ("p_true", "margin")]
     names = list(tags)
     has = np.array([tags[name][places] for name in names], bool).reshape(len(names), -1).T
     given = [[names[at] for at in np.flatnonzero(row)] for row in has]
-    columns.append(hide_in_print(make_set_column("tags", given, names)))
-    columns += [hide_in_print(_make_own_column(name, frame[name])) for name in table.own]
+    columns.append(make_set_column("tags", given, names) | ASIDE)
+    columns += [_make_own_column(name, frame[name]) | ASIDE for name in table.own]
     return columns + _list_key_columns(frame, told=told)
 
 
@@ -359,7 +355,7 @@ def _list_text_columns(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any
 
 
 def _list_key_columns(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
-    return [hide_in_print(make_text_column("key", frame["key"], small=True))] if told else []
+    return [make_text_column("key", frame["key"], small=True, **ASIDE)] if told else []
 
 
 def _list_label_columns(table: PredictionTable, frame: pd.DataFrame, classes: list[str]) -> list[dict[str, Any]]:
@@ -411,8 +407,8 @@ def list_model_columns(
         own = table.frame.iloc[places]
         said = _list_label_columns(table, own, classes)[1]
         columns.append(said | {"label": f"predicted by {name}"})
-        columns.append(hide_in_print(make_number_column(f"p_true of {name}", own["p_true"])))
-    columns += [hide_in_print(_make_own_column(name, frame[name])) for name in first.own]
+        columns.append(make_number_column(f"p_true of {name}", own["p_true"], **ASIDE))
+    columns += [_make_own_column(name, frame[name]) | ASIDE for name in first.own]
     return columns + _list_key_columns(frame, told=told)
 
 

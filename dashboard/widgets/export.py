@@ -84,11 +84,9 @@ def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str]
     This is not a fragment: Streamlit identifies a fragment by its position on the page, and drops a click if a rerun
     has changed this position.
     """
-    if not state.is_projector():
-        _offer_report(tuple(runs), split, sessions or {}, now)
-
-
-def _offer_report(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: str) -> None:
+    if state.is_projector():
+        return
+    runs = tuple(runs)
     kept: tuple[ReportRequest, str] | None = state.get_value(state.REPORT, None)
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
         codes = _pick_session(sessions, now) if sessions else ""
@@ -142,7 +140,6 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
     bar = st.progress(0.0, "waiting for another report")
 
     def show_step(what: str, share: float | None) -> None:
-        """Show the progress of building the report in its progress bar."""
         bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
 
     try:

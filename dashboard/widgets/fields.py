@@ -59,17 +59,13 @@ def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGener
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
             text = show_text_field(record)
-        _check_pair(record, text)
+        if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
+            about = f"Type the second one. The results below are for “{parts[0]}” alone."
+            show_finding("This run reads two texts", about)
         try:
             show(record, text, line)
         except SentiscopeError as error:  # the app's error handler does not cover the rerun of a fragment
             show_error(error)
-
-
-def _check_pair(record: RunRecord, text: str) -> None:
-    """Warn that results are about one text alone if the second text of a pair is missing."""
-    if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
-        show_finding("This run reads two texts", f"Type the second one. The results below are for “{parts[0]}” alone.")
 
 
 def _show_pair_fields() -> str:

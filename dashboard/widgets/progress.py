@@ -65,11 +65,8 @@ def _watch_request(asking: ModelRequest, place: str, unfinished: str) -> None:
     if known.whole or not (known.running or _is_stopped(asking, place)):
         st.rerun()
     if known.running:
-        what = WORDS.get(known.what, AGAIN)
-        stop = f"{place}-stop"
-        show_stoppable(
-            what, AGAIN, known.share or 0.0, stop, _stop_request, (asking, place), "Keeps the results so far"
-        )
+        what, key, kept = WORDS.get(known.what, AGAIN), f"{place}-stop", "Keeps the results so far"
+        show_stoppable(what, AGAIN, known.share or 0.0, key, _stop_request, (asking, place), kept)
         return
     show_finding("Stopped", unfinished)
     if st.button("Continue", key=f"{place}-on", on_click=_resume_request, args=(asking, place)):

@@ -92,7 +92,15 @@ def _show_current(record: RunRecord) -> None:
         return
     with st.container(key=NOW, horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
         st.html(_format_current(record, now), width="stretch")
-        _show_steps(record, now)
+        for icon, name, by, able in (
+            ("left", "Previous", -1, now.at is not None and now.at > 0),
+            ("right", "Next", 1, now.at is None or now.at + 1 < len(now)),
+        ):
+            key, act, icon = f"selected-{name}", partial(_move_by, record, by), f":material/chevron_{icon}:"
+            st.button(name, key, on_click=act, icon=icon, type="tertiary", disabled=not able)
+            if by < 0:
+                at = "–" if now.at is None else count(now.at + 1)
+                st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
 
 
 def _format_current(record: RunRecord, now: SelectedTexts) -> str:
@@ -122,19 +130,6 @@ def _format_accuracy(now: SelectedTexts) -> str:
     share = 100 * (1 - found["others"] - found["difference"])
     title = f"95 %: {low:.0f} to {high:.0f} %{few}"
     return f' <span title="{title}">· {share:.0f} % right, the others {100 * (1 - found["others"]):.0f} %</span>'
-
-
-def _show_steps(record: RunRecord, now: SelectedTexts) -> None:
-    place = now.at
-    for icon, name, by, able in (
-        ("left", "Previous", -1, place is not None and place > 0),
-        ("right", "Next", 1, place is None or place + 1 < len(now)),
-    ):
-        key, act, icon = f"selected-{name}", partial(_move_by, record, by), f":material/chevron_{icon}:"
-        st.button(name, key, on_click=act, icon=icon, type="tertiary", disabled=not able)
-        if by < 0:
-            at = "–" if place is None else count(place + 1)
-            st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
 
 
 def _move_by(record: RunRecord, by: int) -> None:

@@ -67,9 +67,8 @@ def _find_paused(records: Sequence[RunRecord]) -> UnfinishedTask | None:
     for record in records:
         steps = record.progress.get("steps")
         if record.status == "cancelled" and steps and data.has_checkpoint(record.run):
-            words = (
-                f"{_label(record.run)} is paused at step {count(int(record.progress['step']))} of {count(int(steps))}"
-            )
+            at = f"step {count(int(record.progress['step']))} of {count(int(steps))}"
+            words = f"{_label(record.run)} is paused at {at}"
             return UnfinishedTask(words, "train", partial(state.choose_run, record.run))
     return None
 
