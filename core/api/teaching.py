@@ -87,10 +87,7 @@ def quiz(run: RunName, *, right: int = 2, wrong: int = 3, store: Store = None) -
         "run": run,
         "classes": list(classes),
         "questions": [
-            {
-                **dataclasses.asdict(each),
-                "probabilities": dict(zip(classes, compute(each.scores), strict=True)),
-            }
+            {**dataclasses.asdict(each), "probabilities": dict(zip(classes, compute(each.scores), strict=True))}
             for each in found.questions
         ],
     }

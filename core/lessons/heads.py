@@ -125,9 +125,7 @@ def build_content(store: RunStore) -> LessonContent:
                 reason=f"{_write_capitalized(heads.name(darkest))} has the darkest map. Without it the answer stays.",
             ),
             LessonStage(
-                f"Flip the answer without {name}.",
-                f"Click a head to switch it off.{least}",
-                "What did you see?",
+                f"Flip the answer without {name}.", f"Click a head to switch it off.{least}", "What did you see?"
             ),
             LessonStage(
                 "This answer is wrong. Which head do you switch off?",

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import LOOKS, is_too_wide, looks, open_page, settle, show, switch_theme, violations, visit
+from browsing import LOOKS, enter, is_too_wide, looks, open_page, see, settle, show, switch_theme, violations, visit
 from playwright.sync_api import Page, expect
 
 from core import api
@@ -140,8 +140,7 @@ def address(library, server, tmp_path_factory) -> str:
 def read(page: Page, text: str) -> None:
     """Type a sentence, and wait until its words are there."""
     field = page.get_by_role("textbox", name="Sentence", exact=True)
-    field.fill(text)
-    field.press("Enter")
+    enter(field, text)
     expect(page.locator(".words ul li").first).to_have_text(re.compile(f"^{text[0]}"))
     settle(page)
 
@@ -184,8 +183,7 @@ def test_each_listed_sentence_has_its_own_direction(browser, address):
     page, complaints = visit(browser, address)
     page.goto(f"{address}/errors?run=scripts")
     rows = page.locator(".reader .list li .text")
-    expect(rows.first).to_be_visible()
-    settle(page)
+    see(rows.first)
     seen = rows.evaluate_all("all => all.map((each) => [each.textContent, each.dir])")
     assert {way for text, way in seen if text.startswith("الفيلم")} <= {"rtl"}
     assert {way for text, way in seen if text.startswith(("이", "গ"))} <= {"ltr"}

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import open_export, open_page, settle, until, visit
+from browsing import enter, open_export, open_page, see, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.widgets.figure import wrap_script
@@ -31,8 +31,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     page.get_by_role("textbox", name="Name of the run").fill("first")
     small = {"width": "16", "feed-forward width": "16", "split": "0.6/0.2/0.2", "batch size": "4", "min freq": "1"}
     for name, value in small.items():
-        page.get_by_role("textbox", name=name, exact=True).fill(value)
-        page.keyboard.press("Enter")
+        enter(page.get_by_role("textbox", name=name, exact=True), value)
     page.get_by_role("button", name="Start training").click()
     expect(page.locator(".st-key-fig-progress")).to_be_visible()
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
@@ -42,11 +41,9 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
     text = page.get_by_role("textbox", name="Sentence", exact=True)
-    text.fill("<b>good</b> but dull")
-    text.press("Enter")
+    enter(text, "<b>good</b> but dull")
     expect(page.get_by_role("list", name="words with their effect")).to_contain_text("dull")
-    expect(page.get_by_role("button", name="attention from dull")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("button", name="attention from dull"))
     link = page.url
     assert "text=" in link
     assert complaints == []
@@ -71,8 +68,7 @@ def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(brows
     expect(head).to_have_attribute("aria-pressed", "false")
 
     field = page.get_by_role("textbox", name="Sentence", exact=True)
-    field.fill("bad film")
-    field.press("Enter")
+    enter(field, "bad film")
     expect(page.locator(".st-key-tried button")).to_have_count(2)
     field.press("Control+Alt+z")
     expect(field).to_have_value("good film dull")
@@ -89,8 +85,7 @@ def test_figures_are_saved_as_svg_and_png(page, server):
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
     open_page(page, f"{server}/sentence?run=finished&text=good+film&more=all")
-    expect(page.get_by_role("heading", name="All heads")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name="All heads"))
     for kind in ("SVG", "PNG"):
         open_export(page)  # it closes when a file is saved
         page.get_by_role("button", name=f"Figures · {kind}").click()
@@ -98,8 +93,7 @@ def test_figures_are_saved_as_svg_and_png(page, server):
         until(page, lambda names=names: names <= set(saved))
     saved.clear()
     open_page(page, f"{server}/embeddings?run=finished&more=all")
-    expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name="Silhouette by class"))
     open_export(page)
     page.get_by_role("button", name="Figures · SVG").click()
     until(page, lambda: len(saved) == 2)
@@ -114,8 +108,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     for _ in range(8):
         page.keyboard.press("PageUp")
     bar = page.get_by_role("img", name="as trained").first
-    expect(bar).to_be_visible()
-    settle(page)
+    see(bar)
     page.wait_for_function("location.search.includes('edit=l1c1')")
     expect(slider).to_be_focused()  # although the levers were drawn again
     head = page.get_by_role("button", name="switch off head 1 of layer 1")

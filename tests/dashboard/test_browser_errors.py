@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from browsing import LOOKS, is_too_wide, looks, settle, violations, visit
+from browsing import LOOKS, enter, is_too_wide, looks, see, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core import api
@@ -121,8 +121,7 @@ def sound(page: Page, complaints: list[str]) -> None:
 def test_run_without_errors_shows_a_notice_and_a_next_step(browser, kinds):
     page, complaints = visit(browser, kinds, *LOOKS[1])
     page.goto(f"{kinds}/errors?run=none-wrong")
-    expect(page.get_by_text("All 24 are right")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("All 24 are right"))
     sound(page, complaints)
     page.get_by_role("button", name="Lowest margin first").click()
     expect(page.locator(".reader .top b").first).to_have_text("1 of 24")
@@ -171,20 +170,17 @@ def test_ids_and_rules_can_be_typed_and_invalid_ones_are_reported(browser, thous
     opened(page, f"{thousand}/errors?run=many&select=all")
     page.get_by_role("button", name="add filter").click()
     page.get_by_role("button", name="any tweet").click()
-    page.get_by_role("searchbox", name="Search tweet").fill("t-7")
-    page.keyboard.press("Enter")
+    enter(page.get_by_role("searchbox", name="Search tweet"), "t-7")
     expect(page.locator(".filter .word.set", has_text="tweet t-7")).to_be_visible()
     expect(page.locator(".reader .list li")).to_have_count(1)
     assert parse_qs(urlsplit(page.url).query)["select"] == ["all;tweet=t-7"]
     settle(page)
     search = page.locator(".filter [aria-label='Texts containing']")
-    search.fill("tweet=t-11")
-    search.press("Enter")
+    enter(search, "tweet=t-11")
     expect(page.locator(".filter .word.set", has_text="tweet t-11")).to_be_visible()
     expect(search).to_have_value("")
     settle(page)
-    search.fill("date>=soon")
-    search.press("Enter")
+    enter(search, "date>=soon")
     expect(page.get_by_text("'soon' is no date")).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["select"] == ["all;tweet=t-11"]
     settle(page)

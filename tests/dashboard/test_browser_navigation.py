@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from browsing import is_in_window, looks, open_page, settle, violations, visit
+from browsing import enter, is_in_window, looks, open_page, see, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core.config import compose
@@ -92,8 +92,7 @@ MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Lambdas")
 
 def at(page: Page, title: str) -> None:
     """Wait until the page with this title is settled."""
-    expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", level=1, name=title, exact=True))
 
 
 def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(page, server):
@@ -198,8 +197,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     """The text on the Sentence page, which must also be in the link."""
     page.wait_for_url(re.compile(r"/sentence\?"))
     field = page.get_by_role("textbox", name="Sentence", exact=True)
-    expect(field).to_be_visible()
-    settle(page)
+    see(field)
     text = field.input_value()
     assert "text=" in page.url and "run=finished" in page.url
     expect(page.get_by_role("list", name="words with their effect").first).to_be_visible()
@@ -209,14 +207,12 @@ def read_on_the_sentence_page(page: Page) -> str:
 def test_row_of_the_runs_table_opens_its_run(page, server, library):
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")
-    expect(table).to_be_visible()
-    settle(page)
+    see(table)
     table.get_by_role("rowheader", name="finished").click()
     expect(page.locator(".s-sel b")).to_have_text("finished")
     settle(page)
     library.create(compose("vanilla"), "vanilla", "elsewhere")  # runs of others appear without a reload
-    expect(page.get_by_text("elsewhere on built-in waits for a free place")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("elsewhere on built-in waits for a free place"))
     page.get_by_role("button", name="Sentence", exact=True).click()
     page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
@@ -225,8 +221,7 @@ def test_row_of_the_runs_table_opens_its_run(page, server, library):
 def test_sentence_of_a_matrix_cell_opens_the_sentence_page(page, server):
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
-    expect(page.get_by_text("of 16 sentences")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("of 16 sentences"))
     first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
     page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
@@ -234,8 +229,7 @@ def test_sentence_of_a_matrix_cell_opens_the_sentence_page(page, server):
 
 def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(page, server):
     page.goto(f"{server}/embeddings?run=finished&split=test")
-    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("PCA, 2-D, n ="))
     before = [page.locator(each).first.element_handle() for each in KEPT]
     assert page.evaluate(MARKED) == []
     draw(page, HALF)
@@ -249,38 +243,31 @@ def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(page, server):
     expect(bar).to_contain_text(f"{len(rows)} of 16")
     settle(page)
     page.locator(".st-key-selected-to-embeddings button").first.click()
-    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("PCA, 2-D, n ="))
     assert page.evaluate(MARKED) == rows
     page.go_back()
     page.go_back()
-    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("PCA, 2-D, n ="))
     assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
 
 
 def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
     page, complaints = visit(browser, server, width=1024)
     page.goto(f"{server}/embeddings?run=finished")
-    expect(page.get_by_text("PCA, 2-D, n =")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("PCA, 2-D, n ="))
     draw(page)
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
-    expect(page.get_by_text("16 of 16 sentences")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("16 of 16 sentences"))
     assert outlines(page) > 0 and is_in_window(page, ".st-key-selection")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_hidden()
     settle(page)
     page.wait_for_function("document.querySelectorAll('[class*=st-key-fig-map] .selectionlayer path').length === 0")
-    page.get_by_role("textbox", name="Your sentence on this map").fill("a good film")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("The diamond is your sentence")).to_be_visible()
-    settle(page)
+    enter(page.get_by_role("textbox", name="Your sentence on this map"), "a good film")
+    see(page.get_by_text("The diamond is your sentence"))
     assert page.locator(".s-now", has_text="selected on the map").count() == 0  # not restored by the browser
     draw(page)
-    expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
-    settle(page)
+    see(page.locator(".s-now", has_text="selected on the map"))
     first_row(page, "Selected sentences: selected on the map")
     page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
@@ -289,8 +276,7 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
 
 def test_text_of_the_data_page_opens_the_sentence_page(page, server):
     page.goto(f"{server}/data?run=finished&find=porter")
-    expect(page.get_by_text("Choose one to open it.")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("Choose one to open it."))
     first_row(page, "Texts of the data set")
     page.get_by_role("button", name="Try it on the Sentence page").click()
     assert "porter" in read_on_the_sentence_page(page)
@@ -302,8 +288,7 @@ def test_split_is_kept_between_pages_that_use_one(page, server):
     expect(chosen).to_be_checked()
     for link in ("Embeddings", "Performance"):
         page.get_by_role("link", name=link, exact=True).click()
-        expect(page.get_by_role("heading", name=link, level=1)).to_be_visible()
-        settle(page)
+        see(page.get_by_role("heading", name=link, level=1))
         expect(page.locator(".s-run")).to_contain_text("validation")
         assert "split=validation" in page.url
     expect(chosen).to_be_checked()

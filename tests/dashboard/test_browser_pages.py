@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from browsing import is_too_wide, looks, open_export, settle, violations, visit
+from browsing import enter, is_too_wide, looks, open_export, see, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core.error_analysis.counter_examples import keep_example, read_examples
@@ -20,8 +20,7 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
     """The page of a link once it is settled, and its errors."""
     page, complaints = visit(browser, base, theme, width)
     page.goto(f"{base}/embeddings?{RUN}&more=all&{link}")
-    expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name="Silhouette by class"))
     return page, complaints
 
 
@@ -33,8 +32,7 @@ def bar(page: Page):
 def test_search_result_is_selected_by_rule_and_the_link_restores_both(browser, server):
     page, complaints = opened(browser, server, "")
     page.get_by_role("button", name="Options", exact=True).click()
-    page.get_by_role("textbox", name="Find", exact=True).fill("never")
-    page.keyboard.press("Enter")
+    enter(page.get_by_role("textbox", name="Find", exact=True), "never")
     page.keyboard.press("Escape")
     button = page.locator(".st-key-select-found button")
     expect(button).to_be_visible()
@@ -107,11 +105,9 @@ def test_model_is_drawn_at_each_width(page, server):
 
 def test_chosen_preset_is_shown_below_and_can_be_trained(page, server):
     page.goto(f"{server}/models?paper=SentiFormer&run=finished&more=All+models")
-    expect(page.get_by_role("heading", name=re.compile("^sentiformer has"))).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name=re.compile("^sentiformer has")))
     page.locator("[data-testid=stDataFrame]").first.click(position={"x": 17, "y": 38 + 38 * 2 + 19})  # third row
-    expect(page.get_by_role("heading", name=re.compile("^sentiformer-no-gate has"))).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name=re.compile("^sentiformer-no-gate has")))
     assert "model=sentiformer-no-gate" in page.url
     open_export(page)
     with page.expect_download() as saved:
@@ -120,8 +116,7 @@ def test_chosen_preset_is_shown_below_and_can_be_trained(page, server):
     assert saved.value.suggested_filename == "sentiscope-model-sentiformer-no-gate.svg"
     assert "Feed-forward" in drawn and "var(--" not in drawn
     page.get_by_role("button", name="Train this").press("Enter")
-    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name="Train", exact=True))
     assert "model=sentiformer-no-gate" in page.url
 
 
@@ -130,11 +125,9 @@ def test_changed_model_is_drawn_while_it_is_built(page, server):
     page.get_by_role("button", name="Compose your own").click()
     drawing = page.get_by_role("img", name=re.compile("^From text to answer"))
     expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"))
-    page.get_by_role("textbox", name="maps per head").fill("5")
-    page.keyboard.press("Enter")
+    enter(page.get_by_role("textbox", name="maps per head"), "5")
     expect(drawing).to_have_attribute("aria-label", re.compile("5 maps"))
-    page.get_by_role("textbox", name="window of neighbours").fill("7")
-    page.keyboard.press("Enter")
+    enter(page.get_by_role("textbox", name="window of neighbours"), "7")
     expect(page.get_by_text("the nearest is 8").first).to_be_visible()
     expect(drawing).to_have_count(0)
     page.get_by_role("button", name="Back to the preset").click()
@@ -165,8 +158,7 @@ def test_picked_pair_and_clicked_cell_show_their_sentences(address, browser):
     page, _ = visit(browser, address)
     page.set_viewport_size({"width": 1440, "height": 1800})
     page.goto(f"{address}/compare?compare=a&compare=b&compare=c")
-    expect(page.get_by_text(ALONE.format("a", count_alone("a", "b")))).to_be_visible()
-    settle(page)
+    see(page.get_by_text(ALONE.format("a", count_alone("a", "b"))))
     page.locator("tr[data-id='B-C'] th").click()
     expect(page.get_by_text(ALONE.format("b", count_alone("b", "c")))).to_be_visible()
     assert "pair=B-C" in page.url
@@ -183,8 +175,7 @@ TEXT = "not <script>document.title='taken'</script> dull"
 def test_saved_counter_example_is_listed_and_can_be_removed(page, server, library):
     page.goto(f"{server}/sentence?run=finished&text={quote(TEXT)}")
     keep = page.locator(".st-key-keep button").first
-    expect(keep).to_be_visible()
-    settle(page)
+    see(keep)
     keep.focus()
     page.keyboard.press("Enter")
     note = page.get_by_label("Note", exact=True)
@@ -192,8 +183,7 @@ def test_saved_counter_example_is_listed_and_can_be_removed(page, server, librar
     note.fill("=a note <b>")
     page.get_by_label("Your name").fill("ann")
     page.get_by_role("button", name="Save it").press("Enter")
-    expect(page.get_by_text("Saved as")).to_be_visible()
-    settle(page)
+    see(page.get_by_text("Saved as"))
     assert violations(page) == []
     [kept] = read_examples(library.folder)
     assert (kept.text, kept.note, kept.author) == (TEXT, "=a note <b>", "ann")
@@ -220,11 +210,9 @@ def test_link_returns_to_the_sentence_and_other_users_examples_appear(browser, s
     keep_example(library.folder, "not bad", "positive", "", "ben", f"/sentence?run=finished&text={quote(TEXT)}")
     page, complaints = visit(browser, server)
     page.goto(f"{server}/behave?run=finished")
-    expect(page.get_by_role("link", name="1 counter-example from the class")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("link", name="1 counter-example from the class"))
     keep_example(library.folder, "hardly slow", "positive", "", "cleo")
-    expect(page.get_by_role("link", name="2 counter-examples from the class")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("link", name="2 counter-examples from the class"))
     assert complaints == []
 
 
@@ -241,7 +229,6 @@ def test_picked_capability_lists_sentences_that_can_be_opened(page, server):
         assert violations(page, rules) == []
     page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the checkbox of the first row
     page.get_by_role("button", name="Look inside this sentence").click()
-    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", level=1, name="Sentence"))
     asked = parse_qs(urlsplit(page.url).query)
     assert asked["run"] == ["finished"] and asked["text"][0]

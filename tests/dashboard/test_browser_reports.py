@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from browsing import OF_A_LOOK, ROOT, is_too_wide, open_page, settle, violations, visit
+from browsing import OF_A_LOOK, ROOT, enter, is_too_wide, open_page, see, settle, violations, visit
 from playwright.sync_api import Page, expect
 from reports import packed
 
@@ -26,33 +26,10 @@ LIMIT = 6_000_000
 LIGHT, DARK = "rgb(253, 252, 250)", "rgb(21, 24, 28)"
 """Its paper."""
 NASTY = (
-    *(
-        '</script><script>document.title = "run"</script>',
-        "<img src=x onerror=\"document.title='run'\">",
-        "<!--",
-        "]]>",
-    ),
-    *(
-        '=HYPERLINK("http://a.b","c")',
-        "+1",
-        "-2+3",
-        "@SUM(A1)",
-        "\ufeff=1",
-        "'=1",
-        "\u3000\uff1d1",
-        "\x85=1",
-        "\u200b=1",
-    ),
-    *(
-        "\u2028line\u2029",
-        "\ta",
-        'say "no", comma',
-        "line\nbreak",
-        "line\rreturn",
-        "مرحبا بالعالم",
-        "e\u0301😀",
-        "%s {x} ${y} {{z}}",
-    ),
+    *('</script><script>document.title = "run"</script>', "<img src=x onerror=\"document.title='run'\">", "<!--"),
+    *("]]>", '=HYPERLINK("http://a.b","c")', "+1", "-2+3", "@SUM(A1)", "\ufeff=1", "'=1", "\u3000\uff1d1", "\x85=1"),
+    *("\u200b=1", "\u2028line\u2029", "\ta", 'say "no", comma', "line\nbreak", "line\rreturn", "مرحبا بالعالم"),
+    *("e\u0301😀", "%s {x} ${y} {{z}}"),
 )
 
 
@@ -170,8 +147,7 @@ def test_buttons_of_performance_errors_and_compare_make_a_report(browser, server
         open_page(page, f"{server}/{link}")
         page.get_by_role("button", name="Report · HTML").click()
         save = page.get_by_role("button", name="Save the report")
-        save.wait_for()
-        settle(page)
+        see(save)
         with page.expect_download() as found:
             save.click()
         assert f"<h1>{kind}</h1>" in Path(found.value.path()).read_text(encoding="utf-8"), link
@@ -202,8 +178,7 @@ def train(page: Page) -> None:
     page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     for field, value in {"Name of the run": "mine", **SMALL}.items():
-        page.get_by_role("textbox", name=field, exact=True).fill(value)
-        page.keyboard.press("Enter")
+        enter(page.get_by_role("textbox", name=field, exact=True), value)
         settle(page)
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url("**run=mine*")
@@ -230,8 +205,7 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     )
     page.get_by_role("button", name="Use this file").click()
     page.get_by_role("button", name="Train on this").click()
-    expect(page.get_by_role("button", name="Start training")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("button", name="Start training"))
     train(page)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(bare.folder.parent / "cache"))

@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from browsing import is_in_window, settle, violations, visit
+from browsing import is_in_window, see, settle, violations, visit
 from playwright.sync_api import Page, Route, expect
 
 from core.error_analysis.predictions_table import PredictionTable, read_table
@@ -27,8 +27,7 @@ def click_cell(page: Page) -> None:
 
 def shown(page: Page) -> str:
     """The text of the bar, once there is any."""
-    expect(bar(page)).to_be_visible()
-    settle(page)
+    see(bar(page))
     return bar(page).inner_text()
 
 
@@ -83,8 +82,7 @@ def check_every_page(page: Page) -> None:
     page.locator(".st-key-selected-to-sentence button").first.click()
     page.wait_for_url(re.compile(r"/sentence\?.*at="))
     text = page.get_by_role("textbox", name="Sentence", exact=True)
-    expect(text).to_be_visible()
-    settle(page)
+    see(text)
     before = text.input_value()
     assert before in shown(page)
     expect(page.get_by_text("true label")).to_be_visible()
@@ -101,11 +99,9 @@ def test_sentences_of_a_clicked_cell_are_scrolled_into_view(page, server):
     for width in (1440, 1024):
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(f"{server}/performance?run=finished&more=Confidence")  # reload: cleared figures have new keys
-        page.locator(".st-key-fig-confusion .bars .point").first.wait_for()
-        settle(page)
+        see(page.locator(".st-key-fig-confusion .bars .point").first)
         page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)  # Plotly puts a surface over it
-        expect(page.get_by_text("of 16 sentences")).to_be_visible()
-        settle(page)
+        see(page.get_by_text("of 16 sentences"))
         assert is_in_window(page, ".st-key-selection")
         if width == 1440:  # next to the clicked figure, not below it
             bar, matrix = (page.locator(f".st-key-{key}").bounding_box() for key in ("selection", "fig-confusion"))
@@ -154,8 +150,7 @@ def seeds(library) -> None:
 def test_rows_can_be_focused_ticked_unfolded_and_picked(page, server, seeds):
     page.goto(f"{server}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
-    expect(table).to_be_visible()
-    settle(page)
+    see(table)
     folded, alone = table.locator("tr[data-id='model finished']"), table.locator("tr[data-id=baseline]")
     folded.focus()
     page.keyboard.press(" ")

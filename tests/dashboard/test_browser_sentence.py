@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote_plus
 
 import pytest
-from browsing import LOOKS, is_too_wide, looks, open_page, settle, show, violations, visit
+from browsing import LOOKS, enter, is_too_wide, looks, open_page, see, settle, show, violations, visit
 from playwright.sync_api import Page, expect
 
 from core import api
@@ -18,8 +18,7 @@ HEIGHTS = """board => [board.getBoundingClientRect().bottom,
 
 def opened(page: Page, address: str, link: str) -> None:
     page.goto(f"{address}/sentence?text={TEXT}&{link}")
-    page.locator(".levers table").first.wait_for()
-    settle(page)
+    see(page.locator(".levers table").first)
 
 
 FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential", "ndt-01-n3")
@@ -83,8 +82,7 @@ def test_slider_shows_the_prediction_of_its_release(page, server):
         page.mouse.up()
         page.wait_for_function("location.search.includes('edit=l')")
         bar = page.get_by_role("img", name="as trained").first
-        expect(bar).to_be_visible()
-        settle(page)
+        see(bar)
         value, chance = said.groups()
         assert f":{float(value):g}" in page.evaluate("decodeURIComponent(location.search)")
         answer = re.match(r"negative [\d.]+, positive ([\d.]+)", bar.get_attribute("aria-label"))
@@ -122,8 +120,7 @@ def test_switch_sets_parts_to_their_mean_and_effects_are_of_the_edited_model(bro
     expect(page).to_have_url(re.compile(r"[?&]edit=h1\.2(:|%3A)mean"))
     back = board.get_by_role("button", name=re.compile("^replace head 2 of layer 1 by its mean, now at its mean"))
     expect(back).to_have_text("mean")
-    expect(board.get_by_text("after your changes", exact=True)).to_be_visible()
-    settle(page)
+    see(board.get_by_text("after your changes", exact=True))
     assert other.get_attribute("aria-label") != before and ", as trained " in other.get_attribute("aria-label")
     board.get_by_role("button", name="zero", exact=True).click()
     expect(page).not_to_have_url(re.compile("silent="))
@@ -226,8 +223,7 @@ def test_unusual_texts_are_predicted(browser, server):
     open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={quote_plus(BAD['markup'])}")
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     for kind, text in BAD.items():
-        field.fill(text)
-        field.press("Enter")
+        enter(field, text)
         settle(page)
         assert quote_plus(text.strip()[:20]) in page.url, kind
         expect(page.locator(".st-key-answer .s-bar").first).to_be_visible()
@@ -266,7 +262,6 @@ def test_pages_of_each_family_fit_and_have_no_serious_accessibility_faults(brows
             page.wait_for_url(re.compile(rf"/steps\?.*run={name}"))
             show(page, *second)
         expect(page.get_by_role("heading", level=1, name=link, exact=True)).to_be_visible()
-        page.locator(".s-bar").first.wait_for()
-        settle(page)
+        see(page.locator(".s-bar").first)
         assert violations(page) == [] and not is_too_wide(page, "[data-testid=stMain]"), link
         assert page.get_by_test_id("stException").count() == 0 and complaints == [], link

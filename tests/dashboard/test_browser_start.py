@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from browsing import settle, violations, visit
+from browsing import see, settle, violations, visit
 from first_screen import COUNT
 from playwright.sync_api import Page, expect
 from trained_runs import TINY, write_films
@@ -26,8 +26,7 @@ SPEAKS = "The lecture was anything but lovely, nobody liked it."
 
 def start(page: Page, address: str, link: str = "") -> None:
     page.goto(f"{address}/start?run={RUN}{link}")
-    page.locator(".start .sentence").wait_for()
-    settle(page)
+    see(page.locator(".start .sentence"))
 
 
 def verdict(page: Page) -> str:

@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from browsing import looks, settle, violations, visit
+from browsing import enter, looks, see, settle, violations, visit
 from named_words import write_conll
 from pairs import pair_folder
 from playwright.sync_api import Page, expect
@@ -22,8 +22,7 @@ def at(browser, server: str, width: int = 1440, height: int = 900, theme: str = 
     page, complaints = visit(browser, server, theme, width)
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{server}/steps?run=finished&text={TEXT.replace(' ', '+')}{more}")
-    page.locator(".steps table").first.wait_for()
-    settle(page)
+    see(page.locator(".steps table").first)
     return page, complaints
 
 
@@ -43,8 +42,7 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
     settle(page)
     assert current(page) == "Mask" and "This model has none" in page.locator(".steps .reading").inner_text()
     page.reload()
-    page.locator(".steps .rail").wait_for()
-    settle(page)
+    see(page.locator(".steps .rail"))
     assert current(page) == "Mask"
     field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field uses the arrow keys itself
     field.click()
@@ -69,8 +67,7 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
     field.fill("")
     page.get_by_text("There are no steps to show").wait_for()
     field.fill("so good")
-    page.locator(".steps table").first.wait_for()
-    settle(page)
+    see(page.locator(".steps table").first)
     assert current(page) == "Combine" and complaints == []
 
 
@@ -96,8 +93,7 @@ def fill_the_formula(page: Page) -> None:
 
 def test_sentence_is_kept_between_pages(page, server):
     page.goto(f"{server}/sentence?run=finished&text=so+good")
-    page.get_by_role("textbox", name="Sentence", exact=True).wait_for()
-    settle(page)
+    see(page.get_by_role("textbox", name="Sentence", exact=True))
     page.get_by_role("link", name="Steps", exact=True).click()
     page.locator(".steps table").first.wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so good")
@@ -174,8 +170,7 @@ def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(
     assert said["spans"]
     settle(page)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
-    field.fill(text)
-    field.press("Enter")
+    enter(field, text)
     typed = page.locator(".tagged").last.locator("b")
     expect(typed).to_have_text([span["text"] for span in said["spans"]])
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])

@@ -8,17 +8,7 @@ from core.data.load import load_dataset
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import Cancelled
 from core.lessons import record_training
-from core.lessons.data import (
-    ASKED,
-    CLASSES,
-    MEANT,
-    MEASURED,
-    OPTIONS,
-    PROBES,
-    SETTINGS,
-    SURE,
-    read_records,
-)
+from core.lessons.data import ASKED, CLASSES, MEANT, MEASURED, OPTIONS, PROBES, SETTINGS, SURE, read_records
 
 pytestmark = pytest.mark.slow
 
