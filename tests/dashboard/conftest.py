@@ -123,8 +123,7 @@ def first_server(newcomer) -> Iterator[str]:
         yield address
 
 
-STORES = {"server": "library", "empty_server": "bare", "first_server": "newcomer"}
-"""The runs of each server."""
+STORES = {"server": "library", "empty_server": "bare", "first_server": "newcomer"}  # the runs of each server
 
 
 @pytest.fixture(autouse=True)

@@ -304,8 +304,7 @@ SHOWN = {
     "train, before": ("train?view=form", [".st-key-fig-composed .diagram"]),
 }
 """The link of a page, and what of it must be whole in the window of a projector: first the main figure."""
-CUT = ("train, before",)
-"""Main figures that go on below the fold: they begin in the upper half, what follows is detail."""
+CUT = ("train, before",)  # main figures that go on below the fold: they begin in the upper half, what follows is detail
 
 
 @pytest.mark.parametrize("name", SHOWN)

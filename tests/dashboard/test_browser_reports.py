@@ -21,10 +21,8 @@ from core.table_format import format_csv
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-LIMIT = 6_000_000
-"""Bytes of a report of 3,000 rows."""
-LIGHT, DARK = "rgb(253, 252, 250)", "rgb(21, 24, 28)"
-"""Its paper."""
+LIMIT = 6_000_000  # bytes of a report of 3,000 rows
+LIGHT, DARK = "rgb(253, 252, 250)", "rgb(21, 24, 28)"  # its paper
 NASTY = (
     *('</script><script>document.title = "run"</script>', "<img src=x onerror=\"document.title='run'\">", "<!--"),
     *("]]>", '=HYPERLINK("http://a.b","c")', "+1", "-2+3", "@SUM(A1)", "\ufeff=1", "'=1", "\u3000\uff1d1", "\x85=1"),

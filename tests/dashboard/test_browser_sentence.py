@@ -22,8 +22,7 @@ def opened(page: Page, address: str, link: str) -> None:
 
 
 FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential", "ndt-01-n3")
-THREE = ("lexical-last", "differential", "ndt-01-n3")
-"""The levers of three layers."""
+THREE = ("lexical-last", "differential", "ndt-01-n3")  # the levers of three layers
 EDITED = ("ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "sentiformer&edit=g3.2:0.3")
 
 

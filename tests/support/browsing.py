@@ -43,8 +43,7 @@ DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
   each.textContent.includes(`stPopoverBody]{color-scheme:${theme}}`))"""
 """The style that the server sends has its theme."""
 GRAVE = ("serious", "critical")
-LOOKS = ("light", 1440), ("dark", 1024)
-"""Theme and width."""
+LOOKS = ("light", 1440), ("dark", 1024)  # theme and width
 OF_A_LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
 """The rules of axe that depend on colours and widths."""
 CHARTS = [[".main-svg"]]
