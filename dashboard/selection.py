@@ -148,22 +148,21 @@ def choose_rows(
     about: str,
     *,
     rules: Sequence[str] = (),
-    at: int | None = None,
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
     """Select rows of a split on all pages: by filter rules if these match exactly the same rows, otherwise one by one.
 
-    `about` says in words what they were chosen by, `at` is the place among `rows` of the one that is looked at, `by` as
+    `about` says in words what they were chosen by, `by` as
     of `select_rules`; `by_outcome`: whether right or wrong predictions decided which rows they are.
     """
     places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
     with state.store_refusal(state.SELECTION_PROBLEM):
         keys = data.read_tagged_rows(record, split).table.frame["key"].to_numpy()[places].tolist()
         if rules and len(keys) and _is_exact(record, selection, places):
-            select_rules(record, selection, key="" if at is None else keys[at], by=by)
+            select_rules(record, selection, by=by)
         else:
-            choose_keys(record, split, keys, about, at=at, by=by, by_outcome=by_outcome)
+            choose_keys(record, split, keys, about, by=by, by_outcome=by_outcome)
 
 
 def choose_keys(
@@ -176,7 +175,10 @@ def choose_keys(
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
-    """Select rows of a split one by one, by their keys; no keys clear the selection. Arguments as of `choose_rows`."""
+    """Select rows of a split one by one, by their keys; no keys clear the selection. Arguments as of `choose_rows`.
+
+    `at` is the place among `keys` of the one that is looked at.
+    """
     if not len(keys):
         select_rules(record, Selection(()), by=by)
         return

@@ -12,7 +12,7 @@ import hashlib
 import json
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,21 +36,8 @@ from dashboard.reports import report_parts, report_sections
 from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph
 
 
-@dataclass(frozen=True)
-class ReportContents:
-    """The contents of an HTML report: title, facts, sections, data and table of predictions."""
-
-    title: str
-    facts: Sequence[str]
-    first: str  # HTML before the first section
-    sections: Sequence[Section]
-    found: ReportData
-    rows: Mapping[str, Any]  # the table of predictions: `columns`, `n`, and the `file` of its CSV
-    again: str  # the command that builds this report
-
-
-def write_html(told: ReportContents) -> str:
-    """Write the contents of a report as an HTML document."""
+def write_html(told: _Parts, sections: Sequence[Section], again: str) -> str:
+    """Write a report as an HTML document; `again` is the command that builds it."""
     found, plotly = told.found, get_plotlyjs()
     data = {"charts": found.charts, "components": found.components, "numbers": found.numbers, "rows": told.rows}
     script = f"{_wrap_scripts(found.scripts)}\n{read_asset('report.js')}"
@@ -58,22 +45,23 @@ def write_html(told: ReportContents) -> str:
     packed = _pack_bytes("data", json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     packed += _pack_bytes("plotly", plotly.encode()) if found.charts else ""
     made = f"Made by Sentiscope {core.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with"
-    foot = make_node("p", made, " ", make_node("code", told.again))
+    first = "" if told.told else write_notice(*UNTOLD)
+    foot = make_node("p", made, " ", make_node("code", again))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_write_policy(runs, found)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head>"
-        f"<body>{_write_head(told)}<main>{told.first}{''.join(map(_write_section, told.sections))}</main>"
+        f"<body>{_write_head(told, sections)}<main>{first}{''.join(map(_write_section, sections))}</main>"
         f"{write_node(make_node('footer', foot))}{packed}<script>{script}</script></body></html>\n"
     )
 
 
-def _write_head(told: ReportContents) -> str:
+def _write_head(told: _Parts, sections: Sequence[Section]) -> str:
     links = [
         make_node("li", make_node("a", each.title, href=f"#{each.name}"), make_node("small", each.note))
-        for each in told.sections
+        for each in sections
     ]
     facts = make_node("ul", *(make_node("li", each) for each in told.facts), class_="facts")
     about = make_node("p", "Sentiscope report", class_="kind"), make_node("h1", told.title), facts
@@ -257,8 +245,7 @@ class _Parts(ABC):
             self.tell(section.title, None)
             sections.append(section)
         self.tell("writing", None)
-        first = "" if self.told else write_notice(*UNTOLD)
-        made = write_html(ReportContents(self.title, self.facts, first, sections, self.found, self.rows, again))
+        made = write_html(self, sections, again)
         about = {
             "bytes": len(made.encode("utf-8", "replace")),
             "kind": self.kind,

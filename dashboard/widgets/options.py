@@ -15,14 +15,14 @@ _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 """Markdown markup, which button labels would apply and menu labels would not."""
 
 
-def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
-    """Show a figure option as buttons (also a lone one if `single`), store the choice in the source and return it.
+def choose_option(option: Option, source: Source, *, plain: bool = False) -> str:
+    """Show a figure option as buttons if it has several values, store the choice in the source and return it.
 
     With `plain`, only screen readers get the label, since the text next to the widget describes it.
     """
     values = _list_values(option, source)
     first = str(option.get_default(source))
-    if len(values) < 2 and not single:
+    if len(values) < 2:
         return first
     if any(map(_MARKED.search, values)):  # such as in a class name
         return pick_option(option, source)
@@ -62,10 +62,10 @@ def pick_option(
     return chosen or first
 
 
-def choose_split(splits: Sequence[str], *, about: str = "", plain: bool = False) -> str:
+def choose_split(splits: Sequence[str], *, plain: bool = False) -> str:
     """Show the evaluated splits of a run as a row of buttons, `plain` without a label; return the chosen split."""
     state.set_option(state.SPLIT, splits, selection.get_default_split(splits))
-    look: dict[str, Any] = {"label_visibility": "collapsed"} if plain else {"help": about or None}
+    look: dict[str, Any] = {"label_visibility": "collapsed" if plain else "visible"}
     chosen = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, **look)
     return chosen or splits[-1]
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from core.lessons.catalog import find_lesson
 from core.lessons.lesson import LessonContent
 from core.runs.store import RunStore
 
@@ -19,7 +20,7 @@ def starters(monkeypatch) -> RunStore:
 
 @pytest.fixture(scope="module")
 def content(request) -> LessonContent:
-    """The content of the lesson whose `build_content` a test file imports."""
+    """The content of the lesson that a test file is named after."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-        return request.module.build_content(RunStore())
+        return find_lesson(request.path.stem.removeprefix("test_")).build(RunStore())
