@@ -82,7 +82,7 @@ def test_long_text_shows_progress_and_can_be_stopped_with_its_prediction_visible
     monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 0.2)
     with monkeypatch.context() as slow:
         hold(slow, "parts", "parts", 0.25)
-        sentence(app, text=TEXT)
+        sentence(app, text=HELD)
         known = data.request_all(*BENCH).known
         until(lambda: known.what == "parts")
         app.run()
