@@ -182,7 +182,7 @@ def build_report(
     if codes and len(names) > 1:
         raise InputError("--codes: a coding session belongs to one run; name one run")
     records = [store.read(name) for name in names]
-    reading = ReportReader(store, author, told=all(map(report_parts.can_show_texts, records)))
+    reading = ReportReader(store, author, told=all(record.config.data.texts for record in records))
     for record in records:
         refuse_tagged(record)
         if not reading.list_splits(record.run):
@@ -293,7 +293,12 @@ class _Run(_Parts):
             markup = self.draw_figures([*report_parts.list_page_figures(pages, LIST), *more], self.source)
             if name == "errors" and not self.table.wrong.any():
                 markup = write_notice("No errors", f"All {count(self.n)} sentences are correct.")
-                self._drop_figures(report_parts.list_page_figures(pages, LIST))
+                for each in report_parts.list_page_figures(pages, LIST):
+                    self.found.charts.pop(each, None)
+                    self.found.components.pop(each, None)
+                    if each in self.found.figures:
+                        self.found.figures.remove(each)
+                        self.found.left_out[each] = "nothing is wrong"
             if markup:
                 yield Section(name, title, *self._count_contents(name), markup)
             if name == "errors" and codes and not self.codes:
@@ -301,15 +306,6 @@ class _Run(_Parts):
         yield self._collect_rows(chosen)
         yield from self.build_cards(self.record)
         yield report_sections.write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
-
-    def _drop_figures(self, names: Sequence[str]) -> None:
-        """Remove the named error figures from a report if the run has no errors, and note why."""
-        for name in names:
-            self.found.charts.pop(name, None)
-            self.found.components.pop(name, None)
-            if name in self.found.figures:
-                self.found.figures.remove(name)
-                self.found.left_out[name] = "nothing is wrong"
 
     def _count_contents(self, name: str) -> tuple[int, str]:
         tables = len({"behaviour", "belief"} & set(self.found.figures))

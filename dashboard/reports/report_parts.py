@@ -335,11 +335,6 @@ class ReportReader(Reader):
         return bare
 
 
-def can_show_texts(record: RunRecord) -> bool:
-    """Return whether the texts of a run's data set may appear in a file that is given to others."""
-    return record.config.data.texts
-
-
 def _make_placeholders(rows: int) -> list[str]:
     """Return placeholder texts such as `sentence 3`, one for each row."""
     return [f"sentence {row}" for row in range(rows)]
