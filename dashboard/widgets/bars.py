@@ -67,13 +67,7 @@ def _format_label_bar(name: str, p: float, limit: float, before: float | None) -
 
 
 def _show_class_bar(
-    chances: Mapping[str, float],
-    look: Look,
-    before: Mapping[str, float] | None,
-    *,
-    ordered: bool,
-    small: bool,
-    roomy: float,
+    chances: Chances, look: Look, before: Chances | None, *, ordered: bool, small: bool, roomy: float
 ) -> None:
     """Show class probabilities as segments of one bar; narrow segments have their text for screen readers only."""
     colors = color_classes(look.tokens, list(chances), ordered=ordered)
