@@ -35,14 +35,14 @@ VERBS: dict[str, str] = {
     "believe": "faithfulness:believe",
     "flip": "faithfulness:flip",
     "distance": "faithfulness:distance",
-    "quiz": "teaching:quiz",
+    "quiz": "exhibits:quiz",
     "project": "embeddings:project",
     "groups": "embeddings:groups",
     "layers": "embeddings:layers",
     "neighbours": "embeddings:neighbours",
-    "figures": "drawing:figures",
-    "report": "drawing:report",
-    "lesson": "teaching:lesson",
+    "figures": "exhibits:figures",
+    "report": "exhibits:report",
+    "lesson": "exhibits:lesson",
     "presets": "models:presets",
     "dashboard": "machine:dashboard",
     "doctor": "machine:doctor",
@@ -58,7 +58,7 @@ GROUPS = {
     "counter-examples": ("Sentences that a model gets wrong", "data", "list keep rm export"),
     "data": ("Data sets", "data", "list card check"),
     "runs": ("Runs", "runs", "list show measure cancel export import rm"),
-    "talks": ("Talks", "teaching", "list show add rm"),
+    "talks": ("Talks", "exhibits", "list show add rm"),
     "sweeps": ("Sweeps", "runs", "list show cancel rm"),
 }
 """Noun → title of its commands, their module and verbs: `runs rm` is `runs_remove`."""
@@ -67,7 +67,7 @@ for _noun, (_, _module, _verbs) in GROUPS.items():
         VERBS[f"{_noun} {_verb}"] = f"{_module}:{_noun.replace('-', '_')}_{_verb.replace('rm', 'remove')}"
 PYTHON = {
     "attribution": ("lambdas", "methods", "parts"),
-    "drawing": ("figure",),
+    "exhibits": ("figure",),
     "models": ("presets_show",),
     "prediction": ("sentence",),
     "runs": ("runs_history", "runs_predictions", "runs_table"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from core import evaluation, interpret, runs
-from core.api.drawing import find_drawing
+from core.api.exhibits import find_drawing
 from core.api.options import Change, CliArgument, Edit, File, OnProgress, PairText, Passage, RunName, Settings, Store
 from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate

@@ -15,13 +15,12 @@ from core import interpret
 from core.api import (
     attribution,
     codes,
-    drawing,
     embeddings,
     error_analysis,
     evaluation,
+    exhibits,
     faithfulness,
     prediction,
-    teaching,
     training,
 )
 from core.api import runs as runs_api
@@ -139,7 +138,7 @@ class Run(NamedRun):
     steps = bind_verb(prediction.steps)
     flip = bind_verb(faithfulness.flip)
     distance = bind_verb(faithfulness.distance)
-    quiz = bind_verb(teaching.quiz)
+    quiz = bind_verb(exhibits.quiz)
     agreement = bind_verb(faithfulness.agreement)
     believe = bind_verb(faithfulness.believe)
     project = bind_verb(embeddings.project)
@@ -149,9 +148,9 @@ class Run(NamedRun):
     errors = bind_verb(error_analysis.errors)
     slices = bind_verb(error_analysis.slices)
     shift = bind_verb(error_analysis.make_verb("shift"))
-    figure = bind_verb(drawing.figure)
-    figures = bind_verb(drawing.figures)
-    report = bind_verb(drawing.report)
+    figure = bind_verb(exhibits.figure)
+    figures = bind_verb(exhibits.figures)
+    report = bind_verb(exhibits.report)
     show = bind_verb(runs_api.runs_show)
     cancel = bind_verb(runs_api.runs_cancel)
     export = bind_verb(runs_api.runs_export)
