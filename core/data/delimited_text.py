@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from core.data import limits
+from core.data.columns import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
 from core.data.config import QuotingKind
-from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
 from core.exceptions import DataError
 from core.formatting import count
 

@@ -15,9 +15,8 @@ import pandas as pd
 
 from core.data import limits
 from core.data.cells import ERRORS, check_cell
-from core.data.columns import KNOWN_NAMES
+from core.data.columns import HEADER_ROWS, KNOWN_NAMES, TableHead, find_head, is_repeated_header
 from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, shorten
-from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.data.reading_decisions import describe_head, find_left_out
 from core.exceptions import DataError
 from core.formatting import count

@@ -14,10 +14,17 @@ import pandas as pd
 
 from core.data import annotation_exports, limits
 from core.data.cells import check_cell
-from core.data.columns import KNOWN_NAMES, LABEL_NAMES, TEXT_NAMES
+from core.data.columns import (
+    HEADER_ROWS,
+    KNOWN_NAMES,
+    LABEL_NAMES,
+    TEXT_NAMES,
+    has_header,
+    make_column_names,
+    make_unique,
+)
 from core.data.decoding import replace_surrogates
 from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
-from core.data.header_detection import HEADER_ROWS, has_header, make_column_names, make_unique
 from core.data.parquet import apply_class_names, read_viewer_classes
 from core.exceptions import DataError
 from core.formatting import count

@@ -14,19 +14,25 @@ import numpy as np
 import pandas as pd
 
 from core.data import sandbox, splits
-from core.data.availability import DATA_FOLDER, check_availability, find_local_folder
 from core.data.columns import SINGLE, choose_columns, summarize_columns
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
-from core.data.counterexample_snapshot import add_examples
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, Task, to_indicators
 from core.data.findings import plural, refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels, replace_labels
 from core.data.lineage import drop_learned
-from core.data.mixture import add_texts, exclude_texts, mix_splits
+from core.data.mixture import add_examples, add_texts, exclude_texts, mix_splits
 from core.data.row_cleaning import clean_rows, examine_classes
-from core.data.sources import LIFE, SOURCES, DataSource, split_mixture
+from core.data.sources import (
+    DATA_FOLDER,
+    LIFE,
+    SOURCES,
+    DataSource,
+    check_availability,
+    find_local_folder,
+    split_mixture,
+)
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
 from core.formatting import count, suggest_name, whole_percent
@@ -220,12 +226,11 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
 
 
 def _load_builtin(name: str, classes: int) -> LabeledSplits:
+    from core.data.sources.builtin.corpus_files import get_class_names, read_life
+    from core.data.sources.builtin.generate import generate_corpus
+
     if name == LIFE:
-        from core.data.sources import life
-
-        return LabeledSplits(life.read_splits(), life.CLASSES)
-    from core.data.sources.builtin import generate_corpus, get_class_names
-
+        return LabeledSplits(read_life(), get_class_names(2))
     names, frames = get_class_names(classes), generate_corpus(classes)
     words = {split: rename_labels(rows["label"], dict(enumerate(names))) for split, rows in frames.items()}
     return LabeledSplits({split: rows.assign(label=words[split]) for split, rows in frames.items()}, names)

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core.data import limits
+from core.data.columns import make_unique
 from core.data.findings import Finding, shorten
-from core.data.header_detection import make_unique
 from core.exceptions import DataError
 from core.formatting import count
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.findings import plural, shorten
-from core.data.sources.published_layouts import OWN_LAYOUT, PublishedLayout
+from core.data.sources.source import OWN_LAYOUT, PublishedLayout
 from core.data.stream import AT_ONCE
 from core.exceptions import DataError
 from core.formatting import count, join_names

@@ -11,6 +11,7 @@ from core.data.columns import (
     KNOWN_NAMES,
     ColumnProfile,
     Layout,
+    TableHead,
     choose_columns,
     is_label_name,
     rank_label_columns,
@@ -18,10 +19,9 @@ from core.data.columns import (
 )
 from core.data.decoding import DecodedText
 from core.data.delimited_text import ParsedTable
+from core.data.encoding_guess import find_garbled
 from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
-from core.data.header_detection import TableHead
 from core.data.labels import find_form
-from core.data.mojibake import find_garbled
 from core.exceptions import DataError
 from core.formatting import count
 

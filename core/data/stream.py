@@ -21,16 +21,14 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.archives import GZIP, ZIP
-from core.data.cells import as_word, as_words, check_cell
-from core.data.columns import ALONE, choose_text, summarize_columns
+from core.data.cells import NESTED, as_word, as_words, check_cell
+from core.data.columns import ALONE, choose_text, make_unique, summarize_columns
 from core.data.decoding import DecodedText, decode_bytes, decode_line, replace_surrogates
 from core.data.delimited_text import parse_rows, parse_table, split_lines
-from core.data.header_detection import make_unique
 from core.data.json_table import DECODER, has_text, is_wrapper
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
-from core.data.table_writer import NESTED
 from core.exceptions import DataError
 
 AT_ONCE = 4_096

@@ -12,12 +12,11 @@ from typing import Any
 from core import json_store
 from core.exceptions import ConfigError, RunDamaged
 from core.paths import read_regular
-from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer, WordTokenizer
 from core.text.pos_tags import NAMES, Tagger, detect_language, detect_script
-from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer
+from core.text.subword_tokenizers import BpeTokenizer, PretrainedTokenizer, PublishedTokenizer
 from core.text.text_pairs import is_mostly_pairs, split_pair
 from core.text.tokenizer import VERSION, GrownTokenizer, State, Tokenizer, compute_max_length
 

@@ -4,7 +4,7 @@ import json
 import pandas as pd
 
 from core.data import sandbox
-from core.data.check import check_dataset
+from core.data.card import check_dataset
 from core.data.config import DataConfig
 
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from core.data.config import DataConfig
-from core.data.counterexample_snapshot import NAME
 from core.data.load import load_dataset
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.exceptions import DataError
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import examples
 
+from core.data.columns import has_header
 from core.data.delimited_text import parse_table
-from core.data.header_detection import has_header
 from core.data.labeled_files import inspect_file
 from core.exceptions import DataError
 

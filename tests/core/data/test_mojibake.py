@@ -1,7 +1,7 @@
 import pytest
 from legacy_texts import ENCODINGS, reviews
 
-from core.data.mojibake import find_garbled
+from core.data.encoding_guess import find_garbled
 
 GOOD = {
     "French, Russian, Korean": "a café, naïve – “fine” · l’été, “été”, CAFÉ» · —él · рай, сад · Привет · 너무 좋아",

@@ -9,7 +9,7 @@ import pytest
 from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of
 
 from core.data import limits, sandbox
-from core.data.check import check_dataset
+from core.data.card import check_dataset
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file, read_folder
 from core.data.load import load_dataset

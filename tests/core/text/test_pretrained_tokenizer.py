@@ -9,8 +9,8 @@ from tiny_backbones import byte_pairs, word_pieces
 
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
-from core.text.pretrained_tokenizer import PublishedTokenizer, check_pipeline, convert_panics
 from core.text.special_ids import FIRST, UNKNOWN
+from core.text.subword_tokenizers import PublishedTokenizer, check_pipeline, convert_panics
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 
 CONFIG = TextConfig(tokenizer="pretrained", normaliser="none")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.text.config import TextConfig
 from core.text.lexicon import Lexicon
-from core.text.pretrained_tokenizer import PublishedTokenizer
+from core.text.subword_tokenizers import PublishedTokenizer
 from core.text.tokenizer_factory import fit_tokenizer
 from core.text.word_spans import compute_shares, find_word_spans
 

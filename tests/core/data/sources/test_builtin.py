@@ -12,11 +12,21 @@ import pandas as pd
 import pytest
 
 from core.data.card import get_model_scores
-from core.data.sources.builtin import generate_corpus, get_class_names
-from core.data.sources.builtin.generate import NEUTRAL_SHARES, SHARES, WITHOUT_NEW_PAIRS, draw_sentences
-from core.data.sources.builtin.handwritten import load_split, read_split
-from core.data.sources.builtin.lexicon import is_held_out, list_domains
-from core.data.sources.builtin.sentence_templates import read_frames
+from core.data.sources.builtin.corpus_files import (
+    get_class_names,
+    is_held_out,
+    list_domains,
+    load_split,
+    read_frames,
+    read_split,
+)
+from core.data.sources.builtin.generate import (
+    NEUTRAL_SHARES,
+    SHARES,
+    WITHOUT_NEW_PAIRS,
+    draw_sentences,
+    generate_corpus,
+)
 from core.exceptions import ConfigError
 
 pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes

@@ -8,8 +8,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from core.data.config import DataConfig
 from core.data.load import load_dataset
-from core.data.sources import LIFE, life
-from core.data.sources.builtin.handwritten import read_split
+from core.data.sources import LIFE
+from core.data.sources.builtin.corpus_files import get_class_names, read_life, read_split
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def runs_of_four(text):
 
 
 def test_half_of_each_split_and_domain_is_positive():
-    splits = life.read_splits()
+    splits = read_life()
     for rows in splits.values():
         assert rows["label"].eq("positive").mean() == pytest.approx(0.5, abs=0.02)
         assert rows.groupby("domain")["label"].agg(lambda labels: labels.eq("positive").mean()).between(0.4, 0.6).all()
@@ -35,17 +35,15 @@ def test_half_of_each_split_and_domain_is_positive():
 
 def test_the_set_life_loads_with_its_own_splits():
     found = load_dataset(DataConfig(name=LIFE))
-    assert found.classes == life.CLASSES
-    assert {name: len(rows) for name, rows in found.splits.items()} == {
-        n: len(r) for n, r in life.read_splits().items()
-    }
+    assert found.classes == get_class_names(2)
+    assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in read_life().items()}
 
 
 def test_no_sentence_resembles_an_evaluation_sentence():
     """They share fewer than three runs of four words, and less than half of their words."""
     judged, ours = (
         [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
-        [text for rows in life.read_splits().values() for text in rows["text"]],
+        [text for rows in read_life().values() for text in rows["text"]],
     )
     runs = count_shared(judged, ours, runs_of_four)
     assert runs.max() < 3
