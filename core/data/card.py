@@ -1,4 +1,4 @@
-"""The data card: contents of a data set, tokenizer coverage, and leakage between its splits."""
+"""The data card (contents, tokenizer coverage, leakage between splits), and the check of a data set (`data check`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of table cells to text, cleaning of labels, and checks of a cell's size and nesting."""
+"""Table cells: their conversion to text, cleaning of labels, checks of size and nesting, and writing of tables."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ ERRORS = frozenset(
 """Error values of spreadsheet formulas, also in German and French."""
 MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}
 """Missing values as databases and spreadsheets write them."""
-MOST_NESTED = 20
-"""Levels of lists and objects in a cell, at most."""
+MOST_NESTED = 20  # Levels of lists and objects in a cell, at most
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
@@ -97,8 +96,7 @@ def _list_parts(value: Any) -> Iterable[Any]:
 
 
 Write = Callable[["pa.RecordBatch"], None]
-SEPARATOR = ";"
-"""Separates several labels in a cell of a CSV file; it is detected when such a file is read."""
+SEPARATOR = ";"  # Separates several labels in a cell of a CSV file; it is detected when such a file is read
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 NESTED = {b"nested": b"json"}
 

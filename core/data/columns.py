@@ -1,4 +1,4 @@
-"""The choice of text and label columns of a table: named by the user, or guessed from names and content."""
+"""Columns of a table: the header that names them, and the choice of the text and label columns."""
 
 from __future__ import annotations
 
@@ -37,12 +37,9 @@ SINGLE = "none"
 PREFIX = "y_"
 BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 _FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
-_MOST_RATINGS = 11
-"""Distinct values of a rating, at most: 0 to 10."""
-_LONG = 20
-"""Characters; a column with longer cells than these and than the text is not guessed to be the label."""
-MOST_GUESSED = 50
-"""A column with more distinct values is not guessed to be the label."""
+_MOST_RATINGS = 11  # Distinct values of a rating, at most: 0 to 10
+_LONG = 20  # Characters; a column with longer cells than these and than the text is not guessed to be the label
+MOST_GUESSED = 50  # A column with more distinct values is not guessed to be the label
 ALONE = "holds a single row; if that is a header, the rows below it are missing"
 
 
@@ -53,14 +50,11 @@ class ColumnProfile:
     name: str
     distinct: int
     missing: int
-    mean_length: float
-    """Mean number of characters, without missing values."""
+    mean_length: float  # Mean number of characters, without missing values
     numeric: bool
     nested: bool
-    flag: bool = False
-    """Whether its two values mean yes and no."""
-    unbroken: bool = False
-    """Whether its values are ASCII without blanks, such as URLs and keys."""
+    flag: bool = False  # Whether its two values mean yes and no
+    unbroken: bool = False  # Whether its values are ASCII without blanks, such as URLs and keys
 
 
 @dataclass(frozen=True)
@@ -68,17 +62,13 @@ class Layout:
     """The text and label columns of a table and the way its labels are written, shared by all splits of a data set."""
 
     text: str
-    labels: tuple[str, ...]
-    """One column, or several 0/1 columns."""
+    labels: tuple[str, ...]  # One column, or several 0/1 columns
     form: Literal["one", "list", "separated", "columns", "tags"] = "one"
     """one: one label per cell · list, separated: several per cell · columns: a 0/1 column per label · tags: one label
     per word of the text."""
-    mark: str = ""
-    """The sign that separates labels; empty: no cell has more than one."""
-    pair: str = ""
-    """The column of second texts; empty: single texts."""
-    listed: bool = False
-    """For the form `one`: whether each cell is a list of one label."""
+    mark: str = ""  # The sign that separates labels; empty: no cell has more than one
+    pair: str = ""  # The column of second texts; empty: single texts
+    listed: bool = False  # For the form `one`: whether each cell is a list of one label
 
     @property
     def task(self) -> Task:
@@ -100,10 +90,8 @@ class Layout:
         return set(self.taken) <= set(map(str, frame.columns))
 
 
-TAGGED = Layout("text", ("label",), "tags")
-"""The layout of CoNLL files."""
-CLASS_TEXTS = Layout("text", ("label",))
-"""The layout of class folders and class files."""
+TAGGED = Layout("text", ("label",), "tags")  # The layout of CoNLL files
+CLASS_TEXTS = Layout("text", ("label",))  # The layout of class folders and class files
 
 
 def summarize_columns(frame: pd.DataFrame) -> list[ColumnProfile]:
@@ -298,21 +286,16 @@ def _guess_label(columns: Sequence[ColumnProfile], rows: int, text: ColumnProfil
     return next(iter(few), None)
 
 
-HEADER_ROWS = 2_001
-"""Rows that decide whether the first one names the columns."""
-_MOST_TITLES = 20
-"""Title rows above the header, at most."""
+HEADER_ROWS = 2_001  # Rows that decide whether the first one names the columns
+_MOST_TITLES = 20  # Title rows above the header, at most
 _HEADER_WORDS = KNOWN_NAMES.union(
     "date user query author index id tweet_id review_id document_id sentence_id split summary title".split()
 )
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-_RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")
-"""A cell in the line below the header of a Markdown table."""
-_IMPORT = '{"ImportId"'
-"""Prefix of the cells in a second header row of survey exports."""
+_RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")  # A cell in the line below the header of a Markdown table
+_IMPORT = '{"ImportId"'  # Prefix of the cells in a second header row of survey exports
 ROW_NAMES = "row"
-_MOST_BLANKS = 2
-"""Blanks in a row name, at most; a cell with more is half of a text with an unquoted delimiter."""
+_MOST_BLANKS = 2  # Blanks in a row name, at most; a cell with more is half of a text with an unquoted delimiter
 
 
 @dataclass(frozen=True)
@@ -322,8 +305,7 @@ class TableHead:
     columns: tuple[str, ...]
     named: bool
     titles: int = 0
-    further: int = 0
-    """Rows below the header that belong to it."""
+    further: int = 0  # Rows below the header that belong to it
     cells: tuple[str, ...] = ()
 
     @property

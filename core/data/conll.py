@@ -15,15 +15,13 @@ from core.data import limits
 from core.data.findings import Finding, list_finding, plural, shorten
 from core.exceptions import DataError
 
-KIND = "conll"
-"""The name of the format, also as a value of `data.delimiter`."""
+KIND = "conll"  # The name of the format, also as a value of `data.delimiter`
 SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _ANYWHERE = re.compile(r"[ \t]+")
 _INSIDE = "IEL"
-_LOOKED_AT = 200
-"""Lines that decide whether a file is CoNLL."""
+_LOOKED_AT = 200  # Lines that decide whether a file is CoNLL
 
 
 def is_conll(text: str, file: str) -> bool:

@@ -37,10 +37,8 @@ _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LINES = 5_000
-_SAMPLE = 1_000_000
-"""Bytes that are searched for alternatives to a chosen encoding."""
-_MOST_CONTROL = 0.01
-"""Share of control characters in a text, at most."""
+_SAMPLE = 1_000_000  # Bytes that are searched for alternatives to a chosen encoding
+_MOST_CONTROL = 0.01  # Share of control characters in a text, at most
 
 
 @dataclass(frozen=True)
@@ -48,19 +46,13 @@ class DecodedText:
     """The decoded text of a file, with its encoding, other possible encodings and counts of damaged characters."""
 
     text: str
-    encoding: str
-    """The encoding; `utf-8+X` if the lines that are not UTF-8 are in encoding X."""
-    damaged: int = 0
-    """Characters that could not be read."""
-    others: tuple[str, ...] = ()
-    """Other possible encodings, the likeliest first; empty: the encoding is certain."""
-    proof: str = ""
-    """A line whose text depends on the encoding."""
-    second: int = 0
-    """Lines in the second encoding."""
+    encoding: str  # The encoding; `utf-8+X` if the lines that are not UTF-8 are in encoding X
+    damaged: int = 0  # Characters that could not be read
+    others: tuple[str, ...] = ()  # Other possible encodings, the likeliest first; empty: the encoding is certain
+    proof: str = ""  # A line whose text depends on the encoding
+    second: int = 0  # Lines in the second encoding
     nuls: int = 0
-    named: bool = False
-    """Whether the user chose the encoding; `others` then has those that would have been detected."""
+    named: bool = False  # Whether the user chose the encoding; `others` then has those that would have been detected
 
 
 def decode_bytes(data: bytes, encoding: str = "", *, file: str = "", guess: DecodedText | None = None) -> DecodedText:

@@ -21,14 +21,10 @@ NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", 
 QUOTE_TEXTS = "put texts that hold the delimiter into double quotes, or name another one with data.delimiter"
 QUOTINGS = tuple(filter(None, get_args(QuotingKind)))
 
-_LEAST_REGULAR = 0.9
-"""Share of rows with the same number of fields that a delimiter must give, at least."""
-_SAMPLE = 400_000
-"""Characters in which delimiter and quoting are detected."""
-_LEAST_ENCLOSED = 0.2
-"""Cells per row in single or curly quotes, at least, for such a quoting."""
-_UNSTRICT = 0.1
-"""Penalty, in stray quotes per row, for a quoting that leaves a quote out of place."""
+_LEAST_REGULAR = 0.9  # Share of rows with the same number of fields that a delimiter must give, at least
+_SAMPLE = 400_000  # Characters in which delimiter and quoting are detected
+_LEAST_ENCLOSED = 0.2  # Cells per row in single or curly quotes, at least, for such a quoting
+_UNSTRICT = 0.1  # Penalty, in stray quotes per row, for a quoting that leaves a quote out of place
 _SEP = re.compile(r'\s*"?sep=([^\r\n"\'])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ESCAPED = re.compile(r'\\(["\\])')
@@ -54,16 +50,12 @@ class ParsedTable:
     delimiter: str
     quoting: Quoting
     head: TableHead
-    ragged: tuple[int, ...] = ()
-    """1-based numbers of rows left out because they have too many or too few fields."""
-    repeated: int = 0
-    """Rows left out because they repeat the header."""
+    ragged: tuple[int, ...] = ()  # 1-based numbers of rows left out because they have too many or too few fields
+    repeated: int = 0  # Rows left out because they repeat the header
     other_quotings: tuple[str, ...] = ()
     other_delimiters: tuple[str, ...] = ()
-    joined: tuple[int, ...] = ()
-    """1-based numbers of rows that may be several rows joined by an unmatched quote."""
-    separator_line: bool = False
-    """Whether the file's first line names the delimiter, such as `sep=;`."""
+    joined: tuple[int, ...] = ()  # 1-based numbers of rows that may be several rows joined by an unmatched quote
+    separator_line: bool = False  # Whether the file's first line names the delimiter, such as `sep=;`
 
     @property
     def quoted(self) -> bool:

@@ -19,12 +19,9 @@ from importlib import resources
 from itertools import islice
 from operator import itemgetter
 
-_SAMPLE = 40_000
-"""Bytes of lines with non-ASCII characters that are scored."""
-_PER_BYTE = -5.5
-"""Mean log-probability of a byte above 127 in a plausible decoding, at least."""
-_FEW = 8
-"""Up to so many bytes above 127, every decoding is plausible; a pound sign and two accents prove little."""
+_SAMPLE = 40_000  # Bytes of lines with non-ASCII characters that are scored
+_PER_BYTE = -5.5  # Mean log-probability of a byte above 127 in a plausible decoding, at least
+_FEW = 8  # Up to so many bytes above 127, every decoding is plausible; a pound sign and two accents prove little
 _RARE = dict.fromkeys(("cp850", "cp852", "cp857", "mac-cyrillic"), 4.0)
 _RARE |= dict.fromkeys(("cp866", "mac-roman", "iso8859-5"), 3.0) | {"cp1258": 2.0}
 _RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)
@@ -33,8 +30,7 @@ _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，
 _EURO_OR_ASCII = bytes(range(129))
 _ASCII = -3.0
 _MARK, _OTHER, _CONTROL, _BROKEN = -4.5, -9.5, -14.0, -25.0
-_LETTERS = 120
-"""Letters of its script that a language may use beyond those in its sentences."""
+_LETTERS = 120  # Letters of its script that a language may use beyond those in its sentences
 
 
 @dataclass(frozen=True)
@@ -42,10 +38,8 @@ class EncodingGuess:
     """A guessed encoding of a file, with its alternatives and whether it is plausible."""
 
     encoding: str
-    others: tuple[str, ...]
-    """Other possible encodings, the likeliest first."""
-    per_byte: float
-    """Mean log-probability of a byte above 127."""
+    others: tuple[str, ...]  # Other possible encodings, the likeliest first
+    per_byte: float  # Mean log-probability of a byte above 127
     plausible: bool
 
 
@@ -100,10 +94,8 @@ class _Language:
 
     name: str
     single: dict[str, float]
-    after: dict[tuple[str, str], float]
-    """Of a character after another; empty for languages whose characters are words."""
-    script: str
-    """Prefix of the Unicode names of its non-ASCII letters."""
+    after: dict[tuple[str, str], float]  # Of a character after another; empty for languages whose characters are words
+    script: str  # Prefix of the Unicode names of its non-ASCII letters
     cased: bool
 
 
@@ -119,8 +111,7 @@ def _load_languages() -> dict[str, list[_Language]]:
 
 
 _WORDLESS = {"zh-Hans": "CJK", "zh-Hant": "CJK", "ja": "CJK", "ko": "HANGUL"}
-_FREQUENT = 0.8
-"""Share of the listed frequent characters in a Chinese, Japanese or Korean text."""
+_FREQUENT = 0.8  # Share of the listed frequent characters in a Chinese, Japanese or Korean text
 
 
 def _model_by_rank(name: str, characters: str) -> _Language:
@@ -222,22 +213,18 @@ def _score_case(before: str, here: str) -> float:
 
 _RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
 _WIDE_RUN = re.compile("[^\x00-\x7f]{3,}|[A-Za-z][^\x00-\x7f]{1,2}")
-_WIDE_LETTER = re.compile("[\u3400-\u9fff\uff61-\uff9f]")
-"""Chinese characters and half-width kana."""
+_WIDE_LETTER = re.compile("[\u3400-\u9fff\uff61-\uff9f]")  # Chinese characters and half-width kana
 _WORD = re.compile("[^\x00-\x7f\xa0]{2,}|[^\x00-\x7f]")
 _BOXES = re.compile("[\u2500-\u259f]")
 """Box-drawing characters, which replace letters in misread texts of old encodings."""
 _USUAL_LEADS = {bytes([lead]) for lead in (*range(0xC2, 0xC6), *range(0xE0, 0xF5))}
 """First UTF-8 bytes of Latin letters and signs; a single garbled character must be one of them."""
 _OLD_CODECS = ("cp437", "cp850", "cp866", "koi8-r")
-_READ_AS = ("cp1252", "mac-roman", "cp1251", "koi8-r", "cp850", "cp866")
-"""Encodings with which programs misread texts."""
+_READ_AS = ("cp1252", "mac-roman", "cp1251", "koi8-r", "cp850", "cp866")  # Encodings with which programs misread texts
 _SEARCHED = 1_000_000
 _WIDE_RUNS = 5_000
-_CHARACTERS = 2_000
-"""Characters of non-ASCII lines from which a legacy encoding is guessed."""
-_LEAST_GAIN, _LEAST_SUM = 2.0, 60.0
-"""Nats by which another encoding must be likelier, per character and in total."""
+_CHARACTERS = 2_000  # Characters of non-ASCII lines from which a legacy encoding is guessed
+_LEAST_GAIN, _LEAST_SUM = 2.0, 60.0  # Nats by which another encoding must be likelier, per character and in total
 _LIKELY, _LEAST_LIKELY = -4.0, -4.5
 """Nats per character: above the first, a text is in a language; below the second, another reading is in none."""
 

@@ -21,8 +21,7 @@ from core.data.reading_decisions import describe_head, find_left_out
 from core.exceptions import DataError
 from core.formatting import count
 
-_MOST_PACKED = 200
-"""Unpacked bytes per packed byte in a real sheet, at most."""
+_MOST_PACKED = 200  # Unpacked bytes per packed byte in a real sheet, at most
 _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
@@ -163,8 +162,7 @@ def _count_filled(sheet: Any) -> tuple[int, int]:
 class _Part(NamedTuple):
     """Facts about an Excel sheet that openpyxl's read-only mode omits (merged cells, hidden rows), read from XML."""
 
-    merged: list[tuple[int, int, int]]
-    """Column (from 0), first and last row (from 1) of vertically merged cells."""
+    merged: list[tuple[int, int, int]]  # Column (from 0), first and last row (from 1) of vertically merged cells
     formulas: bool
     hidden: int
 

@@ -35,8 +35,7 @@ _PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)
 """Suffixes of a file that is one text; names such as `51121` have none."""
 _NUMBERS = re.compile(r"(\d{1,18})")
 _MOST_CLASSES = 1_000
-_PEEKED = 200
-"""Files that decide whether a folder holds texts."""
+_PEEKED = 200  # Files that decide whether a folder holds texts
 
 
 def is_hidden(name: str) -> bool:
@@ -108,8 +107,7 @@ class ClassFolders:
 
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    """Other files and folders, which are not read."""
+    beside: tuple[str, ...] = ()  # Other files and folders, which are not read
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,10 @@ from core.exceptions import DataError
 from core.formatting import count
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
-_DEEPEST = 4
-"""Levels of keys that are searched for rows."""
-_MOST_LISTS = 50
-"""Lists of objects in one file, at most, that the user can choose from."""
-_DISTINCT = 0.5
-"""Share of distinct texts in each list, from which on a JSON object has a list of texts per class."""
-_LONGEST_LITERAL = 1_000_000
-"""Characters of a line that is parsed as a Python dictionary, at most."""
+_DEEPEST = 4  # Levels of keys that are searched for rows
+_MOST_LISTS = 50  # Lists of objects in one file, at most, that the user can choose from
+_DISTINCT = 0.5  # Share of distinct texts in each list, from which on a JSON object has a list of texts per class
+_LONGEST_LITERAL = 1_000_000  # Characters of a line that is parsed as a Python dictionary, at most
 _WRAPPERS = ("row", "_source", "attributes", "fields")
 """Keys of the inner object with the columns: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
@@ -53,8 +49,7 @@ class _ReadState:
     """The state of reading a JSON file as a table: the findings so far, and the key under which the rows are."""
 
     file: str
-    part: str
-    """The key that the user chose."""
+    part: str  # The key that the user chose
     kind: str = "json"
     where: str = ""
     parts: tuple[str, ...] = ()

@@ -18,22 +18,17 @@ DROPPED = ""
 UNSAID = "CLASS"
 _CODE = re.compile(r"-?[0-9]{1,18}")
 
-Command = Callable[[Mapping[str, str]], str]
-"""Renamed labels → the command that the user types to rename them."""
+Command = Callable[[Mapping[str, str]], str]  # Renamed labels → the command that the user types to rename them
 
 
 @dataclass(frozen=True)
 class MatchedLabels:
     """The result of matching labels to classes: a mask of kept rows, their class numbers, and the labels left out."""
 
-    kept: np.ndarray
-    """(n,) bool. A row with several labels is kept if at least one of them is."""
-    numbers: list[tuple[int, ...]]
-    """Ascending class numbers of each kept row."""
-    dropped: dict[str, int]
-    """Label that was left out → rows that had it."""
-    renamed: dict[str, str]
-    """Label → class with a different name."""
+    kept: np.ndarray  # (n,) bool. A row with several labels is kept if at least one of them is
+    numbers: list[tuple[int, ...]]  # Ascending class numbers of each kept row
+    dropped: dict[str, int]  # Label that was left out → rows that had it
+    renamed: dict[str, str]  # Label → class with a different name
 
 
 class UnmatchedLabels(InputError):

@@ -46,18 +46,15 @@ class FileReport:
     delimiter: str = ""
     quoted: bool = False
     header: bool = False
-    rows: int = 0
-    """Rows of the table before cleaning."""
+    rows: int = 0  # Rows of the table before cleaning
     columns: tuple[ColumnProfile, ...] = ()
     text: str = ""
     label: str = ""
     task: Task = "single"
-    classes: dict[str, int] = field(default_factory=dict)
-    """Usable rows by class, in class order."""
+    classes: dict[str, int] = field(default_factory=dict)  # Usable rows by class, in class order
     preview: list[dict[str, str]] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
-    problem: str = ""
-    """Why the file cannot be used unchanged; empty: it can."""
+    problem: str = ""  # Why the file cannot be used unchanged; empty: it can
     pair: str = ""
     decisions: tuple[ReadingDecision, ...] = ()
     sheets: tuple[str, ...] = ()

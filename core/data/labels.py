@@ -24,10 +24,8 @@ from core.data.findings import Finding, list_finding, plural
 from core.data.json_table import DECODER, decode_json
 from core.exceptions import DataError
 
-WITHHELD = "-1"
-"""How benchmark files mark a withheld label; in the user's file it may be a class."""
-MARKS = (";", "|", ",", " ")
-"""Signs that may separate labels, the most reliable first."""
+WITHHELD = "-1"  # How benchmark files mark a withheld label; in the user's file it may be a class
+MARKS = (";", "|", ",", " ")  # Signs that may separate labels, the most reliable first
 _NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
 """Words that negate the next one: `not good` is one label, even if there are `not` and `good` too."""
 WHOLE_NUMBER = re.compile(r"\d{1,300}")
@@ -114,8 +112,7 @@ def map_label_columns(layout: Layout) -> dict[str, str]:
 class LabelNames:
     """The class names and the task in the file `labels.json` of a data folder."""
 
-    names: dict[str, str]
-    """Label value → class name, in class order."""
+    names: dict[str, str]  # Label value → class name, in class order
     task: Task
 
 

@@ -21,8 +21,7 @@ from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, T
 from core.data.findings import plural, refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels, replace_labels
-from core.data.lineage import drop_learned
-from core.data.mixture import add_examples, add_texts, exclude_texts, mix_splits
+from core.data.mixture import add_examples, add_texts, drop_learned, exclude_texts, mix_splits
 from core.data.row_cleaning import clean_rows, examine_classes
 from core.data.sources import (
     DATA_FOLDER,
@@ -38,8 +37,7 @@ from core.fingerprint import hash_value
 from core.formatting import count, suggest_name, whole_percent
 from core.paths import refuse_elsewhere, resolve_path
 
-_AT_ONCE = 10_000
-"""Texts that are joined at a time; joining all texts of a large data set would double the memory."""
+_AT_ONCE = 10_000  # Texts that are joined at a time; joining all texts of a large data set would double the memory
 _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 
 

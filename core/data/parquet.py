@@ -22,10 +22,8 @@ from core.exceptions import DataError
 from core.formatting import count
 
 _BATCH = 4_096
-_DEEPEST = 3
-"""Levels of nested lists in a feature, at most."""
-_HUB = b"huggingface"
-"""Metadata key of the library `datasets`."""
+_DEEPEST = 3  # Levels of nested lists in a feature, at most
+_HUB = b"huggingface"  # Metadata key of the library `datasets`
 _INDEX = re.compile(r"__index_level_\d+__")
 
 

@@ -28,11 +28,9 @@ from core.formatting import count
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST = 20
-"""Alternatives to a column or sheet, at most."""
+MOST = 20  # Alternatives to a column or sheet, at most
 _OF_COLUMNS = ("text", "label", "pair", "separator")
-_REPEAT = re.compile(r" \(\d+\)$")
-"""The number that `header_detection.make_unique` adds to a repeated name."""
+_REPEAT = re.compile(r" \(\d+\)$")  # The number that `header_detection.make_unique` adds to a repeated name
 
 
 def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:

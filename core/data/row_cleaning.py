@@ -19,18 +19,15 @@ from core.exceptions import DataError
 from core.formatting import count
 from core.text.text_pairs import join_pair, replace_sign, split_pair
 
-MOST_CLASSES = 200
-"""Distinct labels of a column of classes, at most."""
+MOST_CLASSES = 200  # Distinct labels of a column of classes, at most
 LONG_TEXT = 10_000
-LEAST_PER_CLASS = 3
-"""Rows that at least two classes need: one for each split."""
+LEAST_PER_CLASS = 3  # Rows that at least two classes need: one for each split
 FEW_PER_CLASS = 10
 SMALL = 100
 
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPED_SHARE = 0.01
-_FEW = 0.05
-"""Share of texts from which on undecoded text is an export error."""
+_FEW = 0.05  # Share of texts from which on undecoded text is an export error
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Invisible letters and signs, and variation selectors of emoji."""

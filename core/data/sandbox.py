@@ -36,17 +36,14 @@ if TYPE_CHECKING:
 
     from core.data.labeled_files import FileReport, LabeledSplits
 
-AT_ONCE = 2
-"""Files that are read at the same time, at most; further readings wait."""
-_STARTED_WITHIN = 60.0
-"""Seconds that a busy machine may take to start a process."""
+AT_ONCE = 2  # Files that are read at the same time, at most; further readings wait
+_STARTED_WITHIN = 60.0  # Seconds that a busy machine may take to start a process
 ANSWER = "answer.json"
 _LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
 """Signals that end a reading at its time limit."""
 _KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
 _OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
-"""No threads before a fork, and no memory that is reserved in advance."""
+_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # No threads before a fork, and no memory that is reserved in advance
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
@@ -136,8 +133,7 @@ def check_parquet(path: Path) -> None:
 class _Answer(msgspec.Struct):
     """The answer of a sandboxed reading process; the rows themselves are in Arrow files, one per split."""
 
-    kind: str = ""
-    """The name of the error that ended the reading; empty: none."""
+    kind: str = ""  # The name of the error that ended the reading; empty: none
     error: str = ""
     report: msgspec.Raw = msgspec.Raw(b"null")
     classes: tuple[str, ...] = ()

@@ -28,16 +28,14 @@ from core.data.dataset import WHOLE
 from core.data.labeled_files import inspect_file, read_file, read_folder
 from core.data.labels import is_several
 from core.data.parquet import read_parquet
-from core.data.published_reader import find_splits
 from core.data.sandbox import ANSWER
 from core.data.sources import SOURCES
-from core.data.stream import stream_rows
+from core.data.stream import find_splits, stream_rows
 from core.data.table_reader import read_table
 from core.data.yaml_tree import read_yaml
 from core.exceptions import SentiscopeError
 
-IDLE_SECONDS = 120.0
-"""Seconds without a request after which the process ends; the next request starts a new one."""
+IDLE_SECONDS = 120.0  # Seconds without a request after which the process ends; the next request starts a new one
 _FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "ctypes.")
 
 Answer = dict[str, Any]

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
-LEAST = 3
-"""Rows of a class, at least, for one in each part of a cut."""
+LEAST = 3  # Rows of a class, at least, for one in each part of a cut
 
 
 def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:

@@ -32,10 +32,8 @@ _PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)
 _AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _LOOKED_AT = 500
-_LEAST = 0.95
-"""Share of lines with a label form, at least, for a file in this form."""
-_MOST_AT = 20
-"""Distinct labels after an at sign, at most; more would be names of people."""
+_LEAST = 0.95  # Share of lines with a label form, at least, for a file in this form
+_MOST_AT = 20  # Distinct labels after an at sign, at most; more would be names of people
 _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",

@@ -20,9 +20,8 @@ from core.atomic import make_folder, write_bytes, write_text
 from core.config import RunConfig
 from core.data.config import join_list
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
-from core.data.lineage import write_lineage
 from core.data.load import load_dataset
-from core.data.mixture import CORPUS
+from core.data.mixture import CORPUS, write_lineage
 from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.evaluation import scores
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline

@@ -39,27 +39,22 @@ from core.text.words import is_bare_mark, split_words
 
 VADER = "vader"
 WORD_COLUMNS = ("word", "term", "phrase")
-SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}
-"""Column that holds the valence → its largest value."""
+SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}  # Column that holds the valence → its largest value
 KNU_SCALE = 2.0
-LARGEST = 64 * 1024**2
-"""Bytes of a lexicon, at most: a million words."""
+LARGEST = 64 * 1024**2  # Bytes of a lexicon, at most: a million words
 _LOOKED_AT = 200
 _WHOLE = re.compile(r"[+-]?\d{1,3}")
 _RATINGS = re.compile(r"\[[-\d, ]*\]")
 _NEEDS = "a lexicon has a column of words and one of their polarity"
-NEUTRAL_BELOW = 0.05
-"""A valence closer to 0 counts as neutral."""
+NEUTRAL_BELOW = 0.05  # A valence closer to 0 counts as neutral
 
-Counts = tuple[float, ...]
-"""Counts for positive, neutral and negative, for each lexicon in order."""
+Counts = tuple[float, ...]  # Counts for positive, neutral and negative, for each lexicon in order
 
 
 class LexiconEntry(NamedTuple):
     """An entry of a sentiment lexicon: a word or phrase, and its polarity counts."""
 
-    word: str
-    """A word, a phrase or an emoticon, as in the file."""
+    word: str  # A word, a phrase or an emoticon, as in the file
     counts: Counts
 
 
@@ -179,8 +174,7 @@ def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
 class _Place(NamedTuple):
     file: str
     row: int
-    comma: str = ""
-    """A comma if it can be the decimal point."""
+    comma: str = ""  # A comma if it can be the decimal point
 
     def to_dict(self, field: str) -> dict[str, Any]:
         """Return the file, row and column of a lexicon cell, as arguments of a DataError."""
@@ -233,8 +227,7 @@ class Lexicon:
 
     def __init__(self, entries: dict[str, Counts], lexicons: int = 1) -> None:
         self.entries = entries
-        self.width = len(next(iter(entries.values()), (0.0,) * (3 * lexicons)))
-        """3K."""
+        self.width = len(next(iter(entries.values()), (0.0,) * (3 * lexicons)))  # 3K
         self._words: dict[str, Counts] = {}
         self._phrases: dict[str, list[tuple[str, int, Counts]]] = {}
         for entry, counts in entries.items():

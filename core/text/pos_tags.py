@@ -26,8 +26,7 @@ UNTAGGED = 0
 
 MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
-SCHEME = 2
-"""Version of the tags; raise it when the same words get other tags."""
+SCHEME = 2  # Version of the tags; raise it when the same words get other tags
 LONGEST = 40
 """Characters that the tagger reads from the end of a word, which has the inflection; its time grows with their cube."""
 ENDS = frozenset(".!?…")
@@ -139,8 +138,7 @@ def _load_hanta(language: str) -> Any:
     return tagger
 
 
-SAMPLE = 2000
-"""Texts that are read to detect the language, evenly spread."""
+SAMPLE = 2000  # Texts that are read to detect the language, evenly spread
 LEAST = 0.08
 """Lowest share of a language's function words among all words for which texts count as being in that language."""
 

@@ -1,4 +1,4 @@
-"""The tokenizer of a pretrained encoder, as its authors published it.
+"""Tokenizers with pieces of words: byte-level byte-pair encoding, without unknown tokens, and that of an encoder.
 
 A pipeline comes from an untrusted file. Some components turn thirty letters into gigabytes, which kills the process, so
 only components of the supported families are allowed, each once, and none that adds much text.
@@ -155,8 +155,7 @@ KNOWN = {
 }
 """Part of a pipeline → kinds of component that it may have."""
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
-BLANKS = " {2,}"
-"""The only regular expression that is allowed: SentencePiece replaces several blanks by one."""
+BLANKS = " {2,}"  # The only regular expression that is allowed: SentencePiece replaces several blanks by one
 LONGEST_REPLACED = 100
 """Bytes by which a table of Precompiled may replace a character, at most; Unicode's longest replacement has 33."""
 LONGEST_WORD = 1_000
@@ -240,10 +239,8 @@ BLOCK = 4096
 class PublishedTokenizer(NamedTuple):
     """The published tokenizer of a pretrained encoder, before it is fitted to a training run."""
 
-    pipeline: str
-    """The text of its `tokenizer.json`."""
-    longest: int
-    """Tokens of a text that the backbone has positions for, without its special tokens at both ends."""
+    pipeline: str  # The text of its `tokenizer.json`
+    longest: int  # Tokens of a text that the backbone has positions for, without its special tokens at both ends
     name: str
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-SIGN = "‖"
-"""The mark between the texts of a pair: one token, which is not a word."""
+SIGN = "‖"  # The mark between the texts of a pair: one token, which is not a word
 MARK = f" {SIGN} "
 PLAIN = "|"
 _SPACED_SIGN = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")

@@ -35,13 +35,11 @@ class Encoding(NamedTuple):
     """A tokenised text, as the model reads it: token ids, offsets, tags and polarities."""
 
     ids: list[int]
-    tokens: list[str]
-    """The piece of `text` of each id, also of unknown tokens."""
+    tokens: list[str]  # The piece of `text` of each id, also of unknown tokens
     offsets: list[tuple[int, int]]
     """Start and end of each token in `text`. Byte-level pieces of one character share that character's span."""
     truncated: int
-    text: str
-    """The normalised text that offsets count in (normalising may change lengths)."""
+    text: str  # The normalised text that offsets count in (normalising may change lengths)
     tags: list[int] | None = None
     """Part of speech of each token's word (ids of `core.text.pos_tags.TAGS`, 0: none); None without a tagger."""
     polarity: list[tuple[float, ...]] | None = None
@@ -71,10 +69,8 @@ class Segmentation(NamedTuple):
 
     text: str
     spans: list[Span]
-    owners: list[int]
-    """Per token the number of the word it begins in, -1 outside of words."""
-    cased: list[str]
-    """The words as their writer spelt them, up to the last one with a token."""
+    owners: list[int]  # Per token the number of the word it begins in, -1 outside of words
+    cased: list[str]  # The words as their writer spelt them, up to the last one with a token
 
 
 class KnownTagger(msgspec.Struct):
@@ -105,10 +101,8 @@ class Tokenizer(ABC):
 
     kind: str
     config: TextConfig
-    size: int
-    """Token ids, including the special ones for padding and unknown."""
-    max_length: int
-    """Token ids per text, at most; 0: texts are never truncated."""
+    size: int  # Token ids, including the special ones for padding and unknown
+    max_length: int  # Token ids per text, at most; 0: texts are never truncated
     known_words: Container[str] | None = None
     """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
     between: Sequence[int] = (FIRST,)
@@ -117,8 +111,7 @@ class Tokenizer(ABC):
     lexicon: Lexicon | None = None
     counts: np.ndarray | None = None
     """(V, 3K): the lexicon's counts by token id, if a token has its own entries and not those of its word."""
-    buckets: int = 0
-    """Hash buckets for the character n-grams of words; 0: the model reads none."""
+    buckets: int = 0  # Hash buckets for the character n-grams of words; 0: the model reads none
     pairs: bool = False
     """Whether the pair mark (`core.text.text_pairs`) separates two texts; else it is a character like any other."""
     notes: tuple[str, ...] = ()

@@ -25,8 +25,7 @@ log = logging.getLogger(__name__)
 KINDS: dict[str, type[Tokenizer]] = {
     each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer, PretrainedTokenizer)
 }
-LARGEST = 512 * 1024**2
-"""Bytes of a tokenizer's file, at most: enough for millions of word pairs."""
+LARGEST = 512 * 1024**2  # Bytes of a tokenizer's file, at most: enough for millions of word pairs
 LEAK = "the tokenizer was fitted on the texts of all splits (text.tokenizer_fit=all): test words are not unseen"
 ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 

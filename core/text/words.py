@@ -76,8 +76,7 @@ def is_bare_mark(text: str) -> bool:
 
 
 SHORTEST, LONGEST = 3, 5
-CHARACTERS = 32
-"""Characters of a word that are cut into n-grams, at most; so no word has more than 93 n-grams."""
+CHARACTERS = 32  # Characters of a word that are cut into n-grams, at most; so no word has more than 93 n-grams
 
 
 def list_char_ngrams(word: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The registry of named data sets. Imports nothing heavy, so that a list of data sets opens at once."""
+"""The registry of named data sets, and whether they are on this machine. Imports nothing heavy."""
 
 from __future__ import annotations
 

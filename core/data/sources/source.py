@@ -1,4 +1,4 @@
-"""Types for the facts about a named data set, such as its licence. Imports nothing heavy."""
+"""Facts about a named data set: its licence, hub repository and published file layout. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-OWN_LAYOUT = "labels.json"
-"""A folder with this file is read as a folder of splits, not in the published layout."""
+OWN_LAYOUT = "labels.json"  # A folder with this file is read as a folder of splits, not in the published layout
 
 
 @dataclass(frozen=True)
@@ -16,24 +15,19 @@ class PublishedLayout:
     """The file layout in which authors publish a data set: its files by split, their columns and labels."""
 
     where: str
-    files: Mapping[str, tuple[str, ...]]
-    """Split → its file; for the form `lines`, the files of texts and of labels."""
+    files: Mapping[str, tuple[str, ...]]  # Split → its file; for the form `lines`, the files of texts and of labels
     form: Literal["comma", "tab", "lines"]
     """comma, tab: a table with double quotes around cells that contain the delimiter · lines: one text per line."""
-    labels: Mapping[str, str]
-    """Label in these files → class name, in class order."""
+    labels: Mapping[str, str]  # Label in these files → class name, in class order
     columns: tuple[str, ...] = ()
     header: bool = False
     text: str = ""
     label: str = ""
     kept: tuple[str, ...] = ()
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
-    escaped: bool = False
-    r"""Whether `\n` in a text means a line break."""
-    rows: Mapping[str, int] = field(default_factory=dict)
-    """Split → published number of rows."""
-    optional: tuple[str, ...] = ()
-    """Splits that some copies lack."""
+    escaped: bool = False  # Whether `\n` in a text means a line break
+    rows: Mapping[str, int] = field(default_factory=dict)  # Split → published number of rows
+    optional: tuple[str, ...] = ()  # Splits that some copies lack
     checked: str = "layout not checked against the published files"
 
     @property
@@ -178,10 +172,8 @@ class DataSource:
     hub: Hub | None = None
     reported_split: Literal["test", "validation"] = "test"
     """The split of reported results; if validation, it becomes test, and a new validation split is cut from train."""
-    pooled: tuple[str, ...] = ("train", "validation", "test")
-    """The given splits that `data.split` pools."""
-    validation_share: float = 0.1
-    """Share of train that becomes validation if there is no validation split."""
+    pooled: tuple[str, ...] = ("train", "validation", "test")  # The given splits that `data.split` pools
+    validation_share: float = 0.1  # Share of train that becomes validation if there is no validation split
     settings: dict[str, Any] = field(default_factory=dict)
     """Recommended settings (dotted), such as `text.max_length`; a preset's own settings override them."""
     reported: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.data import lineage
-from core.data.lineage import drop_learned, find_learned, hash_texts, read_lineage, write_lineage
+from core.data import mixture
+from core.data.mixture import drop_learned, find_learned, hash_texts, read_lineage, write_lineage
 from core.exceptions import DataError
 
 
@@ -39,7 +39,7 @@ def test_lineage_files_that_do_not_match_their_name_are_refused(tmp_path, conten
 
 
 def test_unpacking_stops_at_the_size_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(lineage, "MOST", 100)
+    monkeypatch.setattr(mixture, "_MOST_TEXTS", 100)
     path = write_lineage(tmp_path / "l", ["a text"])
     path.write_bytes(zlib.compress(bytes(1_000_000)))
     with pytest.raises(DataError, match="does not hold"):

@@ -6,9 +6,9 @@ import pytest
 
 from core.data.config import DataConfig
 from core.data.load import load_dataset
-from core.data.published_reader import find_splits
 from core.data.sources import SOURCES, check_availability
 from core.data.sources.source import PUBLISHED
+from core.data.stream import find_splits
 from core.exceptions import DataError, NotAvailable
 
 AIRLINE = ["tweet_id", "airline_sentiment", "airline_sentiment_confidence", "negativereason", "airline", "name", "text"]

@@ -30,18 +30,12 @@ HELD_OUT_ONE_IN = 8
 class PolarWord:
     """A polar (positive or negative) word or phrase of the built-in corpus."""
 
-    text: str
-    """A verb's base form, an outcome in the past tense, or a noun with its article."""
-    other: str
-    """A verb's past tense, an adjective's comparative, an outcome's participle."""
-    part: str
-    """The slot that it fills: adj, feel, affect, pn, adv, outcome or situation."""
-    kind: str
-    """What it can describe: any, thing (all but people), person, one kind of noun, or a domain (situations)."""
-    score: int
-    """Polarity and strength: -2, -1, 1 or 2."""
-    unseen: bool
-    """Whether only the test split has it: marked with a star in the file."""
+    text: str  # A verb's base form, an outcome in the past tense, or a noun with its article
+    other: str  # A verb's past tense, an adjective's comparative, an outcome's participle
+    part: str  # The slot that it fills: adj, feel, affect, pn, adv, outcome or situation
+    kind: str  # What it can describe: any, thing (all but people), person, one kind of noun, or a domain (situations)
+    score: int  # Polarity and strength: -2, -1, 1 or 2
+    unseen: bool  # Whether only the test split has it: marked with a star in the file
     deniable: bool
     """Whether its negation means the opposite; false for score -2 (not horrible does not mean good), and for words with
     a tilde in the file."""
@@ -53,12 +47,9 @@ class Noun:
 
     text: str
     domain: str
-    role: str
-    """`whole` (the film) or `aspect` (its plot)."""
-    kind: str
-    """story, dish, room, device, event, staff or artist; decides which adjectives fit."""
-    number: str
-    """s: singular, p: plural, m: mass noun (singular, without an article)."""
+    role: str  # `whole` (the film) or `aspect` (its plot)
+    kind: str  # story, dish, room, device, event, staff or artist; decides which adjectives fit
+    number: str  # s: singular, p: plural, m: mass noun (singular, without an article)
 
 
 def read_rows(name: str | Path) -> list[dict[str, str]]:
@@ -132,16 +123,13 @@ class Frame:
     phenomenon: str
     held_out: bool
     template: str
-    signs: tuple[int, ...] = ()
-    """For each opinion, the sign of its words relative to the sentence: +1 or -1."""
+    signs: tuple[int, ...] = ()  # For each opinion, the sign of its words relative to the sentence: +1 or -1
     denied: tuple[bool, ...] = ()
     """For each opinion, whether the sentence denies its words, so that only deniable words fit."""
     score: str = "zero"
     """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
-    kinds: frozenset[str] = frozenset()
-    """Kinds of noun that fit; empty: all."""
-    domain: str = ""
-    """The only domain it belongs to; empty: any."""
+    kinds: frozenset[str] = frozenset()  # Kinds of noun that fit; empty: all
+    domain: str = ""  # The only domain it belongs to; empty: any
 
 
 @cache

@@ -82,8 +82,7 @@ class ComposedSentence:
     score: int
     frame: Frame
     domain: str
-    words: tuple[PolarWord, ...]
-    """The polar words, in the order of the frame's opinions."""
+    words: tuple[PolarWord, ...]  # The polar words, in the order of the frame's opinions
 
     @property
     def unseen(self) -> bool:
@@ -237,8 +236,7 @@ def _compute_score(frame: Frame, sign: int, chosen: dict[int, PolarWord]) -> int
 
 
 SEED = "built-in corpus 2"
-ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}
-"""Rows with an opinion; a quarter as many with score 0 are added."""
+ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}  # Rows with an opinion; a quarter as many with score 0 are added
 SHARES = {
     "plain": 54,
     "intensifier": 6,
@@ -261,10 +259,8 @@ SHARES = {
 }
 """Phenomenon → its weight among the rows with an opinion, the same in every split."""
 NEUTRAL_SHARES = {MIXED: 1, LUKEWARM: 1, FACT: 1}
-NEW_FRAME_SHARE = 0.45
-"""Share of test rows with frames that training never uses."""
-UNSEEN_SHARE = 0.15
-"""Share of test rows with a polar word that never occurs in training."""
+NEW_FRAME_SHARE = 0.45  # Share of test rows with frames that training never uses
+UNSEEN_SHARE = 0.15  # Share of test rows with a polar word that never occurs in training
 WITH_UNSEEN = (
     *("plain", "contrast", "concession", "verdict", "reported opinion", "then and now", "conditional"),
     "aspect switch",
