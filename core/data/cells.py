@@ -7,7 +7,7 @@ import csv
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, ValuesView
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,15 +84,12 @@ def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> 
         return replace_surrogates(value)
     inside = [value]
     for _ in range(MOST_NESTED):
-        inside = [part for each in inside for part in _list_parts(each)]
+        groups = (each.values() if isinstance(each, dict) else each for each in inside)
+        inside = [part for group in groups if isinstance(group, (list, tuple, ValuesView)) for part in group]
         if not inside:
             return value
     problem = f"the cell is nested more than {MOST_NESTED} levels deep; write it as text"
     raise DataError(problem, file=file, row=row, field=replace_surrogates(field))
-
-
-def _list_parts(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
 
 
 Write = Callable[["pa.RecordBatch"], None]
@@ -124,7 +121,6 @@ def _write_csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
         table.writerow(map(escape_formula, schema.names))
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write the rows of a batch to a CSV file."""
             columns = ([_format_cell(value) for value in column.to_pylist()] for column in batch.columns)
             table.writerows(zip(*columns, strict=True))
 
@@ -147,7 +143,6 @@ def _write_json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", newline="") as stream:
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write a JSON line for each row of a batch."""
             for row in batch.to_pylist():
                 row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
                 plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN

@@ -85,10 +85,6 @@ class Layout:
         """Return the names of the columns of a file that hold texts and labels."""
         return (self.text, *filter(None, [self.pair]), *self.labels)
 
-    def can_read(self, frame: pd.DataFrame) -> bool:
-        """Return whether another table has all text and label columns of this layout."""
-        return set(self.taken) <= set(map(str, frame.columns))
-
 
 TAGGED = Layout("text", ("label",), "tags")  # The layout of CoNLL files
 CLASS_TEXTS = Layout("text", ("label",))  # The layout of class folders and class files
@@ -108,11 +104,10 @@ def choose_columns(
     pair: str = "",
     file: str = "",
 ) -> Layout:
-    """Choose the text and label columns of a table, as named by the user or guessed from column names and content.
+    """Choose the text and label columns of a table by their names or 0-based numbers; empty: guessed.
 
-    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, else texts are the longest distinct
-    values and labels the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second
-    texts, or `none` for single texts.
+    Without a usual name, texts are the longest distinct values and labels the fewest values. `label` may be `a,b,c` or
+    `y_*`: 0/1 columns; `pair` is the column of second texts, or `none` for single texts.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]
@@ -123,9 +118,11 @@ def choose_columns(
         return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
     rows = len(frame)
     if len(columns) == 1 and not (text and label):
-        how = "if each file holds the texts of one class, put them in one folder as CLASS.txt (or NAME.CLASS) and give "
-        how += "the folder, else name the delimiter with data.delimiter"
-        raise DataError(f"{plural(rows, 'row')} with one column and no labels; {how}", file=file)
+        problem = (
+            f"{plural(rows, 'row')} with one column and no labels; if each file holds the texts of one class, put "
+        )
+        problem += "them in one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with "
+        raise DataError(f"{problem}data.delimiter", file=file)
     if rows == 1 and not label and columns[0].name == "0":  # the columns are numbered, so there is no header
         raise DataError(ALONE, file=file)
     text_column = _find_named(columns, text, "text", file) if text else None
@@ -144,10 +141,9 @@ def choose_columns(
 
 def choose_text(columns: Sequence[ColumnProfile], text: str = "", *, file: str = "") -> str:
     """Return the name of the text column of an unlabelled table; arguments and errors are those of `choose_columns`."""
-    found = _find_named(columns, text, "text", file) if text else _guess_text(columns)
-    if found is None:
-        raise _make_refusal("text", columns, file)
-    return found.name
+    if found := _find_named(columns, text, "text", file) if text else _guess_text(columns):
+        return found.name
+    raise _make_refusal("text", columns, file)
 
 
 def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
@@ -281,9 +277,7 @@ def _guess_label(columns: Sequence[ColumnProfile], rows: int, text: ColumnProfil
     # A column with longer cells than the text is half of a sentence with an unquoted delimiter.
     few = [each for each in rank_label_columns(columns, rows) if each.mean_length < max(_LONG, text.mean_length)]
     ratings = [column for column in few if column.numeric and 3 <= column.distinct <= _MOST_RATINGS]
-    if few and few[0].flag and ratings:
-        return ratings[0]
-    return next(iter(few), None)
+    return next(iter(ratings if few and few[0].flag and ratings else few), None)
 
 
 HEADER_ROWS = 2_001  # Rows that decide whether the first one names the columns
@@ -389,8 +383,7 @@ def _fit_row(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> l
     cells = list(row)
     if len(cells) > width:
         return cells[:width] if not any(cell.strip() for cell in cells[width:]) else None
-    missing = width - len(cells)
-    if not missing:
+    if not (missing := width - len(cells)):
         return cells
     regular = [each for each in rest if len(each) == width]
     if not regular or len(cells) < 1 or not all(cell.strip() for cell in cells):
@@ -420,12 +413,8 @@ def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]
     for number in (2, 1):
         columns = list(zip(*rest[number:], strict=True))
         numeric = [n for n, column in enumerate(columns) if all(_NUMBER.fullmatch(cell.strip()) for cell in column)]
-        if numeric and all(_is_header_like(row, numeric) for row in rest[:number]):
+        above = [[cell.strip() for cell in row] for row in rest[:number]]
+        wordy = all(len(row[n]) > 1 and not _NUMBER.fullmatch(row[n]) for row in above for n in numeric)
+        if numeric and wordy and all(0 < len(cell) <= 40 and not is_missing(cell) for row in above for cell in row):
             return number
     return 0
-
-
-def _is_header_like(row: Sequence[str], numeric: list[int]) -> bool:
-    cells = [cell.strip() for cell in row]
-    wordy = all(cells) and all(not _NUMBER.fullmatch(cells[n]) and len(cells[n]) > 1 for n in numeric)
-    return wordy and all(len(cell) <= 40 and not is_missing(cell) for cell in cells)

@@ -137,7 +137,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         if layout and (layout is TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
         columns, asked = summarize_columns(table.frame), settings
-        if layout is None or not (tagged or layout.can_read(table.frame)):
+        if layout is None or not (tagged or set(layout.taken) <= set(map(str, table.frame.columns))):
             layout = _find_layout(table, columns, settings, several, file, layout)
             # Further splits must have the columns of train, and the same form of labels.
             settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}

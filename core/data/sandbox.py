@@ -88,7 +88,6 @@ class ReadRows:
         """Return the rows as text pairs from two columns; reading a row with a missing text raises an error."""
 
         def check_batches() -> Iterator[pa.RecordBatch]:
-            """Yield the batches of text pairs; refuse a row with a missing text."""
             before = 0
             for batch in self.batches:
                 for name in (first, second):
@@ -208,8 +207,7 @@ class _Readers:
             if process is not None and process.poll() is not None:
                 _end_process(process)
                 process = None
-            process = process or _start_process()
-            yield process
+            yield (process := process or _start_process())
         except BaseException:
             if process is not None:
                 _end_process(process)
@@ -221,8 +219,7 @@ class _Readers:
         """End the idle reading processes of the pool."""
         with contextlib.suppress(queue.Empty):
             while True:
-                process = self._free.get_nowait()
-                if process is not None:
+                if (process := self._free.get_nowait()) is not None:
                     _end_process(process)
 
 
@@ -231,15 +228,9 @@ atexit.register(_READERS.close)
 
 
 def _start_process() -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "core.data.sandbox_worker"],  # -P: import nothing from the working directory
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **_OWN},
-    )
+    command = [sys.executable, "-P", "-m", "core.data.sandbox_worker"]  # -P: import nothing from the working directory
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, text=True, encoding="utf-8", env={**os.environ, **_OWN}, **pipes)
 
 
 def _end_process(process: subprocess.Popen[str]) -> None:

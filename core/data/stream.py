@@ -86,8 +86,10 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     sample = decoded.read_sample() if decoded and not objects else ""
     plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
     if decoded is None or objects or not plain:
-        table = read_table(path, **settings)
-        return _stream_frame(table.frame, text, path.name)
+        frame = read_table(path, **settings).frame
+        words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        cells = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
+        return _make_stream(frame, [pa.field(str(name), pa.string()) for name in frame.columns], cells, text, path.name)
     asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
     rows = _stream_delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
@@ -121,8 +123,7 @@ class _DecodedFile:
         parts, size = [], 0
         for line in self.read_lines():
             parts.append(line)
-            size += len(line)
-            if size > SAMPLE:
+            if (size := size + len(line)) > SAMPLE:
                 break
         return "".join(parts)
 
@@ -208,15 +209,13 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     if not kinds:
         raise DataError("the list holds no rows", file=file)
     keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
-    fields = [_make_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
+    types = [frozenset(found - {type(None)}) for found in kinds.values()]
+    nested = [NESTED if each and each <= {list, dict} else None for each in types]
+    typed = [_KINDS.get(each, pa.string()) for each in types]
+    fields = list(map(pa.field, names, typed, repeat(True), nested))
     first, rows = (([row.get(key) for key in keys] for row in _parse_objects(decoded, file)) for _ in range(2))
     frame = pd.DataFrame(islice(first, SAMPLE_ROWS), columns=list(names), dtype=object)
     return _make_stream(frame, fields, rows, text, file)
-
-
-def _make_field(name: str, kinds: set[type]) -> pa.Field:
-    nested = bool(kinds) and kinds <= {list, dict}
-    return pa.field(name, _KINDS.get(frozenset(kinds), pa.string()), metadata=NESTED if nested else None)
 
 
 def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:
@@ -229,13 +228,6 @@ def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]
         if not isinstance(row, dict):
             raise DataError('every row must be an object such as {"text": "…"}', file=file, row=number)
         yield {key: check_cell(value, longest, file=file, row=number, field=key) for key, value in row.items()}
-
-
-def _stream_frame(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    fields = [pa.field(str(name), pa.string()) for name in frame.columns]
-    words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
-    rows = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-    return _make_stream(frame, fields, rows, text, file)
 
 
 def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:

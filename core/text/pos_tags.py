@@ -12,6 +12,7 @@ import sqlite3
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,22 +99,15 @@ class Tagger:
 
     def tag(self, words: Sequence[str]) -> list[int]:
         """Return the part-of-speech tag (id of `TAGS`) of each word; the words need their original capitals."""
-        return [each for sentence in _split_sentences(words) for each in self._tag_sentence(sentence)]
-
-    def _tag_sentence(self, words: list[str]) -> list[int]:
-        table = UNIVERSAL[self.language]
         read = [_CONTRACTION.sub("", word) for word in words] if self.language == "en" else words
-        found = _load_hanta(self.language).tag_sent([word[-LONGEST:] for word in read], taglevel=0)
+        # A sentence includes its final punctuation.
+        ends = [n for n in range(1, len(words)) if words[n - 1] in ENDS and words[n] not in ENDS]
+        found = list[str]()
+        for start, end in pairwise([0, *ends, len(words)] if words else [0]):
+            sentence = [word[-LONGEST:] for word in read[start:end]]
+            found += _load_hanta(self.language).tag_sent(sentence, taglevel=0)
+        table = UNIVERSAL[self.language]
         return [_tag_symbol(word) or table[tag.partition("(")[0]] for word, tag in zip(words, found, strict=True)]
-
-
-def _split_sentences(words: Sequence[str]) -> Iterator[list[str]]:
-    """Split a list of words into sentences, each with its final punctuation."""
-    start = 0
-    for place in range(1, len(words) + 1):
-        if place == len(words) or (words[place - 1] in ENDS and words[place] not in ENDS):
-            yield list(words[start:place])
-            start = place
 
 
 def _tag_symbol(word: str) -> int:
