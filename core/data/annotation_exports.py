@@ -16,8 +16,7 @@ _LOOKED_AT = 1_000
 _PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")
 _PRODIGY_ASIDE = (*_PRODIGY, "answer", "options", "config", "style")
 _ANNOTATIONS = ("annotations", "completions")
-_VALUES = {"choices": "choices", "rating": "rating", "number": "number"}
-"""Label Studio's kinds of results for whole texts → the key of their value."""
+_VALUES = {"choices": "choices", "rating": "rating", "number": "number"}  # Label Studio's kinds of results → key
 
 Row = dict[str, Any]
 Note = Callable[..., None]

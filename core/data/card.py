@@ -100,13 +100,10 @@ def build_card(
     yardstick: dict[str, Any] | None = None,
     yardstick_chars: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Build the data card of a data set: facts that matter before training, as plain data for JSON.
+    """Build the data card of a data set, as plain data for JSON: counts, shares and names, no text.
 
-    Args:
-        dataset: The data set. The card contains only counts, shares and names, no text.
-        text: The text settings; the vocabulary is fitted on train.
-        yardstick: Scores of TF-IDF with words (`core.evaluation.baseline`), if measured.
-        yardstick_chars: The same with words and character n-grams.
+    The vocabulary is fitted on train. `yardstick` has the scores of TF-IDF with words (`core.evaluation.baseline`) if
+    they are measured, `yardstick_chars` those with words and character n-grams.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
@@ -137,11 +134,10 @@ def get_model_scores(fingerprint: str) -> dict[str, Any] | None:
 def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
     """Count duplicate texts in splits: exact ones, and ones that are equal after normalisation with the text settings.
 
-    Returns:
-        `within`: split → rows that repeat an earlier text of the split; `conflicting`: distinct texts with more than
-        one set of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text,
-        `phrase_share` of rows whose text is a phrase of whole words in one, and for pairs `mirrored`, rows that are a
-        training pair in reverse order. `as_read`: the same for equal `core.text.normalization.make_text_keys`.
+    `within`: split → rows that repeat an earlier text of the split; `conflicting`: distinct texts with more than one
+    set of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
+    rows whose text is a phrase of whole words in one, and for pairs `mirrored`, rows that are a training pair in
+    reverse order. `as_read`: the same for equal `core.text.normalization.make_text_keys`.
     """
     training = splits[TRAIN]["text"].tolist()
     pairs = filter(None, map(split_pair, training)) if is_mostly_pairs(training) else None
@@ -174,16 +170,14 @@ class _Phrases:
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [f" {' '.join(text.lower().split())} " for text in texts]
         self._holders: dict[str, list[int]] = defaultdict(list)
-        for number, text in enumerate(self._texts):
-            for word in set(text.split()):
-                self._holders[word].append(number)
+        for number, word in ((number, word) for number, text in enumerate(self._texts) for word in set(text.split())):
+            self._holders[word].append(number)
 
     def has_phrase(self, text: str) -> bool:
         """Return whether a text is part of one of the indexed texts, as a phrase of whole words."""
         words = text.lower().split()
         holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
-        phrase = f" {' '.join(words)} "
-        return any(phrase in self._texts[number] for number in holders)
+        return any(f" {' '.join(words)} " in self._texts[number] for number in holders)
 
 
 def _describe_split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
@@ -215,7 +209,6 @@ def _measure_lengths(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     encoded = uncut.encode_batch(texts)
     lengths = np.array([len(ids) for ids in encoded])
     total = max(1, int(lengths.sum()))
-    unknown = sum(ids.count(UNKNOWN) for ids in encoded)
     beyond = np.maximum(lengths - tokenizer.max_length, 0) if tokenizer.max_length else np.zeros_like(lengths)
     # The last bin has all longer texts too; otherwise one very long text would put all others into the first bin.
     top = max(BINS, int(np.ceil(np.quantile(lengths, 0.99))))
@@ -226,7 +219,7 @@ def _measure_lengths(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
         "longest": int(lengths.max()),
         "quantiles": {f"{share:g}": float(np.quantile(lengths, share)) for share in QUANTILES},
         "histogram": {"edges": edges.tolist(), "rows": histogram.tolist()},
-        "unknown_share": unknown / total,
+        "unknown_share": sum(ids.count(UNKNOWN) for ids in encoded) / total,
         "cut_texts_share": float((beyond > 0).mean()),
         "cut_tokens_share": int(beyond.sum()) / total,
     }
@@ -237,9 +230,8 @@ def check_dataset(
 ) -> dict[str, Any]:
     """Load the data set `config.name` (a path or a registered name), and report on each of its files.
 
-    Returns:
-        `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`; if it loads, also
-        `task`, `classes`, `splits` (rows of each), `notes`, and the result of `further`.
+    The result has `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem) and `decisions`; if it
+    loads, also `task`, `classes`, `splits` (rows of each), `notes`, and the result of `further`.
     """
     reports, dataset, problem = list[FileReport](), None, ""
     try:

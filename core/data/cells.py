@@ -27,16 +27,13 @@ if TYPE_CHECKING:
 ERRORS = frozenset(
     "#N/A #NAME? #REF! #VALUE! #DIV/0! #NULL! #NUM! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN! "
     "#GETTING_DATA #ERROR! #NV #BEZUG! #WERT! #ZAHL! #NOM? #VALEUR! #NOMBRE!".split()
-)
-"""Error values of spreadsheet formulas, also in German and French."""
-MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}
-"""Missing values as databases and spreadsheets write them."""
+)  # Error values of spreadsheet formulas, also in German and French
+MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}  # Missing values as databases and spreadsheets write them
 MOST_NESTED = 20  # Levels of lists and objects in a cell, at most
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
-)
-"""Joiners are kept inside emoji and between non-ASCII letters, where they are visible."""
+)  # Joiners are kept inside emoji and between non-ASCII letters, where they are visible
 _WHOLE = re.compile(r"[-+]?\d+\.0+")
 
 

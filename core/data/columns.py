@@ -29,8 +29,7 @@ PAIR_NAMES = (
     *(("sentence1", "sentence2"), ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b")),
     *(("premise", "hypothesis"), ("question1", "question2"), ("question_1", "question_2")),
     *(("text1", "text2"), ("text_1", "text_2"), ("text_a", "text_b")),
-)
-"""Usual names of the two text columns of pairs."""
+)  # Usual names of the two text columns of pairs
 KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
 
 SINGLE = "none"

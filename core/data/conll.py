@@ -105,8 +105,9 @@ def _parse_sentences(text: str, file: str) -> tuple[list[list[tuple[str, str]]],
 def _parse_word(parts: list[str], columns: int, row: int, file: str) -> tuple[str, str]:
     word, tag = parts[0], parts[-1]
     if len(parts) < 2:
-        problem = f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag"
-        raise DataError(problem, file=file, row=row)
+        raise DataError(
+            f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row
+        )
     if len(parts) != columns:
         raise DataError(f"{len(parts)} columns, and the first word has {columns}", file=file, row=row)
     if not _TAG.fullmatch(tag):

@@ -37,11 +37,9 @@ class Dataset:
     source: str = ""  # The origin of the texts, in words
     task: Task = "single"
     ordered: bool = False
-    notes: tuple[str, ...] = field(default_factory=tuple)
-    """What was done while loading, with counts: rows left out, splits made, classes dropped."""
+    notes: tuple[str, ...] = field(default_factory=tuple)  # What was done while loading, with counts
     decisions: tuple[ReadingDecision, ...] = ()  # How the user's file was read, or the files of a folder
-    beside: pd.DataFrame | None = None
-    """Validation rows of added sets (text and label), which are only used to fit the temperature."""
+    beside: pd.DataFrame | None = None  # Validation rows of added sets (text, label), only to fit the temperature
 
     @property
     def scale(self) -> bool:

@@ -21,8 +21,7 @@ ENCODINGS = (
     *("gb2312", "big5", "big5hkscs", "koi8-r", "koi8-u", "cp866", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256"),
     *("cp1257", "cp1258", "cp874", "tis-620", "iso8859-2", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8"),
     *("iso8859-9", "iso8859-15", "cp437", "cp850", "cp852", "cp857", "mac-roman", "mac-cyrillic"),
-)
-"""The accepted encodings, usual ones first. Python's other codecs are no text encodings, such as `zlib`."""
+)  # The accepted encodings, usual ones first; Python's other codecs are no text encodings, such as `zlib`
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -31,7 +30,6 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_NO_ENDS = dict.fromkeys(map(ord, "\t\r\n"))
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -103,9 +101,7 @@ def _find_others(data: bytes) -> tuple[str, ...]:
 def decode_line(line: bytes, encoding: str) -> str:
     """Decode one line of a file; if the file mixes two encodings (`utf-8+X`), choose the one that fits the line."""
     first, _, second = encoding.partition("+")
-    if second and _is_legacy(line):
-        return line.decode(second, "replace")
-    return line.decode(first, "replace")
+    return line.decode(second if second and _is_legacy(line) else first, "replace")
 
 
 def _refuse_binary(text: str, file: str) -> None:
@@ -179,7 +175,7 @@ def _detect_utf16(data: bytes) -> str:
     for name, end in (("utf-16-le", b"\n\0"), ("utf-16-be", b"\0\n")):
         if 2 * head.count(end) > head.count(b"\n"):
             text = head.decode(name, "replace")
-            kinds = set(map(unicodedata.category, text[:-1].translate(_NO_ENDS)))
+            kinds = set(map(unicodedata.category, re.sub(r"[\t\r\n]", "", text[:-1])))
             if not kinds & {"Cc", "Cn", "Co", "Cs"} and text.count("\n") >= max(2, 0.9 * head.count(end)):
                 return name
     return ""
@@ -224,9 +220,8 @@ def _is_likelier_utf8(lines: list[bytes], encoding: str) -> bool:
     """Return whether the valid UTF-8 lines of a file are likelier UTF-8 than the legacy encoding of its other lines."""
     good = islice((line for line in lines if not _is_legacy(line)), _LINES)
     sample = b"\n".join(find_non_ascii_lines(b"".join(good)))
-    if not sample:
-        return False
-    return score_text(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)
+    as_utf8, as_legacy = sample.decode("utf-8", "replace"), sample.decode(encoding, "replace")
+    return bool(sample) and score_text(as_utf8) > score_text(as_legacy, encoding)
 
 
 def _decode_lines(data: bytes, second: str) -> DecodedText:

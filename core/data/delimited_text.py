@@ -87,8 +87,8 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
         raise DataError(problem + hint, file=file)
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
     if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
-        problem = f"the header has {count(len(rows[0]))} fields and most rows {count(width)}"
-        raise DataError(f"{problem}; {QUOTE_TEXTS}", file=file)
+        fields = f"{count(len(rows[0]))} fields and most rows {count(width)}"
+        raise DataError(f"the header has {fields}; {QUOTE_TEXTS}", file=file)
     below = rows[head.begin :]
     ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
     kept = [row for row in below if len(row) == width] if ragged else below
@@ -171,10 +171,7 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Find the quoting style that gives most rows of a text the same number of cells; also return other possible ones.
-
-    If the user chose a quoting, the others are those that would have been detected.
-    """
+    """Return the quoting with the most regular rows, and others: as regular ones or, if asked, those to be detected."""
     if len(delimiter) != 1:
         return Quoting(), []
     sample = text[:_SAMPLE]
@@ -199,12 +196,10 @@ def _list_quotings(sample: str, delimiter: str, asked: str) -> list[Quoting]:
 
 def _score_quoting(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple[float, float]:
     """Score a quoting style: the share of rows with the usual number of cells, and minus the stray quotes per row."""
-    strict = True
     try:
-        rows = list(_split_rows(split_lines(sample), delimiter, quoting, strict=True))
+        rows, strict = list(_split_rows(split_lines(sample), delimiter, quoting, strict=True)), True
     except csv.Error:
-        strict = False
-        rows = list(_split_rows(split_lines(sample), delimiter, quoting))
+        rows, strict = list(_split_rows(split_lines(sample), delimiter, quoting)), False
     rows = rows[:-1] if cut else rows
     total = max(1, len(rows))
     share = round(_measure_shape(rows)[1] - sum(map(_is_cut, rows)) / total, 3)
@@ -236,7 +231,6 @@ def _choose_rows(
     """Parse all rows of a text with the quoting found on a sample, or with another that fits the whole text better."""
 
     def parse_with(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
-        """Parse the whole delimited text with one quoting style, row by row."""
         return _check_rows(_split_rows(split_lines(text), delimiter, quoting, strict), file)
 
     if len(text) > _SAMPLE and others:
@@ -299,5 +293,5 @@ def _measure_shape(rows: Iterable[list[str]]) -> tuple[int, float]:
     widths = Counter(map(len, rows))
     if not widths:
         return 0, 0.0
-    width, count = widths.most_common(1)[0]
-    return width, count / widths.total()
+    width, number = widths.most_common(1)[0]
+    return width, number / widths.total()

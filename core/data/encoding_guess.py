@@ -24,8 +24,7 @@ _PER_BYTE = -5.5  # Mean log-probability of a byte above 127 in a plausible deco
 _FEW = 8  # Up to so many bytes above 127, every decoding is plausible; a pound sign and two accents prove little
 _RARE = dict.fromkeys(("cp850", "cp852", "cp857", "mac-cyrillic"), 4.0)
 _RARE |= dict.fromkeys(("cp866", "mac-roman", "iso8859-5"), 3.0) | {"cp1258": 2.0}
-_RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)
-"""Penalty in nats for rare encodings."""
+_RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)  # Penalty in nats
 _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
 _EURO_OR_ASCII = bytes(range(129))
 _ASCII = -3.0
@@ -111,14 +110,13 @@ def _load_languages() -> dict[str, list[_Language]]:
 
 
 _WORDLESS = {"zh-Hans": "CJK", "zh-Hant": "CJK", "ja": "CJK", "ko": "HANGUL"}
-_FREQUENT = 0.8  # Share of the listed frequent characters in a Chinese, Japanese or Korean text
 
 
 def _model_by_rank(name: str, characters: str) -> _Language:
     """Build the character model of a language from the rank of its frequent characters (Zipf's law)."""
     unique = list(dict.fromkeys(characters))
     weights = [1 / (rank + 20) for rank in range(len(unique))]
-    total = sum(weights) / _FREQUENT
+    total = sum(weights) / 0.8  # the share of these characters in a text
     single = {each: math.log(weight / total) for each, weight in zip(unique, weights, strict=True)}
     return _Language(name, single, {}, _WORDLESS[name], cased=False)
 
@@ -154,8 +152,7 @@ def _score_pair(before: str, here: str, model: _Language) -> float:
     if not _is_letter(here):
         return (_ASCII if here <= "\x7f" else _score_symbol(here, before)) + _score_word_end(before, here, model)
     low, last = here.lower(), before.lower() if _is_letter(before) else " "
-    found = model.after.get((last, low), model.single.get(low))
-    if found is None:
+    if (found := model.after.get((last, low), model.single.get(low))) is None:
         found = _score_unknown(here, model)
     return found + _score_case(before, here) if model.cased else found
 
@@ -215,8 +212,7 @@ _RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
 _WIDE_RUN = re.compile("[^\x00-\x7f]{3,}|[A-Za-z][^\x00-\x7f]{1,2}")
 _WIDE_LETTER = re.compile("[\u3400-\u9fff\uff61-\uff9f]")  # Chinese characters and half-width kana
 _WORD = re.compile("[^\x00-\x7f\xa0]{2,}|[^\x00-\x7f]")
-_BOXES = re.compile("[\u2500-\u259f]")
-"""Box-drawing characters, which replace letters in misread texts of old encodings."""
+_BOXES = re.compile("[\u2500-\u259f]")  # Box-drawing characters, which replace letters in misread old texts
 _USUAL_LEADS = {bytes([lead]) for lead in (*range(0xC2, 0xC6), *range(0xE0, 0xF5))}
 """First UTF-8 bytes of Latin letters and signs; a single garbled character must be one of them."""
 _OLD_CODECS = ("cp437", "cp850", "cp866", "koi8-r")
@@ -240,8 +236,7 @@ WRITINGS = {
     "letters in quoted-printable (=C3=B6)": re.compile("(?:=[89A-F][0-9A-F]){2}"),
     "letters in UTF-7 (+APY-)": re.compile(r"\+A[A-Za-z0-9+/]{2}-|\+[A-Za-z0-9+/]{4,}-"),
     "letters in HZ (~{…~})": re.compile(r"~\{[!-~]+~\}"),
-}
-"""Description of undecoded text → its pattern."""
+}  # Description of undecoded text → its pattern
 
 
 @dataclass(frozen=True)
@@ -271,13 +266,11 @@ def find_garbled(text: str) -> GarbledText | None:
 
 @functools.lru_cache(1 << 14)
 def _decode_run(run: str) -> tuple[str, str] | None:
-    """Decode a garbled run of characters back to UTF-8, and name the encoding it was misread as; None if impossible.
-
-    A single decoded character must be a usual one: `’é` in correct French would give an Armenian letter.
-    """
+    """Decode a garbled run of characters back to UTF-8, and name the encoding it was misread as; None if impossible."""
     if len(run) == 1:
         meant = run.encode("latin-1").decode("cp1252", "ignore")
         return (meant, "latin-1") if meant else None
+    # A single decoded character must be a usual one: `’é` in correct French would give an Armenian letter.
     for codec in ("cp1252", "cp1251", "mac-roman", *(_OLD_CODECS if _BOXES.search(run) else ())):
         data = _encode_text(run, codec)
         with contextlib.suppress(UnicodeDecodeError):

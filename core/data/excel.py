@@ -26,8 +26,7 @@ _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
 _LOOKED_AT = 20
-_MOST_STARTS, _LONGEST = 20, 40
-"""Limits of the search for a second table: empty rows that may precede it, characters of a cell in its header."""
+_MOST_STARTS, _LONGEST = 20, 40  # Of a second table: empty rows that may precede it, characters of a header cell
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
@@ -35,8 +34,7 @@ _LONGEST_ELEMENT = 300
 _DAMAGED = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, ParseError, EOFError, OSError, ArithmeticError),
     *(AssertionError, AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError),
-)
-"""Errors that the library raises for a damaged workbook, as it trusts every attribute of the XML."""
+)  # Errors that the library raises for a damaged workbook, as it trusts every attribute of the XML
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
@@ -198,11 +196,10 @@ def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict
     """Count, for each column of an Excel sheet, the formulas that are stored without a value."""
     import openpyxl
 
-    lost = Counter[int]()
+    lost, most = Counter[int](), limits.get_limits().columns
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     sheet = book[title]
     sheet.reset_dimensions()
-    most = limits.get_limits().columns
     for place, cells in enumerate(sheet.iter_rows(values_only=True, max_row=max(rows, default=0) + 1), 1):
         values = rows.get(place, [])
         lost.update(
@@ -282,10 +279,9 @@ class _MergedCells:
 def _report_cells(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
     from openpyxl.utils.cell import get_column_letter
 
-    number = cells.total()
+    number, merged = cells.total(), kind == "merged-cells"
     columns = ", ".join(get_column_letter(column + 1) for column in sorted(cells)[:8])
-    if kind == "merged-cells":
-        message = f"{plural(number, 'merged cell')} in column {columns} read as the first of their block"
-        return list_finding(kind, "note", number, message)
-    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel (#N/A, #NAME? …) count"
-    return list_finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")
+    read = "read as the first of their block"
+    error = f"with an error of Excel (#N/A, #NAME? …) count{'s' if number == 1 else ''} as missing"
+    message = f"{plural(number, 'merged cell' if merged else 'cell')} in column {columns} {read if merged else error}"
+    return list_finding(kind, "note" if merged else "warning", number, message)

@@ -113,14 +113,14 @@ def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision
     certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
     if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
         return found
-    return tuple(each if each.what != "encoding" else _keep_certain_readable(each, certain) for each in found)
-
-
-def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
-    """Replace each alternative encoding X by `utf-8+X` if files of the folder are surely UTF-8, else remove it."""
-    offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
-    both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
-    return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
+    kept = list[ReadingDecision]()
+    for each in found:
+        # An alternative X becomes `utf-8+X` if the certain files are UTF-8.
+        offered = each.alternatives if each.guessed and certain == {"utf-8"} else ()
+        both = dict.fromkeys(f"utf-8+{other.removeprefix('utf-8+')}" for other in offered)
+        fit = tuple(other for other in both if other != each.chosen)
+        kept.append(dataclasses.replace(each, alternatives=fit) if each.what == "encoding" else each)
+    return tuple(kept)
 
 
 def name_files(names: Sequence[str], of: int) -> str:

@@ -37,7 +37,6 @@ _LONGEST_LITERAL = 1_000_000  # Characters of a line that is parsed as a Python 
 _WRAPPERS = ("row", "_source", "attributes", "fields")
 """Keys of the inner object with the columns: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
-_TRAILING_COMMA = re.compile(r",\s*\]\s*\Z")
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _NO_OBJECT = 'every row must be an object such as {"text": "…", "label": "…"}'
 
@@ -75,8 +74,8 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
         return None
     rows = _find_rows(found[0], reading) if reading.kind == "json" else found[0]
     if part and part not in reading.parts:
-        there = f"it has {', '.join(map(_format_key, reading.parts))}"
-        there = there if reading.parts else "the rows are the file itself"
+        keys = ", ".join(map(_format_key, reading.parts))
+        there = f"it has {keys}" if keys else "the rows are the file itself"
         raise DataError(f"no list of objects under '{_format_key(part)}' for data.sheet; {there}", file=file)
     with name_sheets(reading.parts, reading.where):
         rows = _to_objects(rows, reading)
@@ -95,10 +94,8 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
 def is_json(text: str, file: str) -> bool:
     """Return whether a file with a JSON name contains JSON after other text, such as `callback(` or a comment."""
-    return (
-        file.lower().endswith(_NAMED_JSON)
-        and re.search(r'^\s*[\w.]*\(?[\[{]\s*["\[{]', text[:20_000], re.MULTILINE) is not None
-    )
+    start = r'^\s*[\w.]*\(?[\[{]\s*["\[{]'
+    return file.lower().endswith(_NAMED_JSON) and re.search(start, text[:20_000], re.MULTILINE) is not None
 
 
 def decode_json(text: str, file: str) -> Any:
@@ -142,7 +139,7 @@ def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
         return (decode_json(text, reading.file),)
     except json.JSONDecodeError as error:
         wrong = error
-    if text.lstrip().startswith("[") and (comma := _TRAILING_COMMA.search(text)):
+    if text.lstrip().startswith("[") and (comma := re.search(r",\s*\]\s*\Z", text)):
         try:
             whole = (decode_json(text[: comma.start()] + "]", reading.file),)
             reading.add_finding("trailing-comma", 1, "a comma after the last row was ignored")
@@ -200,8 +197,7 @@ def _parse_sequence(text: str, reading: _ReadState) -> list[Any] | None:
     if not text.lstrip().startswith("{"):
         return None
     place, rows = 0, list[Any]()
-    blank = re.compile(r"[\s,]*")
-    while (place := blank.match(text, place).end()) < len(text):  # type: ignore[union-attr]
+    while (place := re.compile(r"[\s,]*").match(text, place).end()) < len(text):  # type: ignore[union-attr]
         limits.check_shape(len(rows) + 1, 1, file=reading.file)
         try:
             row, place = DECODER.raw_decode(text, place)
@@ -346,11 +342,8 @@ def _from_lists(rows: list[list[Any]], reading: _ReadState) -> list[Row]:
 
 
 def _name_type(value: Any) -> str:
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, (int, float)):
-        return "a number"
-    return "an empty value" if value is None else "a list" if isinstance(value, list) else "an object"
+    names = {str: "a string", bool: "a number", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return names.get(type(value), "an empty value")
 
 
 def _format_key(key: object) -> str:

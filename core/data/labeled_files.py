@@ -65,8 +65,7 @@ class FileReport:
 class LabeledSplits:
     """Cleaned labelled rows by split (or `all`), with labels as words, and the class names in order."""
 
-    splits: dict[str, pd.DataFrame]
-    """Columns `text` (str), `label` (class name, or a tuple of class names) and the others."""
+    splits: dict[str, pd.DataFrame]  # Columns `text` (str), `label` (class name, or a tuple) and the others
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     task: Task = "single"
@@ -253,8 +252,8 @@ def _find_layout(
 def _is_unlabeled(table: RawTable, layout: Layout) -> bool:
     """Return whether a table has the text column of the training table's layout, but no label column."""
     names = set(map(str, table.frame.columns))
-    labels = names & set(layout.labels) or any(map(is_label_name, names))
-    return table.header and layout.text in names and not labels
+    labeled = names & set(layout.labels) or any(map(is_label_name, names))
+    return table.header and layout.text in names and not labeled
 
 
 def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:

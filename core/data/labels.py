@@ -32,8 +32,7 @@ WHOLE_NUMBER = re.compile(r"\d{1,300}")
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
 _SHARE = re.compile(r"\d*\.\d*[1-9]\d*")
-_CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
-"""Keys for the labels in an object in a label cell."""
+_CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")  # Keys for the labels in an object
 
 
 def find_form(
@@ -46,7 +45,9 @@ def find_form(
     """
     if layout.form == "columns":
         return layout
-    cells = _take_distinct(frame[layout.label].dropna())
+    cells = frame[layout.label].dropna()
+    with contextlib.suppress(TypeError):  # lists cannot be hashed
+        cells = pd.Series(cells.unique(), dtype=cells.dtype)
     with _locate_errors(file, layout.label):
         for found in map(_as_object, cells):
             if found is not None and _read_choices(found) is None:
@@ -135,8 +136,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
 def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
     """Return rows with labels as int64 class numbers (several labels: a tuple); refuse labels that are no class."""
     positions = {name: number for number, name in enumerate(classes)}
-    strange = sorted(list_labels(rows["label"]) - set(classes))
-    if strange:
+    if strange := sorted(list_labels(rows["label"]) - set(classes)):
         raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
     if is_several(rows["label"]):
         arranged = tuple if task == "tokens" else sorted
@@ -164,8 +164,7 @@ def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
 
 def replace_labels(rows: pd.DataFrame, names: Mapping[Any, Any]) -> pd.DataFrame:
     """Replace the labels of rows by a map (old → new); remove labels that it lacks, and rows that lose all labels."""
-    labels = rows["label"]
-    if not is_several(labels):
+    if not is_several(labels := rows["label"]):
         kind: Any = "int64" if all(isinstance(new, int) for new in names.values()) else "str"
         kept = rows[labels.isin(names)].reset_index(drop=True)
         return kept.assign(label=kept["label"].map(names).astype(kind))
@@ -228,20 +227,16 @@ def _refuse_scores(cells: Iterable[Any]) -> None:
 
 
 def _has_lists(cells: pd.Series) -> bool:
-    if not len(cells):
-        return False
     if any(not pd.api.types.is_scalar(cell) or _as_object(cell) is not None for cell in cells):
         return True
-    return bool(as_words(cells).map(lambda word: _LIST.fullmatch(word.strip()) is not None).all())
+    return len(cells) > 0 and all(_LIST.fullmatch(word.strip()) for word in as_words(cells))
 
 
 def _as_object(cell: Any) -> dict[str, Any] | None:
     """Return the object in a label cell, parsed if it is JSON text (empty if that fails); None if there is none."""
-    if isinstance(cell, dict):
-        return cell
-    if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
-        return None
-    return _decode_cell(cell) or {}
+    if isinstance(cell, str):
+        return (_decode_cell(cell) or {}) if _OBJECT.fullmatch(cell.strip()) else None
+    return cell if isinstance(cell, dict) else None
 
 
 def _decode_cell(cell: str) -> Any:
@@ -291,13 +286,6 @@ def _collect_words(parts: list[Any]) -> tuple[str, ...] | None:
         return ()
     words = {clean_label(as_word(part)) for part in parts if not _is_missing(part)}
     return tuple(sorted(words - {""})) or None
-
-
-def _take_distinct(cells: pd.Series) -> pd.Series:
-    try:
-        return pd.Series(cells.unique(), dtype=cells.dtype)
-    except TypeError:
-        return cells
 
 
 def _find_mark(labels: Sequence[str]) -> str:

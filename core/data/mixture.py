@@ -29,8 +29,7 @@ from core.text.normalization import make_text_keys, prepare_all
 CORPUS = "corpus"
 LARGEST = 64 * 1024**2
 Load = Callable[[DataConfig], Dataset]
-_COARSE = TextConfig(normaliser="tweet-clean")
-"""Lower case without links, names, digits and marks; texts that any tokenizer reads in the same way become equal."""
+_COARSE = TextConfig(normaliser="tweet-clean")  # Lower case without links, names, digits and marks
 
 
 def mix_splits(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:

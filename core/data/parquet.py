@@ -51,8 +51,8 @@ def apply_class_names(
         named: dict[Any, str] = dict(enumerate(names))
         cells = [_name_cell(cell, named) for cell in frame[column]]
         frame = frame.assign(**{column: pd.Series(cells, index=frame.index, dtype=object)})
-        said = ", ".join(f"{number} = {shorten(name)}" for number, name in list(named.items())[:8])
-        message = f"the class names of '{shorten(column)}' are those of the file: {said}"
+        message = f"the class names of '{shorten(column)}' are those of the file: "
+        message += ", ".join(f"{number} = {shorten(name)}" for number, name in list(named.items())[:8])
         found.append(Finding("class-names", "note", len(names), message))
     return frame, found
 
@@ -97,7 +97,6 @@ def read_batches(stream: BinaryIO | pa.BufferReader, file: str) -> tuple[pa.Sche
         names = make_unique(schema.names)
 
     def check_batches() -> Iterator[pa.RecordBatch]:
-        """Yield the batches of a Parquet file's rows, with their text checked."""
         with _convert_errors(file):
             for batch in _iterate_batches(stream, file):
                 for place in kept:
@@ -127,8 +126,7 @@ def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
     for batch in source.iter_batches(batch_size=_BATCH):
         rows += batch.num_rows
         limits.check_shape(rows, batch.num_columns, file=file)
-        left -= sum(_measure_size(column) for column in batch.columns)
-        if left < 0:
+        if (left := left - sum(map(_measure_size, batch.columns))) < 0:
             raise limits.make_error("its cells unpack to more", "size", file=file)
         cells = [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in batch.columns]
         yield pa.RecordBatch.from_arrays(cells, batch.schema.names)
@@ -153,11 +151,8 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
     if size > limits.get_limits().size * limits.MEGABYTE:
         raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-    return [
-        leaf.path
-        for leaf in leaves
-        if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in ("NONE", "STRING", "JSON", "ENUM")
-    ]
+    texts = ("NONE", "STRING", "JSON", "ENUM")
+    return [each.path for each in leaves if each.physical_type == "BYTE_ARRAY" and each.logical_type.type in texts]
 
 
 def _measure_size(column: Any) -> int:

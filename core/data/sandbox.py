@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2  # Files that are read at the same time, at most; further readings wait
 _STARTED_WITHIN = 60.0  # Seconds that a busy machine may take to start a process
 ANSWER = "answer.json"
-_LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
-"""Signals that end a reading at its time limit."""
+_LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}  # Signals of the time limit
 _KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
 _OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # No threads before a fork, and no memory that is reserved in advance

@@ -60,7 +60,6 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
         counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
 
     def move_row(label: int, source: int, target: int) -> None:
-        """Move a random row of a class from one part of a split to another."""
         part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
         counts[source, label] -= 1
         counts[target, label] += 1

@@ -45,8 +45,7 @@ _KINDS = {
     frozenset({int}): pa.int64(),
     frozenset({float}): pa.float64(),
     frozenset({int, float}): pa.float64(),
-}
-"""Types of JSON columns that are kept; all other columns become strings."""
+}  # Types of JSON columns that are kept; all other columns become strings
 
 Batches = Iterator[pa.RecordBatch]
 

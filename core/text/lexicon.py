@@ -45,7 +45,6 @@ LARGEST = 64 * 1024**2  # Bytes of a lexicon, at most: a million words
 _LOOKED_AT = 200
 _WHOLE = re.compile(r"[+-]?\d{1,3}")
 _RATINGS = re.compile(r"\[[-\d, ]*\]")
-_NEEDS = "a lexicon has a column of words and one of their polarity"
 NEUTRAL_BELOW = 0.05  # A valence closer to 0 counts as neutral
 
 Counts = tuple[float, ...]  # Counts for positive, neutral and negative, for each lexicon in order
@@ -145,11 +144,8 @@ def _find_columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]
     word = next((name for name in WORD_COLUMNS if name in names), None)
     value = next((name for name in SCALES if name in names), None)
     if word is None or value is None:
-        raise DataError(
-            f"a lexicon begins with a line that names its columns: one of {', '.join(WORD_COLUMNS)}, and one of "
-            f"{', '.join(SCALES)}; here it is {head[:80]!r}",
-            file=file,
-        )
+        names = f"one of {', '.join(WORD_COLUMNS)}, and one of {', '.join(SCALES)}; here it is {head[:80]!r}"
+        raise DataError(f"a lexicon begins with a line that names its columns: {names}", file=file)
     return word, value
 
 
@@ -157,7 +153,8 @@ def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
     head = lines[0] if lines else ""
     delimiter = next((each for each in "\t,;" if each in head), "\t")
     if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
-        raise DataError(f"a list of {len(lines)} words without polarities; {_NEEDS}", file=file)
+        what = "words without polarities; a lexicon has a column of words and one of their polarity"
+        raise DataError(f"a list of {len(lines)} {what}", file=file)
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         header = [name.strip().lower() for name in next(rows, [])]
@@ -176,9 +173,9 @@ class _Place(NamedTuple):
     row: int
     comma: str = ""  # A comma if it can be the decimal point
 
-    def to_dict(self, field: str) -> dict[str, Any]:
-        """Return the file, row and column of a lexicon cell, as arguments of a DataError."""
-        return {"file": self.file, "row": self.row, "field": field}
+    def make_error(self, problem: str, field: str) -> DataError:
+        """Return the error for a wrong cell of a lexicon."""
+        return DataError(problem, file=self.file, row=self.row, field=field)
 
     def parse_number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
         """Parse a lexicon cell as a number within bounds; DataError otherwise."""
@@ -189,21 +186,21 @@ class _Place(NamedTuple):
             found = math.nan
         if not low <= found <= high or math.isinf(found):
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} up"
-            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self.to_dict(field))
+            raise self.make_error(f"a number {bounds} was expected, not {cells[field][:40]!r}", field)
         return found
 
     def parse_sign(self, cells: Mapping[str, str], field: str) -> float:
         """Parse a lexicon cell as -1, 0 or 1; DataError otherwise."""
         found = self.parse_number(cells, field, -1, 1)
         if found not in (-1, 0, 1):
-            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.to_dict(field))
+            raise self.make_error(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", field)
         return found
 
 
 def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> LexiconEntry:
     name = cells[word].strip()
     if not name:
-        raise DataError("the word is missing", **place.to_dict(word))
+        raise place.make_error("the word is missing", word)
     if "aspect_polarity" in cells:
         polarity = place.parse_sign(cells, value)
         aspect = place.parse_sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
@@ -218,8 +215,6 @@ def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place)
 NEUTRAL = 1 / 3
 SMOOTHING = 1.0
 TRIPLE = ("positive", "neutral", "negative")
-
-_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 class Lexicon:
@@ -252,10 +247,8 @@ class Lexicon:
             before, behind = (0.0,) * (3 * place), (0.0,) * (width - 3 * place - 3)
             left = False
             for word, counts in read_lexicon(name):
-                entry = prepare(word, config).lower()
-                if entry and (
-                    entry == replace_lookalikes(word, config.lookalikes).lower() or _TWO_LETTERS.search(word)
-                ):
+                entry, plain = prepare(word, config).lower(), replace_lookalikes(word, config.lookalikes).lower()
+                if entry and (entry == plain or re.search(r"[^\W\d_]{2}", word)):
                     entries[entry] = _add_counts(entries.get(entry, (0.0,) * width), before + counts + behind)
                     left = True
             if not left:

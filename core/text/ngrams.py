@@ -133,7 +133,6 @@ class NGramTokenizer(ListedTokenizer):
 
         @functools.cache
         def encode_word(word: str) -> list[int]:
-            """Return the ids of a word's known character n-grams."""
             return [ids[gram] for gram in _list_char_grams(word, longest) if gram in ids]
 
         for text in texts:

@@ -103,8 +103,7 @@ def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALI
 Step = Callable[[str], str]
 
 URL_MARK, USER_MARK = "<url>", "<user>"
-LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"
-"""Only letters, so that later steps do not change them and a byte-level tokenizer can make each of them one piece."""
+LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"  # Only letters, so later steps keep them and BPE can make each one piece
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")

@@ -28,8 +28,7 @@ UNTAGGED = 0
 MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
 SCHEME = 2  # Version of the tags; raise it when the same words get other tags
-LONGEST = 40
-"""Characters that the tagger reads from the end of a word, which has the inflection; its time grows with their cube."""
+LONGEST = 40  # Characters that are read from the end of a word; the time grows with their cube
 ENDS = frozenset(".!?…")
 
 _MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
@@ -82,8 +81,7 @@ _DUTCH = {
 UNIVERSAL = {
     language: {own: TAGS.index(tag) + 1 for tag, owns in table.items() for own in owns.split()}
     for language, table in (("en", _ENGLISH), ("de", _GERMAN), ("nl", _DUTCH))
-}
-"""By language, from the tagger's tag to an id."""
+}  # By language, from the tagger's tag to an id
 _PUNCT, _X = TAGS.index("PUNCT") + 1, TAGS.index("X") + 1
 
 
@@ -94,8 +92,7 @@ class Tagger:
         if language not in MODELS:
             raise ValueError(f"no tagger for {language!r}, only for {', '.join(MODELS)}")
         self.language = language
-        self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"
-        """Part of the cache key: the tags of given words depend on it."""
+        self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"  # Part of the cache key
 
     def tag(self, words: Sequence[str]) -> list[int]:
         """Return the part-of-speech tag (id of `TAGS`) of each word; the words need their original capitals."""
@@ -133,8 +130,7 @@ def _load_hanta(language: str) -> Any:
 
 
 SAMPLE = 2000  # Texts that are read to detect the language, evenly spread
-LEAST = 0.08
-"""Lowest share of a language's function words among all words for which texts count as being in that language."""
+LEAST = 0.08  # Lowest share of a language's function words in texts of that language
 
 # Frequent words that are rare in the other two and in their neighbours (French, Spanish, Swedish …).
 FUNCTION_WORDS = {

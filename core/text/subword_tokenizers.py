@@ -47,10 +47,8 @@ class BpeTokenizer(Tokenizer):
     def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
         """Fit a BPE tokenizer on texts; refuse a vocabulary size below the 256 bytes and special entries."""
         if config.max_vocab < len(ALPHABET) + FIRST:
-            raise ConfigError(
-                f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(ALPHABET) + FIRST} "
-                "(256 bytes and 2 special entries)"
-            )
+            least = f"at least {len(ALPHABET) + FIRST} (256 bytes and 2 special entries)"
+            raise ConfigError(f"text.max_vocab={config.max_vocab}: byte-level BPE needs {least}")
         model = _build_pipeline(hf.models.BPE())
         trainer = hf.trainers.BpeTrainer(
             vocab_size=config.max_vocab - FIRST,
@@ -152,14 +150,11 @@ KNOWN = {
     "post_processor": ("BertProcessing", "ByteLevel", "RobertaProcessing", "TemplateProcessing"),
     "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Replace", "WordPiece"),
     "model": ("BPE", "Unigram", "WordLevel", "WordPiece"),
-}
-"""Part of a pipeline → kinds of component that it may have."""
+}  # Part of a pipeline → kinds of component that it may have
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
 BLANKS = " {2,}"  # The only regular expression that is allowed: SentencePiece replaces several blanks by one
-LONGEST_REPLACED = 100
-"""Bytes by which a table of Precompiled may replace a character, at most; Unicode's longest replacement has 33."""
-LONGEST_WORD = 1_000
-"""Characters of a word that WordPiece reads, at most; BERT has 100, and the time grows with the square."""
+LONGEST_REPLACED = 100  # Bytes for a character in a table of Precompiled, at most; Unicode's longest has 33
+LONGEST_WORD = 1_000  # Characters of a word, at most; BERT has 100, and the time grows with the square
 
 
 def check_pipeline(text: str) -> None:
@@ -212,11 +207,8 @@ def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
         words = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")
         if max(map(len, words)) > LONGEST_REPLACED:
             raise ValueError(f"its {place} has a Precompiled that makes texts much longer, which is not read")
-    if (
-        place == "model"
-        and (longest := part.get("max_input_chars_per_word", 0))
-        and not (isinstance(longest, int) and longest <= LONGEST_WORD)
-    ):
+    longest = part.get("max_input_chars_per_word", 0) if place == "model" else 0
+    if longest and not (isinstance(longest, int) and longest <= LONGEST_WORD):
         raise ValueError(f"its model has max_input_chars_per_word={longest!r:.40}; at most {LONGEST_WORD} are read")
 
 
@@ -231,8 +223,7 @@ def convert_panics() -> Iterator[None]:
         raise RunDamaged(f"the tokenizer of the backbone failed: {error!s:.200}") from None
 
 
-NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))
-"""Names of padding, the unknown word, the beginning and the end of a text; the usual name first."""
+NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))  # Of each, the usual name first
 BLOCK = 4096
 
 
@@ -259,22 +250,18 @@ class PretrainedTokenizer(Tokenizer):
             raise ValueError(f"the tokenizer of the backbone cannot be read: {error!s:.200}") from error
         self._model.no_truncation()
         self._model.no_padding()
-        self.specials = tuple(self._find_special(names) for names in NAMES)
-        """Rows of padding, the unknown word, the beginning and the end in the backbone's embedding table."""
+        self.specials = tuple(self._find_special(names) for names in NAMES)  # Rows in the embedding table
         self._unknown = self.specials[1]
         self.between, self._longest = self._find_between(), 0
-        self.rows = 1 + max(self._model.get_vocab().values())
-        """Rows of the backbone's embedding table that its tokenizer can use; some may have no token."""
+        self.rows = 1 + max(self._model.get_vocab().values())  # Of the embedding table; some may have no token
         self.size = FIRST + self.rows
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:
         """Fit a pretrained encoder's tokenizer: choose a maximum length; refuse more tokens than the encoder reads."""
         if config.max_length > published.longest:
-            raise ConfigError(
-                f"text.max_length={config.max_length}: '{published.name}' has places for {published.longest} tokens; "
-                f"choose text.max_length={published.longest}"
-            )
+            most = f"has places for {published.longest} tokens; choose text.max_length={published.longest}"
+            raise ConfigError(f"text.max_length={config.max_length}: '{published.name}' {most}")
         try:
             fitted = cls(published.pipeline, config, config.max_length)
         except ValueError as error:

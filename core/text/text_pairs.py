@@ -37,9 +37,5 @@ def divide_tokens(first: int, second: int, most: int) -> tuple[int, int]:
     """Divide a limit of `most` tokens between the texts of a pair; the longer text is truncated first."""
     if first + second <= most:
         return first, second
-    half = most // 2
-    if second <= half:
-        return most - second, second
-    if first <= most - half:
-        return first, most - first
-    return most - half, half
+    behind = min(second, max(most // 2, most - first))
+    return most - behind, behind

@@ -21,8 +21,7 @@ class PaddedBatch(NamedTuple):
     keep: np.ndarray  # (B, L) bool, True at real tokens
     tags: np.ndarray | None  # (B, L) int64, 0 where padded; None without a tagger
     polarity: np.ndarray | None  # (B, L, 3K) float32, thirds where padded; None without a lexicon
-    grams: np.ndarray | None
-    """(B, L, K) int64: the bucket of each character n-gram, counted from 1, 0 where there is none; None: not read."""
+    grams: np.ndarray | None  # (B, L, K) int64: bucket of each character n-gram, from 1; 0: none; None: not read
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,13 @@ class TokenTable:
         places = (starts[:, None] + columns)[keep]
         ids = np.zeros(keep.shape, np.int64)
         ids[keep] = self.flat[places]
-        tags = polarity = None
+        tags = polarity = grams = None
         if self.tags is not None:
             tags = np.zeros(keep.shape, np.int64)
             tags[keep] = self.tags[places]
         if self.polarity is not None:
             polarity = np.full((*keep.shape, self.polarity.shape[1]), NEUTRAL, np.float32)
             polarity[keep] = self.polarity[places]
-        grams = None
         if self.forms is not None and self.spelt is not None:
             found = self.spelt.pad_rows(self.forms[places]).ids
             grams = np.zeros((*keep.shape, found.shape[1]), np.int64)

@@ -36,16 +36,12 @@ class Encoding(NamedTuple):
 
     ids: list[int]
     tokens: list[str]  # The piece of `text` of each id, also of unknown tokens
-    offsets: list[tuple[int, int]]
-    """Start and end of each token in `text`. Byte-level pieces of one character share that character's span."""
+    offsets: list[tuple[int, int]]  # Span of each token in `text`; byte-level pieces share that of their character
     truncated: int
     text: str  # The normalised text that offsets count in (normalising may change lengths)
-    tags: list[int] | None = None
-    """Part of speech of each token's word (ids of `core.text.pos_tags.TAGS`, 0: none); None without a tagger."""
-    polarity: list[tuple[float, ...]] | None = None
-    """(positive, neutral, negative) of each token, for K lexicons in order; None without a lexicon."""
-    grams: list[list[int]] | None = None
-    """The hash bucket of each character n-gram of each token; None if the model reads none."""
+    tags: list[int] | None = None  # Id of `pos_tags.TAGS` of each token's word, 0: none; None without a tagger
+    polarity: list[tuple[float, ...]] | None = None  # (positive, neutral, negative) per lexicon; None: no lexicon
+    grams: list[list[int]] | None = None  # Hash buckets of each token's n-grams; None if the model reads none
     lexicons: int = 0
 
 
@@ -103,17 +99,13 @@ class Tokenizer(ABC):
     config: TextConfig
     size: int  # Token ids, including the special ones for padding and unknown
     max_length: int  # Token ids per text, at most; 0: texts are never truncated
-    known_words: Container[str] | None = None
-    """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
-    between: Sequence[int] = (FIRST,)
-    """The token ids of the mark that separates the two texts of a pair, which have no other use."""
+    known_words: Container[str] | None = None  # None if words are composed of pieces and not listed
+    between: Sequence[int] = (FIRST,)  # Token ids of the mark between two texts, without other use
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
-    counts: np.ndarray | None = None
-    """(V, 3K): the lexicon's counts by token id, if a token has its own entries and not those of its word."""
+    counts: np.ndarray | None = None  # (V, 3K): the lexicon's counts by token id, if they are not those of its word
     buckets: int = 0  # Hash buckets for the character n-grams of words; 0: the model reads none
-    pairs: bool = False
-    """Whether the pair mark (`core.text.text_pairs`) separates two texts; else it is a character like any other."""
+    pairs: bool = False  # Whether the pair mark separates two texts; else it is a character like any other
     notes: tuple[str, ...] = ()
 
     @abstractmethod
@@ -241,9 +233,8 @@ class Tokenizer(ABC):
         """Start reading text pairs, and recompute an automatic maximum length from the training texts."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
-            self.max_length = compute_max_length(
-                [len(ids) for ids in self._encode_all(prepare_all(texts, self.config))]
-            )
+            every = self._encode_all(prepare_all(texts, self.config))
+            self.max_length = compute_max_length([len(ids) for ids in every])
 
     def truncate_values(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
         """Truncate a list with one value per token to the maximum length; each text of a pair is cut at the end."""
@@ -316,8 +307,7 @@ class Tokenizer(ABC):
         return [each[0] if len(each) == 1 else [*each[0], *self.between, *each[1]] for each in read]
 
     def _remove_mark(self, ids: list[int]) -> list[int]:
-        marks = self.between
-        return [UNKNOWN if each in marks else each for each in ids]
+        return [UNKNOWN if each in self.between else each for each in ids]
 
     def set_lexicon(self, lexicon: Lexicon) -> None:
         """Set the sentiment lexicon that gives tokens their polarities."""
@@ -330,9 +320,8 @@ class Tokenizer(ABC):
 
     def to_json(self) -> str:
         """Return the tokenizer's complete state as JSON, which `core.text.tokenizer_factory` reads."""
-        tagger = self.tagger
         known = {
-            "tagger": None if tagger is None else {"language": tagger.language, "version": tagger.version},
+            "tagger": self.tagger and {"language": self.tagger.language, "version": self.tagger.version},
             "lexicon": None if self.lexicon is None else self.lexicon.entries,
             "buckets": self.buckets or None,
             "pairs": self.pairs or None,

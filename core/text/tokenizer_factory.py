@@ -89,12 +89,12 @@ def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | N
         return Tagger(config.tagger), ()
     if language := detect_language(texts):
         return Tagger(language), (f"parts of speech: the training texts were taken to be {NAMES[language]}",)
-    script = detect_script(texts) or "no letters"
+    off = "parts of speech are off: no tagger for the language of the training texts"
     there = ", ".join(f"{name} ({code})" for code, name in NAMES.items())
-    return None, (
-        f"parts of speech are off: no tagger for the language of the training texts (script: {script}); there is one "
-        f"for {there}, which text.tagger can name",
+    note = (
+        f"{off} (script: {detect_script(texts) or 'no letters'}); there is one for {there}, which text.tagger can name"
     )
+    return None, (note,)
 
 
 def restore_tokenizer(text: str) -> Tokenizer:

@@ -46,20 +46,17 @@ def get_word_pattern() -> re.Pattern[str]:
     """
     inner = rf"(?:[^\W_]++|[{build_mark_class()}]++|[\u200c\u200d](?={_LETTER}))*+"
     tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{build_mark_class()}])*+"
-    return re.compile(
-        "|".join(
-            (
-                rf"(?!\u2139){_LETTER}{inner}(?:['’]{_LETTER}{inner})*+",
-                r"['’](?:[sStTdDmM]|re|ve|ll|RE|VE|LL)\b",
-                r"[0-9#*]\ufe0f?\u20e3",
-                rf"\d+(?:[.,]\d+)*{inner}",
-                r"<(?:url|user)>",
-                r"[\U0001f1e6-\U0001f1ff]{2}",
-                rf"{EMOJI}{tail}(?:\u200d{EMOJI}{tail})*",
-                rf"\S{tail}",
-            )
-        )
+    kinds = (
+        rf"(?!\u2139){_LETTER}{inner}(?:['’]{_LETTER}{inner})*+",
+        r"['’](?:[sStTdDmM]|re|ve|ll|RE|VE|LL)\b",
+        r"[0-9#*]\ufe0f?\u20e3",
+        rf"\d+(?:[.,]\d+)*{inner}",
+        r"<(?:url|user)>",
+        r"[\U0001f1e6-\U0001f1ff]{2}",
+        rf"{EMOJI}{tail}(?:\u200d{EMOJI}{tail})*",
+        rf"\S{tail}",
     )
+    return re.compile("|".join(kinds))
 
 
 def split_words(text: str) -> list[str]:
@@ -69,10 +66,7 @@ def split_words(text: str) -> list[str]:
 
 def is_bare_mark(text: str) -> bool:
     """Return whether a token is only punctuation, without letters, digits or emoji."""
-    return not any(
-        character.isalnum() or (unicodedata.category(character) == "So" and not character.isascii())
-        for character in text
-    )
+    return not any(each.isalnum() or (unicodedata.category(each) == "So" and not each.isascii()) for each in text)
 
 
 SHORTEST, LONGEST = 3, 5

@@ -309,8 +309,7 @@ _ALL = (
     ),
 )
 
-SOURCES: dict[str, DataSource] = {source.name: source for source in _ALL}
-"""All named data sets by name, the built-in corpus first."""
+SOURCES: dict[str, DataSource] = {source.name: source for source in _ALL}  # The built-in corpus first
 
 
 def split_mixture(data: str) -> tuple[str, ...]:
@@ -336,8 +335,7 @@ def suggest_settings(data: str, paper: str = "") -> dict[str, Any]:
     return {name: values.pop() for name, values in every.items() if len(values) == 1}
 
 
-DATA_FOLDER = "SENTISCOPE_DATA"
-"""Environment variable: a folder with a subfolder for each named data set, which is read instead of the hub."""
+DATA_FOLDER = "SENTISCOPE_DATA"  # Environment variable: a folder with one for each data set, read instead of the hub
 
 
 @dataclass(frozen=True)

@@ -34,26 +34,23 @@ def _download_file(source: DataSource, hub: Hub, file: str) -> Path:
         from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
         from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HTTPError, LocalEntryNotFoundError
     except ImportError:
-        raise NotAvailable(
-            f"downloading '{source.name}' needs one more package: pip install 'sentiscope[hub]'; "
-            f"or {_suggest_copy(source.name)}"
-        ) from None
-    unreachable = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
+        how = f"needs one more package: pip install 'sentiscope[hub]'; or {_suggest_copy(source.name)}"
+        raise NotAvailable(f"downloading '{source.name}' {how}") from None
+    reason = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
     place: dict[str, Any] = {"repo_id": hub.repo, "filename": file, "repo_type": "dataset", "revision": hub.revision}
     try:
-        cached = try_to_load_from_cache(**place)
-        if isinstance(cached, str):
+        if isinstance(cached := try_to_load_from_cache(**place), str):
             return Path(cached)
         get_hf_file_metadata(hf_hub_url(**place))  # fails at once; the download would retry for half a minute
         return Path(hf_hub_download(**place))
     except LocalEntryNotFoundError:
-        reason = unreachable
+        pass
     except EntryNotFoundError:
         reason = f"the hub has no file '{file}' in {hub.repo} ({hub.checked})"
     except HfHubHTTPError as error:
         reason = f"the hub refused {hub.repo} ({hub.checked}): {str(error).splitlines()[0]}"
     except (HTTPError, ConnectionError, TimeoutError):
-        reason = unreachable
+        pass
     except OSError as error:
         reason = f"the download of {hub.repo} could not be stored: {error.strerror or error}"
     raise NotAvailable(f"'{source.name}': {reason}; {_suggest_copy(source.name)}")

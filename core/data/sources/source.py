@@ -135,12 +135,10 @@ PUBLISHED: dict[str, PublishedLayout] = {
         optional=("test",),
         checked="columns as in a sample of 10\u202f000 rows in this layout; the whole file was not loaded",
     ),
-}
-"""Name of a data set → its published layout, if that is not a folder of splits."""
+}  # Name of a data set → its published layout, if that is not a folder of splits
 
 
-PARQUET_BRANCH = "refs/convert/parquet"
-"""The branch with the hub's own Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
+PARQUET_BRANCH = "refs/convert/parquet"  # The branch with the hub's own Parquet copy, as CONFIG/SPLIT/0000.parquet
 
 
 @dataclass(frozen=True)
@@ -152,8 +150,7 @@ class Hub:
     text: str = "text"
     label: str = "label"
     revision: str = "main"
-    checked: str = "not checked"
-    """`checked on DATE` if it was downloaded and its row counts compared; else where the entry comes from."""
+    checked: str = "not checked"  # `checked on DATE` if downloaded and counted; else the entry's origin
 
 
 @dataclass(frozen=True)
@@ -174,8 +171,7 @@ class DataSource:
     """The split of reported results; if validation, it becomes test, and a new validation split is cut from train."""
     pooled: tuple[str, ...] = ("train", "validation", "test")  # The given splits that `data.split` pools
     validation_share: float = 0.1  # Share of train that becomes validation if there is no validation split
-    settings: dict[str, Any] = field(default_factory=dict)
-    """Recommended settings (dotted), such as `text.max_length`; a preset's own settings override them."""
+    settings: dict[str, Any] = field(default_factory=dict)  # Recommended (dotted); a preset overrides them
     reported: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Paper (`core.models.presets.Preset.paper`) → further settings with which it reports results on this data set."""
     note: str = ""

@@ -111,8 +111,7 @@ def _parse_word(entry: str, part: str, kind: str, score: int) -> PolarWord:
 
 SLOT = re.compile(r"\{([A-Za-z]+?)(\d?)\}")
 MIXED, LUKEWARM, FACT = "mixed", "lukewarm", "neutral fact"
-SIGNS = {"+": 1, "-": -1, "~": -1}
-"""`-`: the words have the opposite sign of the sentence; `~`: the same, as the sentence denies them."""
+SIGNS = {"+": 1, "-": -1, "~": -1}  # `-`: words of the opposite sign; `~`: of the same, which the sentence denies
 
 
 @dataclass(frozen=True)
@@ -124,10 +123,8 @@ class Frame:
     held_out: bool
     template: str
     signs: tuple[int, ...] = ()  # For each opinion, the sign of its words relative to the sentence: +1 or -1
-    denied: tuple[bool, ...] = ()
-    """For each opinion, whether the sentence denies its words, so that only deniable words fit."""
-    score: str = "zero"
-    """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
+    denied: tuple[bool, ...] = ()  # Of each opinion, whether the sentence denies its words
+    score: str = "zero"  # weak (±1), strong (±2), zero, or the number of the opinion that decides
     kinds: frozenset[str] = frozenset()  # Kinds of noun that fit; empty: all
     domain: str = ""  # The only domain it belongs to; empty: any
 

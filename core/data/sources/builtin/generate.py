@@ -39,8 +39,7 @@ from core.data.sources.builtin.corpus_files import (
     read_words,
 )
 
-Mode = Literal["train", "seen", "unseen"]
-"""The words to use: those allowed in training for the phenomenon; all but starred words; only starred words."""
+Mode = Literal["train", "seen", "unseen"]  # Words allowed in training; without starred words; starred ones
 
 Item = TypeVar("Item", Noun, PolarWord)
 
@@ -63,10 +62,8 @@ AGREEING = {
     "are": ("is", "are"),
     "they": ("it", "they"),
     "it": ("it", "them"),
-}
-"""Slots that agree with the opinion's noun: singular, plural."""
-VOWEL = re.compile(r"\b([Aa]) (?=hour|honest|[aeiou](?!se|niq|uph|ne-))")
-"""`a` before a vowel sound; use…, uniq…, euph… and one-… have none."""
+}  # Slots that agree with the opinion's noun: singular, plural
+VOWEL = re.compile(r"\b([Aa]) (?=hour|honest|[aeiou](?!se|niq|uph|ne-))")  # Not use…, uniq…, euph…, one-…
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] ))[a-z]")
 
 
@@ -93,14 +90,12 @@ class ComposedSentence:
 def compose_sentence(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> ComposedSentence:
     """Compose a sentence from a template (frame), so that the whole sentence has the given sign of sentiment.
 
-    Args:
-        frame: The template and its rule of composition.
-        sign: +1 or -1; for a frame with score zero, it only decides which opinion comes first.
-        rng: The random generator.
-        mode: The words to use. With `unseen`, exactly one opinion has a starred word.
+    For a frame with score zero, `sign` (+1 or -1) only decides which opinion comes first. In mode `unseen`, exactly one
+    opinion has a starred word.
     """
     domain = frame.domain or rng.choice(list_domains())
-    template = SLOT.sub(lambda slot: _choose_clause(slot, rng), frame.template)
+    many = read_clauses()
+    template = SLOT.sub(lambda s: rng.choice(many[s[1]]).replace("#", s[2]) if s[1] in many else s[0], frame.template)
     topics = _choose_topics(frame, template, domain, rng)
     chosen = _choose_words(frame, template, sign, domain, topics, mode, rng)
     speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
@@ -108,11 +103,6 @@ def compose_sentence(frame: Frame, sign: int, rng: Random, mode: Mode = "train")
     text = SENTENCE_START.sub(lambda start: start[0].upper(), text)
     words = tuple(chosen[index] for index in sorted(chosen))
     return ComposedSentence(text, _compute_score(frame, sign, chosen), frame, domain, words)
-
-
-def _choose_clause(slot: re.Match[str], rng: Random) -> str:
-    options = read_clauses().get(slot[1])
-    return rng.choice(options).replace("#", slot[2]) if options else slot[0]
 
 
 @cache
@@ -138,10 +128,7 @@ def _choose_topics(frame: Frame, template: str, domain: str, rng: Random) -> dic
     found: dict[int, Noun] = {}
     for index, (role, no_people) in own.items():
         found[index] = _draw_new(_find_nouns(domain, role, frame.kinds, no_people), found, rng)
-    if found:
-        first = next(iter(found.values()))
-        found |= {index: first for index in nounless}
-    return found
+    return found | (dict.fromkeys(nounless, next(iter(found.values()))) if found else {})
 
 
 def _choose_words(
@@ -163,10 +150,7 @@ def _choose_words(
 
 
 def _draw_new(pool: tuple[Item, ...], used: dict[int, Item], rng: Random) -> Item:
-    if not pool:
-        raise NoFit
-    item = rng.choice(pool)
-    if item in used.values():
+    if not pool or (item := rng.choice(pool)) in used.values():
         raise NoFit
     return item
 
@@ -256,30 +240,23 @@ SHARES = {
     "irony": 9,
     "aspect switch": 4,
     "stacked": 3,
-}
-"""Phenomenon → its weight among the rows with an opinion, the same in every split."""
+}  # Phenomenon → its weight among the rows with an opinion, the same in every split
 NEUTRAL_SHARES = {MIXED: 1, LUKEWARM: 1, FACT: 1}
 NEW_FRAME_SHARE = 0.45  # Share of test rows with frames that training never uses
 UNSEEN_SHARE = 0.15  # Share of test rows with a polar word that never occurs in training
 WITH_UNSEEN = (
     *("plain", "contrast", "concession", "verdict", "reported opinion", "then and now", "conditional"),
     "aspect switch",
-)
-"""Phenomena with a second opinion, from which a reader can infer the unseen word."""
+)  # Phenomena with a second opinion, from which a reader can infer the unseen word
 _UNSEEN_WEIGHT = sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
-WITHOUT_NEW_PAIRS = ("irony",)
-"""Its situations occur in no other phenomenon, so only frames and whole sentences can be held out."""
+WITHOUT_NEW_PAIRS = ("irony",)  # Its situations occur in no other phenomenon
 
 
 def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
-    """Build the splits of the built-in corpus with two, three or five classes.
+    """Build the splits of the built-in corpus with 2 classes (without score 0), 3 (by sign) or 5 (every score).
 
-    Args:
-        classes: 2 (without score 0), 3 (by sign) or 5 (every score).
-
-    Returns:
-        Train, validation and test, and the handwritten splits challenge and everyday, with a new index and the columns
-        text (str), label (int64), phenomenon, score (int64, -2..2), domain, frame (id in `frames.tsv`), unseen (bool).
+    These are train, validation and test, and the handwritten splits challenge and everyday, with a new index and the
+    columns text (str), label (int64), phenomenon, score (int64, -2..2), domain, frame (id in `frames.tsv`), unseen.
     """
     get_class_names(classes)
     splits = {name: _build_table(rows, classes) for name, rows in draw_sentences(neutral=classes != 2).items()}
