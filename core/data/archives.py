@@ -79,8 +79,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
                 found = _read_bounded(stream, file, f"unzip -p {file} {chosen.filename}")
     message = f"`{shorten(chosen.filename)}` of the archive is read"
     packed = [each.filename for each in members if each.filename.casefold().endswith(_PACKED)]
-    others = [f"`{shorten(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]
-    if others:
+    if others := [f"`{shorten(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]:
         message += f"; left out: {', '.join(others[:8])}; data.sheet names another, and the unpacked folder has all"
     note = Finding("archive", "note", len(others), message)
     return UnpackedTable(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
@@ -178,8 +177,7 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
     if len(above) > 1 and (number := sum(above.values())) > len(members) // 2:
         inside = f"{count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
         raise DataError(f"an archive of {inside}; unpack it and give the folder", file=file)
-    found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
-    if not found:
+    if not (found := [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]):
         inside = ", ".join(f"`{shorten(str(name))}`" for name in names[:4])
         raise DataError(f"an archive without a table that can be read; in it: {inside}", file=file)
     found.sort(key=lambda each: _rank_table(each[1]))

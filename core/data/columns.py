@@ -111,8 +111,7 @@ def choose_columns(
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]
     if bits := _choose_bits(frame, columns, label, file):
-        others = [column for column in columns if column.name not in bits]
-        if not others:
+        if not (others := [column for column in columns if column.name not in bits]):
             raise _make_refusal("text", columns, file)
         return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
     rows = len(frame)
@@ -321,8 +320,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
     for at, row in enumerate(rows[: _MOST_TITLES + 1]):
         usual = is_usual(row)
         rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
-        names = _fit_row(row, rest, width)
-        if names is not None and has_header([names, *rest]):
+        if (names := _fit_row(row, rest, width)) is not None and has_header([names, *rest]):
             further = _count_further(rows[at + 1 : at + 4], rest)
             return TableHead(make_column_names(names), True, at, further, tuple(row))
         if not _is_title(row, width):

@@ -186,8 +186,7 @@ def _decode_legacy(data: bytes, file: str) -> DecodedText:
     # Of 54 files in 24 languages with 60 rows each, this reads all correctly and charset-normalizer 3.5 reads 43.
     _refuse_binary(data[:1_000_000].decode("latin-1"), file)
     lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]
-    legacy = [line for line in lines if _is_legacy(line)]
-    if not legacy:
+    if not (legacy := [line for line in lines if _is_legacy(line)]):
         text = data.decode("utf-8", "replace")
         return DecodedText(text, "utf-8", text.count("\ufffd") - data.count("\ufffd".encode()))
     found = guess_encoding(b"".join(legacy[:_LINES]))
@@ -211,8 +210,7 @@ def _is_legacy(line: bytes) -> bool:
     except UnicodeDecodeError:
         text = line.decode("utf-8", "replace")
         damaged = text.count("\ufffd") - line.count("\ufffd".encode())
-        good = len(_NOT_ASCII.findall(text)) - text.count("\ufffd")
-        return good <= 3 * damaged
+        return len(_NOT_ASCII.findall(text)) - text.count("\ufffd") <= 3 * damaged
     return False
 
 

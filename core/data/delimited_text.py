@@ -263,8 +263,7 @@ def _check_rows(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
         cells += len(row)
         if number > allowed.rows + 1 or cells > allowed.cells + allowed.columns:  # the header does not count
             limits.check_shape(number, -(-cells // number), file=file)
-        longest = max(map(len, row))
-        if longest > allowed.characters:
+        if (longest := max(map(len, row))) > allowed.characters:
             raise limits.make_error(f"a cell has {count(longest)} characters", "characters", file=file, row=number)
         yield row
 

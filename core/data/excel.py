@@ -139,8 +139,7 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
     hidden = [(each, " (hidden)") for each in sheets if each.sheet_state != "visible"]
     listed = [*((each, "") for each in visible), *hidden]
-    others = [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]
-    if not others:
+    if not (others := [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]):
         return found, []
     message = f"the sheet '{shorten(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
     return found, [Finding("sheets", "note", len(others), message)]
@@ -214,8 +213,7 @@ def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict
 def _check_size(archive: zipfile.ZipFile, file: str) -> None:
     """Refuse an Excel workbook whose parts declare too large an unpacked size or too high a compression."""
     parts = archive.infolist()
-    size = sum(part.file_size for part in parts)
-    if size > limits.get_limits().size * limits.MEGABYTE:
+    if (size := sum(part.file_size for part in parts)) > limits.get_limits().size * limits.MEGABYTE:
         raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
@@ -235,8 +233,7 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1
-        row = merging.fill_row(place, list(cells[:filled]))
-        if not row:
+        if not (row := merging.fill_row(place, list(cells[:filled]))):
             continue
         width = max(width, len(row))
         if width > allowed.columns:

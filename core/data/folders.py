@@ -132,8 +132,7 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
     """Read a data folder that has one folder per class, or one file for each of at least `least` classes."""
     if by_folder := find_folders(folder):
         return read_folders(by_folder, file, encoding)
-    names = name_class_files(folder)
-    if len(set(names.values())) >= least:
+    if len(set((names := name_class_files(folder)).values())) >= least:
         return read_class_files(folder, names, file, encoding)
     if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.list_files()):
         texts = "no text files named after classes (positive.txt and negative.txt) in this folder"
@@ -185,8 +184,7 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
         left = [each for split in named.values() for each in split.list_folders() if _is_unlabeled(each)]
         names = tuple(str(each.place.relative_to(folder.place)) for each in left)
         return ClassFolders(by_split, names, _find_beside(folder, named.values()))
-    classes = _list_classes(folder)
-    if len(classes) < 2:
+    if len(classes := _list_classes(folder)) < 2:
         return None
     aside = [each for each in inside if _is_unlabeled(each)]
     beside = _find_beside(folder, (*classes.values(), *aside))

@@ -69,8 +69,7 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
     `part` is the key of the list to read if there are several, such as `train` or `result.rows`; empty: the longest.
     """
     reading = _ReadState(file, part)
-    found = _parse_text(text, reading)
-    if found is None:
+    if (found := _parse_text(text, reading)) is None:
         return None
     rows = _find_rows(found[0], reading) if reading.kind == "json" else found[0]
     if part and part not in reading.parts:
@@ -283,8 +282,7 @@ def _read_nested(whole: Row, reading: _ReadState) -> list[Row] | None:
 
 def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
     """Choose the list of rows in a JSON object: the requested one, or the longest one whose objects have a text."""
-    found = dict(_find_lists(whole, reading.where))
-    if not found:
+    if not (found := dict(_find_lists(whole, reading.where))):
         return None
     if has_text(whole) and not any(has_text(rows[0]) for rows in found.values()):
         return [whole]  # one row with a list in it, such as spans

@@ -56,8 +56,7 @@ def match_labels(
     """
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
     meant = _resolve_classes(rows, classes, rename, whose)
-    unknown = {word: count for word, count in sorted(rows.items()) if word not in meant}
-    if unknown:
+    if unknown := {word: count for word, count in sorted(rows.items()) if word not in meant}:
         found = suggest_classes(list(unknown), classes, others=len(unknown) < len(rows))
         likely = {word: UNSAID if name is None else name for word, name in found.items()}
         raise UnmatchedLabels(_format_question(unknown, classes, {**rename, **likely}, whose, command), unknown)
@@ -108,8 +107,7 @@ def _resolve_classes(
 ) -> dict[str, str]:
     renamed = {}
     for old, new in rename.items():
-        name = DROPPED if new == DROPPED else find_same_name(new, classes)
-        if name is None:
+        if (name := DROPPED if new == DROPPED else find_same_name(new, classes)) is None:
             raise InputError(f"--map {old}={new}: the classes of {whose} are {', '.join(classes)}")
         renamed[find_same_name(old, list(rows)) or old] = name
     found = {word: renamed.get(word, find_same_name(word, classes)) for word in rows}

@@ -174,8 +174,7 @@ def name_classes(
     if known is None:
         return LabeledSplits(splits, sort_names(labels), tuple(notes), task)
     names = known.names
-    strange = sorted(list_labels(labels) - set(names) - set(names.values()))
-    if strange and to_train:
+    if (strange := sorted(list_labels(labels) - set(names) - set(names.values()))) and to_train:
         raise DataError(f"label '{shorten(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
     translated = {split: rows.assign(label=rename_labels(rows["label"], names)) for split, rows in splits.items()}
     return LabeledSplits(translated, tuple(dict.fromkeys(names.values())), tuple(notes), task)

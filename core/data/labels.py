@@ -119,16 +119,14 @@ class LabelNames:
 
 def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
     """Read class names by label value from the `labels.json` of a data folder; return None if there is none."""
-    path = folder / file
-    if not path.is_file():
+    if not (path := folder / file).is_file():
         return None
     try:
         content = decode_json(limits.read_bytes(path).decode("utf-8-sig"), str(path))
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
-    task = content.get("type", "single")
-    if task not in ("single", "multi"):
+    if (task := content.get("type", "single")) not in ("single", "multi"):
         raise DataError(f"type {task!r}: single or multi (several labels per text)", file=str(path))
     return LabelNames(names, task)
 
@@ -267,8 +265,7 @@ def _unpack_list(cell: Any) -> list[Any]:
         return [label for part in cell for label in _read_choices(_as_object(part) or {}) or [part]]
     if (found := _as_object(cell)) is not None:
         return _read_choices(found) or []
-    text = str(cell).strip()
-    if not text.startswith("["):
+    if not (text := str(cell).strip()).startswith("["):
         return [text]
     if (found := _decode_cell(text)) is not None:
         return found
@@ -284,8 +281,7 @@ def _is_missing(cell: Any) -> bool:
 def _collect_words(parts: list[Any]) -> tuple[str, ...] | None:
     if not parts:
         return ()
-    words = {clean_label(as_word(part)) for part in parts if not _is_missing(part)}
-    return tuple(sorted(words - {""})) or None
+    return tuple(sorted({clean_label(as_word(part)) for part in parts if not _is_missing(part)} - {""})) or None
 
 
 def _find_mark(labels: Sequence[str]) -> str:

@@ -235,8 +235,7 @@ def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
     assert hub is not None  # `fetch_splits` has checked it
     cleaned, notes = {}, []
     for split, frame in frames.items():
-        absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
-        if absent:
+        if absent := [name for name in (hub.text, hub.label) if name not in frame.columns]:
             raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
         layout = choose_columns(frame, summarize_columns(frame), text=hub.text, label=hub.label, file=hub.repo)
         layout = find_form(frame, layout, several=source.task == "multi", file=hub.repo)
@@ -259,8 +258,7 @@ def _report_validation(found: LabeledSplits) -> LabeledSplits:
 
 
 def _check_classes(found: LabeledSplits, name: str) -> None:
-    rows = found.splits.get(TRAIN, found.splits.get(WHOLE))
-    if rows is None:
+    if (rows := found.splits.get(TRAIN, found.splits.get(WHOLE))) is None:
         raise DataError("there is no train split", file=name)
     refuse_findings(examine_classes(rows), name)
 

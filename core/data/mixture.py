@@ -208,8 +208,7 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
 def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
     """Write the digests of training texts to a file named after its content, and return the path of the file."""
     digests = np.unique(hash_texts(texts))
-    path = folder / _name_lineage(digests)
-    if path.is_file():
+    if (path := folder / _name_lineage(digests)).is_file():
         return path
     # Differences of sorted digests are small; with equal bytes next to each other, their zero bytes compress well.
     steps = np.diff(digests, prepend=np.uint64(0)).astype("<u8")

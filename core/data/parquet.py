@@ -103,8 +103,7 @@ def read_batches(stream: BinaryIO | pa.BufferReader, file: str) -> tuple[pa.Sche
                     _check_words(batch.column(place), names[place], file)
                 yield pa.RecordBatch.from_arrays([batch.column(n) for n in kept], [names[n] for n in kept])
 
-    plain = [pa.field(names[place], schema.field(place).type) for place in kept]
-    return pa.schema(plain), check_batches()
+    return pa.schema([pa.field(names[place], schema.field(place).type) for place in kept]), check_batches()
 
 
 @contextlib.contextmanager
@@ -138,8 +137,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
     except pa.ArrowInvalid:
         raise DataError("holds text that is not UTF-8", file=file, field=name) from None
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        longest = pc.max(pc.utf8_length(column)).as_py() or 0
-        if longest > limits.get_limits().characters:
+        if (longest := pc.max(pc.utf8_length(column)).as_py() or 0) > limits.get_limits().characters:
             raise limits.make_error(f"a cell has {count(longest)} characters", "characters", file=file, field=name)
 
 
@@ -158,5 +156,4 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
 def _measure_size(column: Any) -> int:
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
-    lengths = pc.binary_length(column.dictionary)
-    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+    return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)

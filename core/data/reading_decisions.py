@@ -118,8 +118,7 @@ def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
 
 def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[ReadingDecision]:
     """Return the decision on which table was read from a file with several (sheet, key …); empty if it has one."""
-    others = tuple(each for each in sheets if each != sheet)
-    if not others:
+    if not (others := tuple(each for each in sheets if each != sheet)):
         return []
     proof = " | ".join(map(str, [*frame.columns, *frame.head(1).to_numpy().ravel()]))
     return [ReadingDecision("sheet", sheet, others[:MOST], "data.sheet", shorten(proof, 100))]

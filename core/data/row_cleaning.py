@@ -130,8 +130,7 @@ def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd
 
 
 def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
-    lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
-    if lost.any():
+    if (lost := usable & (seconds.isna() | (seconds.str.strip() == ""))).any():
         message = "the second text is missing; write one, or leave the row out of the file"
         raise DataError(message, file=file, row=int(lost.to_numpy().argmax()) + 1, field=column)
     whole = [join_pair(*two) if both else None for *two, both in zip(texts, seconds, usable, strict=True)]
@@ -140,8 +139,7 @@ def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column:
 
 def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     r"""Replace literal \uXXXX escapes in texts if a notable share has them (an export fault); keep rare ones."""
-    number = int(texts.str.contains(_ESCAPE, regex=True).sum())
-    if number <= max(1, 0.01 * len(texts)):
+    if (number := int(texts.str.contains(_ESCAPE, regex=True).sum())) <= max(1, 0.01 * len(texts)):
         return texts, []
     message = rf"literal \uXXXX in {plural(number, 'text')} turned to characters"
     return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]

@@ -228,8 +228,8 @@ atexit.register(_READERS.close)
 
 def _start_process() -> subprocess.Popen[str]:
     command = [sys.executable, "-P", "-m", "core.data.sandbox_worker"]  # -P: import nothing from the working directory
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, text=True, encoding="utf-8", env={**os.environ, **_OWN}, **pipes)
+    pipe, none, variables = subprocess.PIPE, subprocess.DEVNULL, {**os.environ, **_OWN}
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, text=True, encoding="utf-8", env=variables)
 
 
 def _end_process(process: subprocess.Popen[str]) -> None:

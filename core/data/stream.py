@@ -368,8 +368,7 @@ def _read_table(split: PublishedSplit) -> Iterator[_Row]:
 
 def _check_header(cells: list[str], layout: PublishedLayout, path: Path) -> tuple[str, ...]:
     names = tuple(cell.strip() for cell in cells)
-    absent = [name for name in (layout.text, layout.label) if name not in names]
-    if absent:
+    if absent := [name for name in (layout.text, layout.label) if name not in names]:
         problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
         raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
     return names
@@ -377,8 +376,7 @@ def _check_header(cells: list[str], layout: PublishedLayout, path: Path) -> tupl
 
 def _name_class(label: str | None, split: PublishedSplit, path: Path, row: int) -> str:
     layout = split.layout
-    name = layout.labels.get((label or "").strip())
-    if name is None:
+    if (name := layout.labels.get((label or "").strip())) is None:
         what = f"the label '{shorten(label)}' is" if label else "an empty label is"
         problem = f"{what} none of {', '.join(layout.labels)}; {describe_expected(layout)}"
         raise DataError(problem, file=path.name, row=row, field=layout.label or None)
@@ -390,8 +388,7 @@ def _read_line_files(split: PublishedSplit) -> Iterator[_Row]:
     lines = (_read_text(path, layout.encoding, newline="\n") for path in (texts, labels))
     first, second = ((line.removesuffix("\n").removesuffix("\r") for line in each) for each in lines)
     for number, text in enumerate(first, 1):
-        label = next(second, None)
-        if label is None:
+        if (label := next(second, None)) is None:
             if not text.strip() and not any(map(str.strip, first)):
                 break  # blank lines at the end
             problem = f"has a label for {plural(number - 1, 'text')} and {texts.name} has more"

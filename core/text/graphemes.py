@@ -106,8 +106,7 @@ def detect_direction(text: str) -> Direction:
     if not _FROM_THE_RIGHT.search(text):
         return "ltr"
     kinds = [unicodedata.bidirectional(sign) for sign in text]
-    from_the_right = kinds.count("R") + kinds.count("AL")
-    return "rtl" if from_the_right > kinds.count("L") else "ltr"
+    return "rtl" if kinds.count("R") + kinds.count("AL") > kinds.count("L") else "ltr"
 
 
 def wrap_bidi(text: str) -> str:

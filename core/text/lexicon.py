@@ -191,15 +191,13 @@ class _Place(NamedTuple):
 
     def parse_sign(self, cells: Mapping[str, str], field: str) -> float:
         """Parse a lexicon cell as -1, 0 or 1; DataError otherwise."""
-        found = self.parse_number(cells, field, -1, 1)
-        if found not in (-1, 0, 1):
+        if (found := self.parse_number(cells, field, -1, 1)) not in (-1, 0, 1):
             raise self.make_error(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", field)
         return found
 
 
 def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> LexiconEntry:
-    name = cells[word].strip()
-    if not name:
+    if not (name := cells[word].strip()):
         raise place.make_error("the word is missing", word)
     if "aspect_polarity" in cells:
         polarity = place.parse_sign(cells, value)

@@ -49,8 +49,7 @@ def _build_forms() -> dict[str, str]:
 
 def _decode_entity(entity: re.Match[str]) -> str:
     """Decode an HTML entity; a name that only begins like a known entity stays unchanged."""
-    known = entity[0][1] == "#" or entity[0][1:] in html5
-    return html.unescape(entity[0]) if known else entity[0]
+    return html.unescape(entity[0]) if (entity[0][1] == "#" or entity[0][1:] in html5) else entity[0]
 
 
 @functools.cache
@@ -236,8 +235,7 @@ def list_steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     """Return each normalisation step that changed the text, as (name, text after it), for display."""
     shown = []
     for name, change in _choose_steps(config):
-        changed = _apply_steps(text, [change])
-        if changed != text:
+        if (changed := _apply_steps(text, [change])) != text:
             shown.append((name, changed))
         text = changed
     return shown

@@ -132,8 +132,7 @@ def _build_pipeline(model: hf.models.BPE) -> hf.Tokenizer:
 def _join_pieces(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
     while True:
         pairs = list(pairwise(pieces))
-        known = [pair for pair in pairs if pair in ranks]
-        if not known:
+        if not (known := [pair for pair in pairs if pair in ranks]):
             return pieces
         place = pairs.index(min(known, key=ranks.__getitem__))
         pieces = [*pieces[:place], pieces[place] + pieces[place + 1], *pieces[place + 2 :]]
@@ -159,8 +158,7 @@ LONGEST_WORD = 1_000  # Characters of a word, at most; BERT has 100, and the tim
 
 def check_pipeline(text: str) -> None:
     """Raise a ValueError if the text of a `tokenizer.json` has a component that is not allowed."""
-    tree = json_store.parse_json(text)
-    if not isinstance(tree, dict):
+    if not isinstance((tree := json_store.parse_json(text)), dict):
         raise ValueError("it is no group of fields")
     for part, known in KNOWN.items():
         kinds = list[str]()
@@ -291,8 +289,7 @@ class PretrainedTokenizer(Tokenizer):
         """Return the text of a token id; a piece that begins a word has a leading blank."""
         if token < FIRST:
             return NAMES[token][0]
-        piece = self._model.id_to_token(token - FIRST)
-        if piece is None:
+        if (piece := self._model.id_to_token(token - FIRST)) is None:
             return ""
         if isinstance(self._model.model, hf.models.WordPiece):
             prefix = self._model.model.continuing_subword_prefix
@@ -303,8 +300,7 @@ class PretrainedTokenizer(Tokenizer):
             return self._model.decode([token - FIRST], skip_special_tokens=False) or piece
 
     def _find_special(self, names: tuple[str, str]) -> int:
-        found = next((row for name in names if (row := self._model.token_to_id(name)) is not None), None)
-        if found is None:
+        if (found := next((row for name in names if (row := self._model.token_to_id(name)) is not None), None)) is None:
             raise ValueError(f"the tokenizer of the backbone has neither {names[0]} nor {names[1]}")
         return found
 

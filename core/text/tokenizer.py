@@ -145,15 +145,13 @@ class Tokenizer(ABC):
             return found
         reading = self._split_segments(raw, text, found.offsets)
         tags = self._collect_tags([reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
-        polarity = self._collect_polarity([reading], [found.ids])
-        if polarity is not None:
+        if (polarity := self._collect_polarity([reading], [found.ids])) is not None:
             found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
         return found._replace(tags=None if tags is None else tags[0])
 
     def compute_unknown_share(self, text: str) -> float | None:
         """Return the share of unknown words in a text (0 without words); None if words are composed of known pieces."""
-        known = self.known_words
-        if known is None:
+        if (known := self.known_words) is None:
             return None
         words = [word for word in split_words(prepare(text, self.config)) if not is_bare_mark(word)]
         return sum(word not in known for word in words) / len(words) if words else 0.0
@@ -368,5 +366,4 @@ def compute_max_length(lengths: Sequence[int]) -> int:
 
 def rank_keys(counts: Counter[str], least: int, most: int) -> list[str]:
     """Return at most `most` keys, the most frequent first, without those that are counted fewer than `least` times."""
-    kept = sorted((-count, key) for key, count in counts.items() if count >= least)
-    return [key for _, key in kept[:most]]
+    return [key for _, key in sorted((-count, key) for key, count in counts.items() if count >= least)[:most]]

@@ -98,8 +98,7 @@ def check_passage(asked: int) -> int:
 
 def split_passages(text: str, words: int) -> list[str]:
     """Split a text into passages of at most `words` words and nearly equal length; no word is split."""
-    found = text.split()
-    if len(found) <= words:
+    if len(found := text.split()) <= words:
         return [text]
     count = math.ceil(len(found) / words)
     ends = [len(found) * place // count for place in range(count + 1)]

@@ -359,8 +359,7 @@ def check_availability(source: DataSource, *, hub: bool | None = None) -> Availa
         return Availability("part of the program")
     folder, layout = find_local_folder(source.name), source.published
     if folder and layout and layout.is_used_in(folder):
-        lacking = ", ".join(layout.list_missing(folder))
-        if not lacking:
+        if not (lacking := ", ".join(layout.list_missing(folder))):
             return Availability("found, as published")
         return Availability(f"incomplete: {lacking} lacks", f"{folder} lacks {lacking}. {_describe_files(source)}")
     if folder and any(folder.iterdir()):

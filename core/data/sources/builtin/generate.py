@@ -204,8 +204,7 @@ def _fill_slot(
         return speaker[name == "me"]
     if name == "when":
         return f"{_insert_names(rng.choice(read_fillers()['when']), rng)}, " if rng.random() < WHEN_SHARE else ""
-    choice = rng.choice(read_fillers()[topics[index].kind if name == "done" else name.lower()])
-    return _insert_names(choice, rng)
+    return _insert_names(rng.choice(read_fillers()[topics[index].kind if name == "done" else name.lower()]), rng)
 
 
 def _insert_names(text: str, rng: Random) -> str:
