@@ -130,16 +130,13 @@ def test_decisions_name_alternatives_and_their_setting(tmp_path):
     assert other["classes"] == list("01234") and not other["decisions"][-1]["guessed"]
 
 
-def test_bad_and_missing_files_are_reported_with_their_problem(tmp_path):
+def test_bad_and_missing_files_and_every_split_of_a_folder_are_reported(tmp_path):
     frame(40).assign(label="yes").to_csv(tmp_path / "a.csv", index=False)
     result = check_dataset(DataConfig(name=str(tmp_path / "a.csv"), label="label"))
     assert not result["ok"] and "every row has the label 'yes'" in result["problem"]
     assert result["files"][0]["problem"] == result["problem"]
     result = check_dataset(DataConfig(name="/no/such/file.csv"))
     assert result["problem"] == "/no/such/file.csv: no such file" and result["files"] == []
-
-
-def test_every_split_of_a_folder_is_reported(tmp_path):
     for name, count in (("train", 40), ("dev", 10)):
         frame(count).to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
     result = check_dataset(DataConfig(name=str(tmp_path)))

@@ -94,17 +94,14 @@ def test_too_long_cells_are_refused_in_every_format(monkeypatch, tmp_path):
             inspect_file(file)
 
 
-def test_too_large_files_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setenv(limits.VARIABLE, "size=1")
-    with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
-        inspect_file(write_content(tmp_path / "a.csv", b"a,b\n" * 2**19))
-
-
-def test_only_regular_files_are_opened(tmp_path):
+def test_only_regular_files_within_the_size_limit_are_opened(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe")  # a plain open would block for ever
     for path in (Path("/dev/zero"), tmp_path / "pipe"):
         with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
             inspect_file(path)
+    monkeypatch.setenv(limits.VARIABLE, "size=1")
+    with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
+        inspect_file(write_content(tmp_path / "a.csv", b"a,b\n" * 2**19))
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "~nosuch/x", "a\0b", "elsewhere:a.csv"])
@@ -143,13 +140,10 @@ def test_parquet_columns_with_invalid_utf8_are_named(tmp_path):
         read_parquet(tmp_path / "a.parquet")
 
 
-def test_repeated_column_names_get_numbers(tmp_path):
+def test_repeated_column_names_get_numbers_and_the_pandas_index_is_no_column(tmp_path):
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
     pq.write_table(table, tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text", "text (2)"]
-
-
-def test_the_pandas_index_is_no_column(tmp_path):
     pd.DataFrame({"text": ["a", "b"]}, index=[7, 3]).to_parquet(tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text"]
 
@@ -174,11 +168,6 @@ def test_distant_cells_do_not_create_billions_of_cells(tmp_path):
     last = f'<row r="1">{build_cell("A1", "x")}</row><row r="{10**15}">{build_cell("A2", "y")}</row>'
     with pytest.raises(DataError, match="a row has an impossible number"):
         inspect_file(write_content(tmp_path / "b.xlsx", workbook(sheet(last))))
-
-
-def test_trailing_empty_cells_are_no_columns(tmp_path):
-    rows = fill_rows(lambda n, text, label: f'{build_cell(f"A{n}", text)}{build_cell(f"B{n}", label)}<c r="XFD{n}"/>')
-    assert len(inspect_file(write_content(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
 
 
 @pytest.mark.parametrize(
@@ -213,18 +202,6 @@ def test_xml_entity_bombs_are_not_expanded(tmp_path):
         )
 
 
-def test_json_with_a_key_per_cell_is_refused_early(tmp_path):
-    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
-    with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
-        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
-
-
-def test_deeply_nested_cells_are_refused_with_row_and_field(tmp_path):
-    rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
-    with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
-        inspect_file(write_content(tmp_path / "a.jsonl", rows))
-
-
 def test_lone_surrogates_in_keys_and_lists_are_replaced(tmp_path):
     rows = [{"text\ud800": text, "label": label, "tags": ["\udc00"]} for text, label in ROWS]
     report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
@@ -239,32 +216,33 @@ def test_endless_brackets_are_an_ordinary_label(tmp_path):
     assert report.problem == "" and len(report.classes) == 2
 
 
-def test_superscripts_are_signs_and_no_numbers(tmp_path):
-    lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
-    path = table(tmp_path, lines)
-    assert set(inspect_file(path).classes) == {"²", "a³"}
-    assert "no column '²' for data.text" in inspect_file(path, text="²").problem
-
-
 @pytest.mark.slow
 def test_labels_with_thousands_of_digits_can_be_sorted(tmp_path):
     lines = [f"{text},item {(9 if label == 'good' else 8) * 10**20}{'1' * 5_000}" for text, label in ROWS]
     assert len(inspect_file(table(tmp_path, lines)).classes) == 2
 
 
-def test_long_labels_are_shortened_in_messages(tmp_path):
-    lines = [f"{text},{'z' * 5_000}" for text, _ in ROWS]
-    problem = inspect_file(table(tmp_path, lines)).problem
+def test_superscripts_are_no_numbers_and_long_labels_are_shortened_in_messages(tmp_path):
+    lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
+    path = table(tmp_path, lines)
+    assert set(inspect_file(path).classes) == {"²", "a³"}
+    assert "no column '²' for data.text" in inspect_file(path, text="²").problem
+    problem = inspect_file(table(tmp_path, [f"{text},{'z' * 5_000}" for text, _ in ROWS])).problem
     assert f"every row has the label '{'z' * 60}…'" in problem and len(problem) < 300
 
 
-def test_a_late_line_that_is_no_tree_is_named(tmp_path):
+def test_late_rows_with_too_many_keys_or_no_tree_are_named(tmp_path):
+    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
+    with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
+        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
     lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
     with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
         inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
 
 
-def test_merged_cells_fill_only_existing_rows(tmp_path):
+def test_trailing_empty_cells_are_no_columns_and_merged_cells_fill_only_existing_rows(tmp_path):
+    rows = fill_rows(lambda n, text, label: f'{build_cell(f"A{n}", text)}{build_cell(f"B{n}", label)}<c r="XFD{n}"/>')
+    assert len(inspect_file(write_content(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
     rows = fill_rows(
         lambda n, text, label: build_cell(f"A{n}", text) + (build_cell(f"B{n}", label) if n in (1, 2, 22) else "")
     )
@@ -300,7 +278,10 @@ def test_huge_deep_or_encrypted_archives_are_refused(monkeypatch, tmp_path):
     assert "an archive of 4 files" in refused({f"{number}.csv": "" for number in range(4)})
 
 
-def test_endlessly_nested_keys_are_refused(tmp_path):
+def test_deeply_nested_cells_and_keys_are_refused(tmp_path):
+    rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
+    with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
+        inspect_file(write_content(tmp_path / "a.jsonl", rows))
     content = '{"a":' * 900 + "[]" + "}" * 900
     with pytest.raises(DataError, match="an object is no table of texts and labels"):
         inspect_file(write_content(tmp_path / "a.json", content))

@@ -61,7 +61,7 @@ def test_the_first_row_is_data_if_the_user_says_so(tmp_path, write):
     assert not inspect_file(path, header="no").header
 
 
-def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
+def test_odd_rows_are_counted_and_case_variants_and_rare_classes_cause_warnings(tmp_path):
     texts = [f"text number {n}" for n in range(120)]
     labels = ["0", "1"] * 60
     texts[0], texts[1], texts[2], labels[3] = None, "   ", None, None
@@ -80,9 +80,6 @@ def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
         "long": ("warning", 1),
     }
     assert "2 rows without a text left out" in [finding.message for finding in file.report.findings]
-
-
-def test_case_variants_and_rare_classes_cause_warnings(tmp_path):
     report = inspect_file(table(tmp_path / "a.csv", 200, label=["Good", "good", "bad", "bad"] * 49 + ["odd"] * 4))
     assert list_kinds(report) == {"case": ("warning", 1), "small-class": ("warning", 1)}
 
@@ -235,14 +232,11 @@ def test_unusable_content_is_refused_with_a_reason(tmp_path, content, message):
         read_file(path)
 
 
-def test_missing_files_and_folders_are_refused(tmp_path):
+def test_missing_files_and_folders_are_refused_and_the_home_folder_is_expanded(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="no such file"):
         inspect_file(tmp_path / "absent.csv")
     with pytest.raises(DataError, match="folder, not a file"):
         inspect_file(tmp_path)
-
-
-def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     table(tmp_path / "a.csv")
     assert inspect_file(Path("~/a.csv")).rows == 40
@@ -382,5 +376,4 @@ def test_the_fingerprint_depends_on_the_labels_of_each_row(tmp_path):
         return load_dataset(DataConfig(name=str(tmp_path / f"{name}.parquet"))).fingerprint
 
     first = [["a", "b"], ["a"], ["b"]] * 8
-    moved = [["a"], ["b", "a"], ["b"]] * 8
-    assert of("one", first) == of("again", first) != of("moved", moved)
+    assert of("one", first) == of("again", first) != of("moved", ([["a"], ["b", "a"], ["b"]] * 8))

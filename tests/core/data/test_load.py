@@ -120,7 +120,7 @@ def test_file_findings_become_notes(tmp_path):
     assert load_dataset(DataConfig(name=str(tmp_path / "f.parquet"))).notes[0] == "1 row without a text left out"
 
 
-def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
+def test_sst2_has_its_dev_split_as_test_and_imdb_a_fifth_of_train_as_validation(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "sst2", train=200, validation=20, test=30)
     dataset = load_dataset(DataConfig(name="sst2"))
@@ -135,9 +135,6 @@ def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
     assert sizes(again) == {"train": 154, "validation": 33, "test": 33}
     assert not set(again.splits["test"]["text"]) & set(frame(30, 20_000)["text"])
     assert again.notes[0] == "the given test split (30 rows) is not pooled and left out"
-
-
-def test_imdb_takes_a_fifth_of_train_as_validation(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "imdb", train=100, test=100)
     assert sizes(load_dataset(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
@@ -171,7 +168,7 @@ def write_stars(path, **settings):
     return load_dataset(DataConfig(name=str(path), **settings))
 
 
-def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
+def test_labels_are_renamed_merged_left_out_and_keep_their_order_without_another(tmp_path):
     named = "1=negative,2=negative,3=so so,4=positive,5=positive,-1="
     found = write_stars(tmp_path / "stars.csv", rename=named, order="negative,so so,positive")
     assert found.classes == ("negative", "so so", "positive") and found.ordered and found.scale
@@ -179,9 +176,6 @@ def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
     assert rows["label"].value_counts().to_dict() == {0: 24, 1: 12, 2: 24}
     assert rows[rows["text"].str.endswith("of 3")]["label"].unique().tolist() == [1]
     assert "all: 12 rows without a label after data.rename left out" in found.notes
-
-
-def test_without_an_order_classes_keep_the_order_of_labels(tmp_path):
     found = write_stars(tmp_path / "stars.csv", rename='5=good,4=good,1=bad,2=bad,-1=bad,"3=fair, I guess"')
     assert found.classes == ("bad", "fair, I guess", "good") and not found.ordered
 
@@ -220,8 +214,7 @@ def test_known_scales_are_ordered_unless_renamed():
 @pytest.fixture(scope="module")
 def read_reviews(tmp_path_factory):
     """A file of 200 rows without splits; only the last three are of the class `rare`."""
-    random = np.random.default_rng(4)
-    labels = [*random.choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
+    labels = [*np.random.default_rng(4).choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
     texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
     path = tmp_path_factory.mktemp("reviews") / "reviews.csv"
     pd.DataFrame({"text": texts, "label": labels}).to_csv(path, index=False)
@@ -320,18 +313,6 @@ def test_pair_columns_are_found_by_their_names(tmp_path, names):
     assert notes == [told]
 
 
-def test_pair_columns_can_be_set_or_turned_off(tmp_path):
-    path = write_pairs(tmp_path / "a.csv", ["review", "reply", "label"])
-    assert inspect_file(path).pair == ""
-    found = read_file(path, text="review", pair="reply")
-    assert split_pair(found.rows["text"][3]) == ("text 3", "other 3")
-    assert read_file(path, text="0", pair="1").rows.equals(found.rows)
-    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
-    found = read_file(path, text="sentence1", pair="none")
-    assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
-    assert "sentence2" in found.rows
-
-
 def test_rows_without_a_second_text_are_named_with_the_column(tmp_path):
     rows = [*ROWS[:4], ("text 4", None, "yes"), *ROWS[5:]]
     path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
@@ -341,7 +322,16 @@ def test_rows_without_a_second_text_are_named_with_the_column(tmp_path):
     assert error.value.field == "sentence2"
 
 
-def test_one_column_cannot_be_both_texts_of_a_pair(tmp_path):
+def test_pair_columns_can_be_set_or_turned_off_but_not_be_one_column(tmp_path):
+    path = write_pairs(tmp_path / "a.csv", ["review", "reply", "label"])
+    assert inspect_file(path).pair == ""
+    found = read_file(path, text="review", pair="reply")
+    assert split_pair(found.rows["text"][3]) == ("text 3", "other 3")
+    assert read_file(path, text="0", pair="1").rows.equals(found.rows)
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+    found = read_file(path, text="sentence1", pair="none")
+    assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
+    assert "sentence2" in found.rows
     path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     with pytest.raises(DataError, match="cannot be both texts of a pair"):
         read_file(path, text="sentence1", pair="sentence1")
@@ -387,8 +377,7 @@ def test_registered_pairs_load_from_published_files(tmp_path, monkeypatch, name,
 def test_escapes_cannot_turn_a_single_text_into_a_pair(tmp_path):
     rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
-    found = read_file(tmp_path / "a.csv")
-    assert split_pair(found.rows["text"][0]) == ("first | rest 0", "second 0")
+    assert split_pair(read_file(tmp_path / "a.csv").rows["text"][0]) == ("first | rest 0", "second 0")
     frame = pd.DataFrame({"text": [f"alpha ‖ beta {n}" for n in range(20)], "label": [n % 2 for n in range(20)]})
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert all(split_pair(text) is None for text in read_file(tmp_path / "a.csv").rows["text"])

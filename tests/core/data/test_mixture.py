@@ -256,7 +256,7 @@ def keep(tmp_path):
     return keep
 
 
-def test_counterexamples_follow_the_training_rows(table, keep):
+def test_counterexamples_follow_the_training_rows_unless_in_other_splits_or_classes(table, keep):
     config = DataConfig(name=table, examples=keep(("not bad at all", "plus"), ("hardly good", "minus")))
     plain, found = load_dataset(DataConfig(name=table)), load_dataset(config)
     train = found.splits["train"]
@@ -267,9 +267,6 @@ def test_counterexamples_follow_the_training_rows(table, keep):
         pd.testing.assert_frame_equal(found.splits[split], plain.splits[split])
     assert found.fingerprint != plain.fingerprint
     assert f"{NAME}: 2 rows joined train" in found.notes
-
-
-def test_counterexamples_of_other_splits_and_classes_are_left_out(table, keep):
     plain = load_dataset(DataConfig(name=table))
     judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
     kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))

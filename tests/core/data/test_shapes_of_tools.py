@@ -149,17 +149,6 @@ def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
     assert dataset.fingerprint != load_dataset(DataConfig(name=str(tmp_path / "a.json"))).fingerprint
 
 
-def test_the_first_of_several_annotations_is_read_with_a_warning(tmp_path):
-    rows = tasks()
-    rows[0]["annotations"] = [choice("good", was_cancelled=True), choice("bad"), choice("good")]
-    rows[1]["annotations"].append(choice("good"))
-    (tmp_path / "a.json").write_text(json.dumps(rows))
-    report = inspect_file(tmp_path / "a.json")
-    assert report.classes == {"bad": 20, "good": 20}
-    said = "2 tasks with more than one annotation, of which the first is read; 1 of them differ"
-    assert said in [each.message for each in report.findings]
-
-
 @pytest.mark.slow
 def test_several_choices_or_prefixes_are_several_labels(tmp_path):
     rows = tasks()
@@ -170,12 +159,6 @@ def test_several_choices_or_prefixes_are_several_labels(tmp_path):
     for name in ("a.json", "a.txt"):
         report = inspect_file(tmp_path / name)
         assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 21})
-
-
-def test_names_at_the_end_of_tweets_are_no_labels(tmp_path):
-    lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
-    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
-    assert inspect_file(tmp_path / "a.tsv").label == "label"
 
 
 def test_zipped_class_folders_give_train_unless_another_split_is_named(tmp_path):
@@ -202,7 +185,10 @@ def test_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
     assert said == {"latin-1": True, "utf-8": False}
 
 
-def test_lists_of_strings_that_are_columns_are_no_classes(tmp_path):
+def test_names_at_the_end_of_tweets_and_lists_of_strings_are_no_classes(tmp_path):
+    lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
+    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
+    assert inspect_file(tmp_path / "a.tsv").label == "label"
     (tmp_path / "a.json").write_text(json.dumps({"bericht": texts(), "urteil": labels()}))
     report = inspect_file(tmp_path / "a.json")
     assert (report.text, report.label, report.classes) == ("bericht", "urteil", {"bad": 20, "good": 20})
@@ -236,15 +222,6 @@ def test_files_that_unpack_too_large_are_refused_with_advice(monkeypatch, tmp_pa
         sandbox.inspect_file(tmp_path / name, DataConfig().get_read_settings())
 
 
-def test_nested_archives_are_not_opened(tmp_path):
-    inside = gzip.compress(csv().encode(), mtime=0)
-    (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
-    (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
-    for name in ("a.gz", "b.zip"):
-        with pytest.raises(DataError, match="an archive inside an archive"):
-            inspect_file(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("chosen", "content", "said"),
     [
@@ -270,20 +247,31 @@ def test_rows_to_predict_need_no_labels(tmp_path, name):
     assert [text for batch in found.batches for text in batch.column(found.text).to_pylist()] == texts()
 
 
-def test_two_answers_to_a_label_studio_question_are_two_labels(tmp_path):
+def test_label_studio_annotations_give_their_first_result_and_all_its_answers(tmp_path):
+    rows = tasks()
+    rows[0]["annotations"] = [choice("good", was_cancelled=True), choice("bad"), choice("good")]
+    rows[1]["annotations"].append(choice("good"))
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    report = inspect_file(tmp_path / "a.json")
+    assert report.classes == {"bad": 20, "good": 20}
+    said = "2 tasks with more than one annotation, of which the first is read; 1 of them differ"
+    assert said in [each.message for each in report.findings]
     given = [{"result": [*choice(label)["result"], *choice("long")["result"]]} for label in labels()]
     exported = [{"id": n, "data": {"text": text}, "annotations": [given[n]]} for n, text in enumerate(texts())]
     (tmp_path / "a.json").write_text(json.dumps(exported))
     assert inspect_file(tmp_path / "a.json").classes == {"bad": ROWS // 2, "good": ROWS // 2, "long": ROWS}
-
-
-def test_label_studio_results_that_are_no_list_are_ignored(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(tasks({"result": 5})))
     with pytest.raises(DataError, match="a list of 1 Label Studio task without an annotation"):
         read_file(tmp_path / "a.json")
 
 
-def test_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
+def test_nested_archives_and_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
+    inside = gzip.compress(csv().encode(), mtime=0)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
+    (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
+    for name in ("a.gz", "b.zip"):
+        with pytest.raises(DataError, match="an archive inside an archive"):
+            inspect_file(tmp_path / name)
     rows = [{**row, "accept": [row["label"]], "answer": "ignore", "_task_hash": 1} for row in objects()]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(DataError, match=rf"none of {ROWS} rows was accepted in Prodigy \(ignore {ROWS}\)"):

@@ -20,7 +20,7 @@ def stream_file(path, **reading):
     return rows.text, [row for batch in rows.batches for row in batch.to_pylist()]
 
 
-def test_delimited_files_give_every_column_as_strings(tmp_path):
+def test_delimited_files_give_every_column_as_strings_and_need_a_row(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,review,stars\r\n1,"so, ""good""\nand long",5\r\n2,bad,\r\n')
     text, rows = stream_file(path)
@@ -29,9 +29,6 @@ def test_delimited_files_give_every_column_as_strings(tmp_path):
         {"id": "1", "review": 'so, "good"\nand long', "stars": "5"},
         {"id": "2", "review": "bad", "stars": None},
     ]
-
-
-def test_a_file_with_only_a_header_has_no_text_to_predict(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n")
     with pytest.raises(DataError, match="holds a single row; if that is a header, the rows below it are missing"):
@@ -199,8 +196,7 @@ def test_every_published_layout_loads(name, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     data = load_dataset(DataConfig(name=name))
     assert tuple(len(data.splits[split]) for split in ("train", "validation", "test")) == sizes
-    named = SOURCES[name].classes
-    assert data.classes == (("negative", "positive") if name == "sentiment140" else named)
+    assert data.classes == (("negative", "positive") if name == "sentiment140" else SOURCES[name].classes)
     assert first is None or data.splits["test"]["text"][0] == first
     assert check_availability(SOURCES[name]).state == "found, as published"
     assert any("are published" in note for note in data.notes)  # the tiny file is incomplete
@@ -257,15 +253,12 @@ def test_files_that_differ_from_the_layout_are_named(name, file, content, says, 
         read_published_folder(tmp_path / name, name)
 
 
-def test_unmatched_quotes_that_join_rows_are_reported(tmp_path):
+def test_unmatched_quotes_and_blank_texts_are_reported_and_byte_order_marks_removed(tmp_path):
     korean(tmp_path)
     with (tmp_path / "labeled" / "train.tsv").open("a", encoding="utf-8") as file:
         file.write('"open\tFalse\tnone\thate\nb\tFalse\tnone\thate\nc "\tTrue\tnone\tnone\n')
     with pytest.raises(DataError, match=r"train\.tsv, row 31: a quotation mark opens a cell"):
         read_published_folder(tmp_path, "korean_hate_speech")
-
-
-def test_blank_texts_are_counted_and_byte_order_marks_removed(tmp_path):
     yelp(tmp_path, 2)
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
     train, _ = find_splits(tmp_path, PUBLISHED["yelp-polarity"])

@@ -78,14 +78,6 @@ def test_texts_are_clipped_between_clusters(text, most):
     assert find_boundary(text, most) in ends(split_clusters(text))
 
 
-def test_short_texts_are_unchanged_and_spans_that_share_a_cluster_are_merged():
-    assert clip_text("ক্ষমা", 5) == "ক্ষমা"
-    assert clip_text("ক্ষমা", 4) == "ক্ষ…"
-    assert clip_text("👨‍👩‍👧 and", 4) == "…"
-    assert find_boundary("\r\n", 1) == 0
-    assert extend_spans("12️⃣", [(0, 2), (2, 4)]) == [(0, 4)]
-
-
 @pytest.mark.parametrize(
     ("text", "way"),
     [
@@ -102,7 +94,12 @@ def test_most_letters_decide_the_direction(text, way):
     assert detect_direction(text) == way
 
 
-def test_quoted_text_is_isolated_from_the_sentence():
+def test_texts_are_clipped_merged_and_quoted_by_clusters():
+    assert clip_text("ক্ষমা", 5) == "ক্ষমা"
+    assert clip_text("ক্ষমা", 4) == "ক্ষ…"
+    assert clip_text("👨‍👩‍👧 and", 4) == "…"
+    assert find_boundary("\r\n", 1) == 0
+    assert extend_spans("12️⃣", [(0, 2), (2, 4)]) == [(0, 4)]
     assert quote_text("bad!") == "“bad!”"
     assert quote_text("شكراً!") == "“\u2068شكراً!\u2069”"
     assert quote_text("감사" * 40, 5) == "“감사감사…”"

@@ -84,10 +84,9 @@ def test_files_in_the_working_directory_are_not_loaded_as_models(tmp_path, monke
         HanoverTagger.HanoverTagger(MODELS["en"])  # the file would be loaded
 
 
-def test_subwords_get_the_tag_of_their_word_and_blanks_none():
+def test_subwords_get_the_tag_of_their_word_as_it_was_written():
     config = TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
-    tokenizer = fit_tokenizer(["unbelievable films"], config)
-    found = tokenizer.encode("I didn't see unbelievable films")
+    found = fit_tokenizer(["unbelievable films"], config).encode("I didn't see unbelievable films")
     by_word = {}
     for (start, _), tag in zip(found.offsets, found.tags, strict=True):
         if found.text[start] == " ":
@@ -98,9 +97,6 @@ def test_subwords_get_the_tag_of_their_word_and_blanks_none():
     assert {word: [TAGS[each - 1] for each in tags] for word, tags in by_word.items()} == {
         0: ["PRON"], 1: ["VERB"], 2: ["VERB"], 3: ["ADJ"], 4: ["NOUN"],
     }  # fmt: skip
-
-
-def test_the_tagger_reads_words_with_their_original_capitals():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     seen = []
 

@@ -45,8 +45,7 @@ def test_saved_tokenizers_read_pairs_only_if_fitted_on_pairs(config):
     assert again.pairs
     assert again.to_json() == tokenizer.to_json()
     assert again.encode_batch(PAIRS) == tokenizer.encode_batch(PAIRS)
-    single = ["a good film", "a bad film"] * 2
-    state = fit_tokenizer(single, config).to_json()
+    state = fit_tokenizer((["a good film", "a bad film"] * 2), config).to_json()
     assert '"pairs"' not in state
     assert SIGN not in state
     assert not restore_tokenizer(state).pairs

@@ -43,15 +43,12 @@ def test_appended_tables_equal_the_table_of_all_texts(settings, buckets):
         assert column is None or np.array_equal(getattr(ours, name), column), name
 
 
-def test_frequent_ngrams_are_known_and_limited_by_document_frequency():
+def test_frequent_ngrams_are_known_and_repetitions_kept():
     tokenizer = NGramTokenizer.fit(["not good", "not good", "good good good"], TextConfig(min_freq=2))
     assert [tokenizer.name(each) for each in range(2, tokenizer.size)] == ["good", "not", "not good"]
     texts = ["a b c d e f g h", "h g f", "h g", "h"]
     tokenizer = NGramTokenizer.fit(texts, TextConfig(min_freq=1, max_vocab=8))
     assert [tokenizer.name(each) for each in range(2, 8)] == ["h", "g", "f", "h g", "a", "a b"]
-
-
-def test_ngrams_keep_repetitions_and_drop_unknown_ones():
     tokenizer = NGramTokenizer.fit(["not good", "not good"], TextConfig(min_freq=2))
     found = tokenizer.encode("Good, GOOD not good")
     assert found.tokens == ["good", "good", "not", "good", "not good"]
@@ -62,7 +59,7 @@ def test_ngrams_keep_repetitions_and_drop_unknown_ones():
 TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]
 
 
-def test_character_ngrams_equal_scikit_learns_within_words():
+def test_character_ngrams_equal_scikit_learns_and_have_the_span_of_their_letters():
     tokenizer = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=5))
     words = [" ".join(tokenizer.encode(text).tokens[: len(text.split())]) for text in ("so soooo good", "don't go")]
     assert words == ["so soooo good", "don't go"]
@@ -76,9 +73,6 @@ def test_character_ngrams_equal_scikit_learns_within_words():
         ids = [each for each in tokenizer.encode_batch([text])[0] if tokenizer.characters[each]]
         found = {name: ids.count(each) for each, name in enumerate(names, 2) if each in ids}
         assert found == {" " + name: row[place] for name, place in known.vocabulary_.items() if row[place]}
-
-
-def test_character_ngrams_differ_from_words_and_have_the_span_of_their_letters():
     tokenizer = NGramTokenizer.fit(["go good", "go good"], TextConfig(char_ngrams=3))
     found = tokenizer.encode("Go ?")
     assert found.tokens == ["go", "g", "go", "o", "go", "go"]

@@ -25,7 +25,7 @@ NGRAM = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=2))
 ALL = pytest.mark.parametrize("tokenizer", [WORD, BPE, NGRAM], ids=lambda each: each.kind)
 
 
-def test_words_are_numbered_by_frequency_and_rare_ones_are_unknown():
+def test_words_are_numbered_by_frequency_and_long_texts_are_truncated():
     assert [WORD.name(each) for each in range(WORD.size)] == [
         "<pad>", "<unk>", "a", "good", "film", "bad", "day", "don't", "go",
     ]  # fmt: skip
@@ -38,9 +38,6 @@ def test_words_are_numbered_by_frequency_and_rare_ones_are_unknown():
     tokenizer = fit_tokenizer([" ".join("abcdefghij")], TextConfig(max_vocab=8, min_freq=1))
     assert tokenizer.size == 8
     assert tokenizer.encode("f g").ids == [7, UNKNOWN]
-
-
-def test_long_texts_are_truncated_and_the_rest_is_counted():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(max_length=4, min_freq=1))
     found = tokenizer.encode("a good good good good day")
     assert (len(found.ids), len(found.tokens), len(found.offsets), found.truncated) == (4, 4, 4, 2)
@@ -304,8 +301,7 @@ def test_pipelines_with_unknown_or_text_growing_parts_are_refused(part, value, s
 
 def test_pipelines_of_supported_families_are_accepted():
     """The pipeline of XLM-R; byte pairs and word pieces are tested above."""
-    shorter = replacing({"String": "``"}, '"')
-    normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
+    normalizers = [precompiled(b"ff"), BLANKS, replacing({"String": "``"}, '"'), LOWER]
     check_pipeline(replace_part("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}
     check_pipeline(replace_part("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))

@@ -126,8 +126,7 @@ def test_the_data_card_reports_agreement_with_a_second_labeling():
     first, second = [int(each) for each in rows["score"]], [int(each) for each in rows["second"]]
     signs = [[int(np.sign(each)) for each in scores] for scores in (first, second)]
     file = resources.files("core.data.sources.builtin").joinpath("measured.json")
-    known = json.loads(file.read_text("utf-8"))
-    said = get_model_scores(known["fingerprint"])["challenge labels"]
+    said = get_model_scores(json.loads(file.read_text("utf-8"))["fingerprint"])["challenge labels"]
     assert f"{len(rows)} of {len(load_split('challenge', 5))} challenge sentences were labelled blind" in said
     assert f"Cohen's κ {naive_kappa(*signs, (-1, 0, 1), lambda a, b: a != b):.2f} on negative" in said
     weighted = naive_kappa(first, second, range(-2, 3), lambda a, b: (a - b) ** 2)
@@ -168,8 +167,7 @@ def test_no_sentence_resembles_an_evaluation_sentence():
         [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
         [text for rows in read_life().values() for text in rows["text"]],
     )
-    runs = count_shared(judged, ours, runs_of_four)
-    assert runs.max() < 3
+    assert count_shared(judged, ours, runs_of_four).max() < 3
     bags = count_shared(judged, ours, split_words)
     union = sizes(judged)[bags.row] + sizes(ours)[bags.col] - bags.data
     assert (bags.data < 0.5 * union).all(), [ours[number] for number in bags.col[bags.data >= 0.5 * union]]
