@@ -31,24 +31,12 @@ def test_encodings_are_detected_and_texts_restored(text, codec, found):
     assert (decoded.text, decoded.encoding, decoded.damaged) == (text, found, 0)
 
 
-def test_damaged_utf8_stays_utf8_and_nul_bytes_are_counted():
+def test_damaged_utf8_stays_utf8_and_lines_in_two_encodings_are_decoded_separately():
     decoded = decode_bytes(("déjà vu " * 60).encode() + b"\xff")
     assert decoded.encoding == "utf-8" and decoded.damaged == 1
     assert decoded.text == "déjà vu " * 60 + "\ufffd"
     decoded = decode_bytes(b"text,label\nso\0 good,1\n" + b"so bad,0\n" * 40)
     assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
-
-
-def test_wrong_encodings_and_binary_content_are_refused():
-    assert decode_bytes("\ufeffa".encode(), "utf-8").text == "a"
-    assert decode_bytes(KOREAN.encode("cp949"), "euc-kr").text == KOREAN
-    with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
-        decode_bytes(KOREAN.encode("cp949"), "utf-8", file="a.csv")
-    with pytest.raises(DataError, match="not a text file"):
-        decode_bytes(bytes(range(256)) * 20, file="junk.csv")
-
-
-def test_lines_in_two_encodings_are_decoded_separately():
     lines = [f"Le café numéro {n} était très agréable" for n in range(30)]
     data = b"\n".join(line.encode("cp1252" if n % 3 == 0 else "utf-8") for n, line in enumerate(lines))
     decoded = decode_bytes(data)
@@ -65,7 +53,13 @@ def test_implausible_bytes_are_refused_with_candidates():
         decode_bytes(b"\n".join(lines))
 
 
-def test_surrogate_pairs_are_joined_and_lone_surrogates_replaced():
+def test_wrong_encodings_are_refused_and_surrogates_joined_or_replaced():
+    assert decode_bytes("\ufeffa".encode(), "utf-8").text == "a"
+    assert decode_bytes(KOREAN.encode("cp949"), "euc-kr").text == KOREAN
+    with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
+        decode_bytes(KOREAN.encode("cp949"), "utf-8", file="a.csv")
+    with pytest.raises(DataError, match="not a text file"):
+        decode_bytes(bytes(range(256)) * 20, file="junk.csv")
     assert replace_surrogates("\ud83d\ude00") == "😀"
     assert replace_surrogates("a\ud83db") == "a\ufffdb"
     assert replace_surrogates("plain") == "plain"

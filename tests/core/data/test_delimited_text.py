@@ -39,16 +39,13 @@ def test_line_ends_and_quotes_are_no_delimiters(sign):
     assert parse_table(f"sep={sign}\na,b\nc,d\n", quoting="single").delimiter != sign
 
 
-def test_quoted_fields_keep_delimiters_and_unbalanced_quotes_are_characters():
+def test_quoted_fields_keep_delimiters_and_prose_with_commas_is_one_column():
     parsed = parse_table('text,label\r\n"first\nsecond, with ""quotes""",1\r\nplain,0\r\n')
     assert parsed.quoted and parsed.rows == [['first\nsecond, with "quotes"', "1"], ["plain", "0"]]
     lines = ['1\t"so good', '0\tshe said "no', '1\t"loved" it', '0\t5" too long'] * 5
     parsed = parse_table("\n".join(lines))
     assert not parsed.quoted and len(parsed.rows) == 20
     assert [row[1] for row in parsed.rows[:4]] == ['"so good', 'she said "no', '"loved" it', '5" too long']
-
-
-def test_prose_with_commas_is_one_column_and_ragged_rows_are_numbered():
     lines = ["well, this, is a text", "no comma here", "one, only", "a, b, c, d"] * 10
     parsed = parse_table("\n".join(lines))
     assert parsed.delimiter == "" and parsed.rows[0] == [lines[0]]

@@ -25,17 +25,6 @@ def list_kinds(report):
     return {finding.kind: (finding.level, finding.count) for finding in report.findings}
 
 
-def test_reports_have_kind_columns_classes_and_first_rows(tmp_path):
-    report = inspect_file(table(tmp_path / "a.csv"))
-    assert (report.file, report.kind, report.encoding) == ("a.csv", "csv", "utf-8")
-    assert (report.delimiter, report.header) == ("comma", True)
-    assert (report.rows, report.text, report.label, report.problem) == (40, "text", "label", "")
-    assert report.classes == {"bad": 20, "good": 20}
-    assert report.preview[1] == {"text": "sentence 1 is about the weather", "label": "good"}
-    assert [(c.name, c.distinct, c.numeric) for c in report.columns] == [("text", 40, False), ("label", 2, False)]
-    assert list_kinds(report) == {"small": ("warning", 40)}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("write", ["to_parquet", "to_json", "to_jsonl", "to_excel", "to_tsv"])
 def test_a_table_is_read_equally_in_every_format(tmp_path, write):
@@ -102,7 +91,15 @@ def test_labels_that_cannot_be_learned_are_refused(tmp_path, labels, message):
     assert inspect_file(path, label="label").problem.startswith("a.csv: ")
 
 
-def test_missing_columns_are_reported_with_the_nearest_name_and_the_list(tmp_path):
+def test_reports_have_kind_columns_and_classes_and_missing_columns_are_named(tmp_path):
+    report = inspect_file(table(tmp_path / "a.csv"))
+    assert (report.file, report.kind, report.encoding) == ("a.csv", "csv", "utf-8")
+    assert (report.delimiter, report.header) == ("comma", True)
+    assert (report.rows, report.text, report.label, report.problem) == (40, "text", "label", "")
+    assert report.classes == {"bad": 20, "good": 20}
+    assert report.preview[1] == {"text": "sentence 1 is about the weather", "label": "good"}
+    assert [(c.name, c.distinct, c.numeric) for c in report.columns] == [("text", 40, False), ("label", 2, False)]
+    assert list_kinds(report) == {"small": ("warning", 40)}
     path = table(tmp_path / "a.csv")
     said = r"no column 'lable' for data.label; did you mean 'label'\? \(columns: text, label\)"
     with pytest.raises(DataError, match=said):
@@ -167,14 +164,6 @@ def test_labels_are_compared_by_their_appearance(tmp_path, values, classes, told
 def test_json_in_a_label_cell_is_unpacked(tmp_path, values, task, classes):
     report = inspect_file(table(tmp_path / "a.csv", label=values * 20))
     assert (report.task, report.classes) == (task, classes)
-
-
-def test_labels_with_quotes_are_refused_unless_the_quoting_is_set(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
-    with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
-        read_file(path)
-    assert read_file(path, quoting="none").classes == ('no"', 'so"')
 
 
 def test_guessed_label_columns_list_alternatives_and_prefer_ratings_to_flags(tmp_path):
@@ -242,7 +231,12 @@ def test_missing_files_and_folders_are_refused_and_the_home_folder_is_expanded(t
     assert inspect_file(Path("~/a.csv")).rows == 40
 
 
-def test_ragged_rows_are_counted_and_too_many_are_refused(tmp_path):
+def test_labels_with_quotes_and_many_ragged_rows_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
+    with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
+        read_file(path)
+    assert read_file(path, quoting="none").classes == ('no"', 'so"')
     path = tmp_path / "a.csv"
     good = [f"a text {n},{n % 2}" for n in range(100)]
     path.write_text("\n".join(["text,label", *good[:50], "one, two, three", *good[50:]]))

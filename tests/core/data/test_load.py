@@ -37,16 +37,6 @@ def join_splits(dataset):
     return sorted(text for rows in dataset.splits.values() for text in rows["text"])
 
 
-def test_given_splits_are_kept_row_for_row(tmp_path):
-    dataset = load_dataset(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
-    assert sizes(dataset) == {"train": 40, "validation": 8, "test": 6} and dataset.notes == ()
-    assert dataset.name == "d" and dataset.classes == ("0", "1") and dataset.source == str(tmp_path / "d")
-    train = dataset.splits["train"]
-    assert list(train["text"]) == [f"text {n}" for n in range(40)]
-    assert str(train["label"].dtype) == "int64" and str(train["text"].dtype) == "str"
-    assert list(train.index) == list(range(40))
-
-
 @pytest.mark.parametrize(
     ("given", "cut", "note"),
     [
@@ -104,7 +94,14 @@ def test_the_limit_cuts_only_train_and_smaller_samples_are_nested(tmp_path):
         load_dataset(DataConfig(name=path, limit=1))
 
 
-def test_the_fingerprint_names_the_content(tmp_path):
+def test_given_splits_are_kept_row_for_row_and_the_fingerprint_names_the_content(tmp_path):
+    dataset = load_dataset(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
+    assert sizes(dataset) == {"train": 40, "validation": 8, "test": 6} and dataset.notes == ()
+    assert dataset.name == "d" and dataset.classes == ("0", "1") and dataset.source == str(tmp_path / "d")
+    train = dataset.splits["train"]
+    assert list(train["text"]) == [f"text {n}" for n in range(40)]
+    assert str(train["label"].dtype) == "int64" and str(train["text"].dtype) == "str"
+    assert list(train.index) == list(range(40))
     first = load_dataset(DataConfig(name=str(folder(tmp_path / "a", train=40, validation=8, test=6))))
     same = load_dataset(DataConfig(name=str(folder(tmp_path / "b", train=40, validation=8, test=6))))
     changed = frame(6, 20_000)
@@ -197,14 +194,6 @@ def test_impossible_renames_and_orders_are_refused(tmp_path, chosen, reason):
         write_stars(tmp_path / "stars.csv", **chosen)
 
 
-def test_unnamed_labels_are_removed_and_rows_without_labels_too(tmp_path):
-    rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
-    (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
-    assert found.classes == ("calm", "glad")
-    assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
-
-
 @pytest.mark.slow
 def test_known_scales_are_ordered_unless_renamed():
     assert load_dataset(DataConfig(name="built-in", classes=5)).scale
@@ -257,7 +246,12 @@ def test_a_class_of_three_rows_is_in_every_split(reviews, cut):
     assert sizes(dataset) == sizes(load_dataset(DataConfig(name=reviews, **cut, split_rule=1)))
 
 
-def test_rare_labels_are_in_every_split_of_multilabel_data(tmp_path):
+def test_unnamed_labels_are_removed_and_rare_ones_are_in_every_split(tmp_path):
+    rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
+    (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
+    assert found.classes == ("calm", "glad")
+    assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
     rows = pd.DataFrame({"text": [f"text {n}" for n in range(60)], "label": ["warm;cold", "warm", "cold"] * 20})
     rows.loc[[3, 30, 57], "label"] = "warm;rare"
     rows.to_csv(tmp_path / "several.csv", index=False)
@@ -313,15 +307,6 @@ def test_pair_columns_are_found_by_their_names(tmp_path, names):
     assert notes == [told]
 
 
-def test_rows_without_a_second_text_are_named_with_the_column(tmp_path):
-    rows = [*ROWS[:4], ("text 4", None, "yes"), *ROWS[5:]]
-    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
-    with pytest.raises(DataError, match=r"a\.csv, row 5, .*sentence2.*: the second text is missing") as error:
-        read_file(path)
-    assert error.value.row == 5
-    assert error.value.field == "sentence2"
-
-
 def test_pair_columns_can_be_set_or_turned_off_but_not_be_one_column(tmp_path):
     path = write_pairs(tmp_path / "a.csv", ["review", "reply", "label"])
     assert inspect_file(path).pair == ""
@@ -374,7 +359,13 @@ def test_registered_pairs_load_from_published_files(tmp_path, monkeypatch, name,
     assert split_pair(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
 
 
-def test_escapes_cannot_turn_a_single_text_into_a_pair(tmp_path):
+def test_rows_without_a_second_text_are_named_and_escapes_make_no_pair(tmp_path):
+    rows = [*ROWS[:4], ("text 4", None, "yes"), *ROWS[5:]]
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
+    with pytest.raises(DataError, match=r"a\.csv, row 5, .*sentence2.*: the second text is missing") as error:
+        read_file(path)
+    assert error.value.row == 5
+    assert error.value.field == "sentence2"
     rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     assert split_pair(read_file(tmp_path / "a.csv").rows["text"][0]) == ("first | rest 0", "second 0")

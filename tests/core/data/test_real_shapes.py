@@ -50,15 +50,6 @@ def test_korean_tsv_with_unbalanced_quotes_is_read(tmp_path, encoding, newline):
     assert [(f.kind, f.count) for f in report.findings if "text" in f.kind] == [("missing-text", 8)]
 
 
-def test_ratings_in_json_become_labels(tmp_path):
-    ratings = ["10"] * 12 + ["9"] * 4 + ["1"] * 3 + ["7"]
-    rows = [{"review": t, "date": "15.08.25", "rating": ratings[n], "author": "x"} for n, t in enumerate(texts(20))]
-    file = read_file(write(tmp_path / "film.json", json.dumps(rows, indent=1)))
-    assert (file.report.kind, file.report.text, file.report.label) == ("json", "review", "rating")
-    assert file.classes == ("1", "7", "9", "10")
-    assert {f.kind: f.count for f in file.report.findings} == {"small-class": 3, "small": 20}
-
-
 def test_unicode_escapes_in_headerless_tsv_are_resolved_unless_they_are_rare(tmp_path):
     moods = ["neutral", "positive", "negative"]
     lines = [f"26{n:09}\t{moods[n % 3]}\t{t}\\u002c wasn\\u2019t it \\ud83d\\ude00" for n, t in enumerate(texts(30))]
@@ -111,7 +102,13 @@ def test_a_folder_with_one_file_per_class_is_read(tmp_path, names):
     assert {name: len(rows) for name, rows in dataset.splits.items()} == {"train": 64, "validation": 8, "test": 8}
 
 
-def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
+def test_ratings_in_json_and_roots_of_trees_become_labels(tmp_path):
+    ratings = ["10"] * 12 + ["9"] * 4 + ["1"] * 3 + ["7"]
+    rows = [{"review": t, "date": "15.08.25", "rating": ratings[n], "author": "x"} for n, t in enumerate(texts(20))]
+    file = read_file(write(tmp_path / "film.json", json.dumps(rows, indent=1)))
+    assert (file.report.kind, file.report.text, file.report.label) == ("json", "review", "rating")
+    assert file.classes == ("1", "7", "9", "10")
+    assert {f.kind: f.count for f in file.report.findings} == {"small-class": 3, "small": 20}
     lines = [f"({n % 5} (2 (2 A) (3 lovely)) (2 (2 -LRB-) (2 (2 soup{n}) (2 -RRB-))))" for n in range(25)]
     file = read_file(write(tmp_path / "trees.txt", "\n".join(lines)))
     assert file.report.kind == "trees" and file.classes == ("0", "1", "2", "3", "4")

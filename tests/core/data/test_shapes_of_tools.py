@@ -47,11 +47,6 @@ def test_refusals_describe_the_content_and_fit_the_format(tmp_path, shape):
     assert "CLASS.txt" not in str(error.value)
 
 
-def test_tables_without_labels_name_no_label_column(tmp_path):
-    report = inspect_file(write_shape("no_labels.json", tmp_path))
-    assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
-
-
 @pytest.mark.parametrize("shape", FOLDERS, ids=lambda shape: shape.name)
 def test_class_folders_and_competition_folders_are_read(tmp_path, shape):
     found = read_folder(write_shape(shape, tmp_path))
@@ -60,36 +55,12 @@ def test_class_folders_and_competition_folders_are_read(tmp_path, shape):
     assert set(rows["text"]) == set(texts())
 
 
-def test_splits_of_class_folders_are_kept_and_unlabeled_texts_named(tmp_path):
-    found = read_folder(write_shape("movies", tmp_path))
-    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
-    assert found.notes == (
-        "one class per folder, one text per file: bad, good",
-        "`train/unsup` has no label and is left out",
-    )
-    assert list(found.splits["train"]["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
-
-
-def test_unlabeled_test_splits_are_left_out_with_a_note(tmp_path):
+def test_tables_without_labels_name_no_column_and_unlabeled_test_splits_are_left_out(tmp_path):
+    report = inspect_file(write_shape("no_labels.json", tmp_path))
+    assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
     result = check_dataset(DataConfig(name=str(write_shape("competition", tmp_path))))
     assert result["ok"] and result["splits"] == {"train": 32, "validation": 4, "test": 4}
     assert "test.csv: no column 'label', so its 10 rows are set aside" in result["notes"]
-
-
-def test_class_folders_are_decoded_with_one_legacy_encoding(tmp_path):
-    for label, word in (("gut", "schön"), ("schlecht", "öde")):
-        (tmp_path / "all" / label).mkdir(parents=True)
-        for n in range(12):
-            (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
-    (tmp_path / "all" / "gut" / "90").write_text("schön wäre es")
-    found = read_folder(tmp_path)
-    assert {"die Fahrt 3 war schön", "schön wäre es"} <= set(found.splits["all"]["text"])
-    said = [(each.chosen, each.guessed, each.file) for each in found.decisions]
-    guess, certain = said if said[0][1] else said[::-1]
-    assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
-    assert certain == ("utf-8", False, "all/gut/90")
-    result = check_dataset(DataConfig(name=str(tmp_path)))
-    assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
 
 
 @pytest.mark.slow
@@ -161,7 +132,14 @@ def test_several_choices_or_prefixes_are_several_labels(tmp_path):
         assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 21})
 
 
-def test_zipped_class_folders_give_train_unless_another_split_is_named(tmp_path):
+def test_splits_of_class_folders_are_kept_and_zipped_ones_give_train_or_the_named_split(tmp_path):
+    found = read_folder(write_shape("movies", tmp_path))
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
+    assert found.notes == (
+        "one class per folder, one text per file: bad, good",
+        "`train/unsup` has no label and is left out",
+    )
+    assert list(found.splits["train"]["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
     path = write_shape("movies.zip", tmp_path)
     found = inspect_file(path)
     assert (found.sheet, found.sheets) == ("train", ("train", "test"))
@@ -175,7 +153,20 @@ def test_zipped_class_folders_give_train_unless_another_split_is_named(tmp_path)
     assert sandbox.read_labeled(path, DataConfig().get_read_settings()).rows.equals(read_file(path).rows)
 
 
-def test_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
+def test_class_folders_and_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
+    for label, word in (("gut", "schön"), ("schlecht", "öde")):
+        (tmp_path / "all" / label).mkdir(parents=True)
+        for n in range(12):
+            (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
+    (tmp_path / "all" / "gut" / "90").write_text("schön wäre es")
+    found = read_folder(tmp_path)
+    assert {"die Fahrt 3 war schön", "schön wäre es"} <= set(found.splits["all"]["text"])
+    said = [(each.chosen, each.guessed, each.file) for each in found.decisions]
+    guess, certain = said if said[0][1] else said[::-1]
+    assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
+    assert certain == ("utf-8", False, "all/gut/90")
+    result = check_dataset(DataConfig(name=str(tmp_path)))
+    assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
     words = (("gut", "schön"), ("schlecht", "öde und fürchterlich"))
     members = {f"{label}/{n}.txt": f"{n} {word}".encode("cp1252") for label, word in words for n in range(20)}
     (tmp_path / "a.zip").write_bytes(zip_of({**members, "gut/0.txt": "schön wäre es"}))

@@ -46,20 +46,15 @@ def test_the_text_column_is_guessed_or_set(tmp_path, setting, column):
     assert stream_file(path, text=setting)[0] == column
 
 
-def test_streams_detect_encodings_from_late_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(stream, "SAMPLE", 1000)
-    monkeypatch.setattr(stream, "_BLOCK", 1000)
-    path = tmp_path / "a.csv"
-    path.write_bytes(("text,n\n" + "plain,1\n" * 1000 + "schön,2\n").encode("cp1252"))
-    assert stream_file(path)[1][-1]["text"] == "schön"
-    path.write_bytes("\ufefftext,n\nschön,1\n".encode())
-    assert stream_file(path)[1] == [{"text": "schön", "n": "1"}]
-    (tmp_path / "a.csv").write_bytes(b"text,label\n" + b"a fine day,1\n" * 200_000 + "naïve,0\n".encode())
-    with pytest.raises(DataError, match=r"a\.csv: cannot be read as ascii; leave data\.encoding out"):
-        list(stream_rows(tmp_path / "a.csv", encoding="ascii").batches)
+@pytest.mark.parametrize("ending", ["json", "xlsx"])
+def test_formats_without_streaming_are_read_completely(tmp_path, ending):
+    frame = pd.DataFrame({"id": [1, 2], "text": ["so good", "bad"]})
+    path = tmp_path / f"a.{ending}"
+    frame.to_json(path, orient="records") if ending == "json" else frame.to_excel(path, index=False)
+    assert stream_file(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
 
 
-def test_streams_keep_types_nesting_and_late_keys(tmp_path):
+def test_streams_keep_types_nesting_late_keys_and_the_order_of_rows(tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     rows = [{"text": "so good", "n": 1, "x": 0.5, "ok": True, "tags": ["a", 1]}, {"text": "bad", "x": 1, "late": "z"}]
     path.write_text("\n".join(map(json.dumps, rows)))
@@ -74,17 +69,6 @@ def test_streams_keep_types_nesting_and_late_keys(tmp_path):
     text, rows = stream_file(tmp_path / "a.parquet")
     assert text == "text" and [row["n"] for row in rows] == [1, 2]
     assert rows[0]["when"] == frame["when"][0]
-
-
-@pytest.mark.parametrize("ending", ["json", "xlsx"])
-def test_formats_without_streaming_are_read_completely(tmp_path, ending):
-    frame = pd.DataFrame({"id": [1, 2], "text": ["so good", "bad"]})
-    path = tmp_path / f"a.{ending}"
-    frame.to_json(path, orient="records") if ending == "json" else frame.to_excel(path, index=False)
-    assert stream_file(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
-
-
-def test_small_batches_contain_all_rows_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(stream, "AT_ONCE", 7)
     path = tmp_path / "a.csv"
     path.write_text("n,text\n" + "".join(f"{n},text {n}\n" for n in range(20)))
@@ -115,7 +99,7 @@ def test_conll_errors_name_the_row(tmp_path, name, content, message):
     assert message in str(error.value)
 
 
-def test_streams_report_guessed_encodings_and_misplaced_quotes(tmp_path):
+def test_streams_report_guessed_encodings_and_detect_them_from_late_bytes(tmp_path, monkeypatch):
     lines = ["text,label", *(f"le café numéro {n} était déjà fermé,{n % 2}" for n in range(40))]
     path = tmp_path / "a.csv"
     path.write_bytes("\n".join(lines).encode("cp1252"))
@@ -131,6 +115,16 @@ def test_streams_report_guessed_encodings_and_misplaced_quotes(tmp_path):
     lines[20] = lines[20].replace('ever"', "ever")
     (tmp_path / "a.csv").write_text("\n".join(["text,label", *lines]))
     assert stream_rows(tmp_path / "a.csv").notes[0].startswith("a quote is out of place")
+    monkeypatch.setattr(stream, "SAMPLE", 1000)
+    monkeypatch.setattr(stream, "_BLOCK", 1000)
+    path = tmp_path / "a.csv"
+    path.write_bytes(("text,n\n" + "plain,1\n" * 1000 + "schön,2\n").encode("cp1252"))
+    assert stream_file(path)[1][-1]["text"] == "schön"
+    path.write_bytes("\ufefftext,n\nschön,1\n".encode())
+    assert stream_file(path)[1] == [{"text": "schön", "n": "1"}]
+    (tmp_path / "a.csv").write_bytes(b"text,label\n" + b"a fine day,1\n" * 200_000 + "naïve,0\n".encode())
+    with pytest.raises(DataError, match=r"a\.csv: cannot be read as ascii; leave data\.encoding out"):
+        list(stream_rows(tmp_path / "a.csv", encoding="ascii").batches)
 
 
 AIRLINE = ["tweet_id", "airline_sentiment", "airline_sentiment_confidence", "negativereason", "airline", "name", "text"]
@@ -203,7 +197,13 @@ def test_every_published_layout_loads(name, tmp_path, monkeypatch):
     assert PUBLISHED[name].checked in data.source
 
 
-def test_published_columns_are_kept_without_author_names(tmp_path, monkeypatch):
+def read_published_folder(folder, name):
+    for split in find_splits(folder, PUBLISHED[name]):
+        for _ in split.read_batches():
+            pass
+
+
+def test_published_columns_are_kept_without_authors_and_missing_files_named(tmp_path, monkeypatch):
     write_airline(tmp_path / "us_airline")
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     train = load_dataset(DataConfig(name="us_airline")).splits["train"]
@@ -212,15 +212,6 @@ def test_published_columns_are_kept_without_author_names(tmp_path, monkeypatch):
     tweets(tmp_path / "sentiment140", test=False)
     sizes = {split: len(rows) for split, rows in load_dataset(DataConfig(name="sentiment140")).splits.items()}
     assert sizes == {"train": 32, "validation": 4, "test": 4}
-
-
-def read_published_folder(folder, name):
-    for split in find_splits(folder, PUBLISHED[name]):
-        for _ in split.read_batches():
-            pass
-
-
-def test_incomplete_layouts_name_the_missing_file(tmp_path, monkeypatch):
     yelp(tmp_path / "yelp-5", 5)
     (tmp_path / "yelp-5" / "test.csv").unlink()
     with pytest.raises(DataError, match=r"yelp-5: test\.csv is not there; as published \(https://"):

@@ -119,29 +119,12 @@ def fitted(write, *texts, **settings):
     return fit_tokenizer(texts or ("good bad not chair naïve film : ) !",), config)
 
 
-def test_listed_words_phrases_and_emoticons_get_counts_and_others_are_neutral(lexicon):
-    tokenizer = fitted(lexicon)
-    for text, expected in (
-        ("GOOD film bad chair", [polarity(2, 0, 0), NOTHING, polarity(0, 0, 2), polarity(0, 1, 0)]),
-        ("not good", [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]),
-        ("not film", [NOTHING, NOTHING]),
-        ("film :)", [NOTHING, *[polarity(1.5, 0, 0)] * 2]),
-        ("film : )", [NOTHING] * 3),
-        ("film !", [NOTHING] * 2),
-    ):
-        assert tokenizer.encode(text).polarity == expected
-    assert fitted(lexicon, "film bad").encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
-
-
-def test_all_pieces_of_a_word_get_its_polarity(lexicon):
+def test_all_pieces_of_a_word_get_its_polarity_or_that_of_every_entry_with_the_token(lexicon):
     tokenizer = fitted(lexicon, "good film", tokenizer="bpe", max_vocab=262)
     found = tokenizer.encode("naïve film")
     pieces = [each for each, (start, _) in zip(found.polarity, found.offsets, strict=True) if start < 5]
     assert len(pieces) > 2 and all(each == polarity(0, 0, 2) for each in pieces)
     assert set(found.polarity[len(pieces) :]) == {NOTHING}
-
-
-def test_contains_adds_every_entry_with_the_token_once(lexicon):
     tokenizer = fitted(lexicon, lexicon_match="contains")
     assert tokenizer.encode("not good bad ! )").polarity == [
         polarity(0, 0, 1.5), polarity(2, 0, 1.5), polarity(0, 0, 2), NOTHING, NOTHING,
@@ -213,7 +196,18 @@ def test_several_lexicons_give_the_same_polarity_as_each_alone(lexicon, match):
     assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
 
 
-def test_texts_without_listed_words_are_neutral_and_neutral_share_is_computed(lexicon):
+def test_listed_words_phrases_and_emoticons_get_counts_and_other_texts_are_neutral(lexicon):
+    tokenizer = fitted(lexicon)
+    for text, expected in (
+        ("GOOD film bad chair", [polarity(2, 0, 0), NOTHING, polarity(0, 0, 2), polarity(0, 1, 0)]),
+        ("not good", [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]),
+        ("not film", [NOTHING, NOTHING]),
+        ("film :)", [NOTHING, *[polarity(1.5, 0, 0)] * 2]),
+        ("film : )", [NOTHING] * 3),
+        ("film !", [NOTHING] * 2),
+    ):
+        assert tokenizer.encode(text).polarity == expected
+    assert fitted(lexicon, "film bad").encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
     names = lexicon("word,polarity\ngood,1\n", "a.csv"), lexicon("word,polarity\nbad,-1\n", "b.csv")
     tokenizer = fit_tokenizer(["chair table"], TextConfig(lexicon=",".join(names), min_freq=1))
     for each in (tokenizer, restore_tokenizer(tokenizer.to_json())):

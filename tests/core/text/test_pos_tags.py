@@ -58,13 +58,6 @@ def test_tags_of_a_scheme_version_never_change():
     )
 
 
-def test_words_get_universal_tags_and_very_long_words_are_tagged_by_their_end():
-    assert named("The film was really great , and 2 of us did not leave !") == [
-        "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
-    ]  # fmt: skip
-    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("language", MODELS)
 def test_every_tag_of_a_model_maps_to_a_universal_tag(language):
@@ -110,7 +103,11 @@ def test_subwords_get_the_tag_of_their_word_as_it_was_written():
     assert seen == [["We", "saw", "Will", "Smith"]]
 
 
-def test_batches_are_tagged_like_single_texts_with_padding_tag_0():
+def test_words_get_universal_tags_alone_and_in_batches():
+    assert named("The film was really great , and 2 of us did not leave !") == [
+        "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
+    ]  # fmt: skip
+    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     texts = [*ENGLISH, "", "!"]
     batch = build_token_table(tokenizer, texts).pad_rows(np.arange(5), width=20)

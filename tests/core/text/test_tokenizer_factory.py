@@ -172,15 +172,6 @@ def test_an_unextended_tokenizer_keeps_its_ids(config):
     assert [adopted.encode(text).ids for text in FILMS + MARKET] == [known.encode(text).ids for text in FILMS + MARKET]
 
 
-def test_new_words_follow_known_ones_by_frequency():
-    known = fit_tokenizer(FILMS, WORDS)
-    tokenizer, origins = extend(WORDS, 1)
-    assert tokenizer.size == known.size + 1 and origins == [[]]
-    assert tokenizer.name(known.size) == "bearish"
-    assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
-    assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
-
-
 def test_split_words_become_tokens_with_their_pieces_as_origins():
     known = fit_tokenizer(FILMS, PIECES)
     pieces = known.encode("bearish").ids
@@ -198,14 +189,17 @@ def test_split_words_become_tokens_with_their_pieces_as_origins():
     assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
 
 
-def test_the_maximum_length_is_computed_from_the_new_texts():
+def test_new_words_follow_known_ones_and_other_text_settings_are_refused():
+    known = fit_tokenizer(FILMS, WORDS)
+    tokenizer, origins = extend(WORDS, 1)
+    assert tokenizer.size == known.size + 1 and origins == [[]]
+    assert tokenizer.name(known.size) == "bearish"
+    assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
+    assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
     known = fit_tokenizer(FILMS, WORDS)
     longer = dataclasses.replace(WORDS, max_length=0)
     assert extend_tokenizer(known, ["film " * 60] * 3, longer).tokenizer.max_length == 64
     assert known.max_length == 8, "the other run's own is left alone"
-
-
-def test_different_text_settings_are_refused():
     with pytest.raises(ConfigError, match=r"text\.normaliser=tweet: the run that this training starts from reads with"):
         extend_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))
 

@@ -98,17 +98,6 @@ def test_character_ngrams_and_their_crc32_buckets_from_one():
     assert hash_char_ngrams("\ud800", 7)  # a lone surrogate
 
 
-def test_every_token_of_a_batch_has_buckets_including_unknown_words():
-    tokenizer = fit_with_buckets()
-    batch = build_token_table(tokenizer, ["fine unwatchable", "", "zzz fine"]).pad_rows(np.array([0, 1, 2]))
-    assert batch.ids[0, 1] == batch.ids[2, 0] == 1
-    for row, words in enumerate([["fine", "unwatchable"], [], ["zzz", "fine"]]):
-        for place in range(2):
-            expected = hash_char_ngrams(words[place], 50) if place < len(words) else []
-            assert [gram for gram in batch.grams[row, place] if gram] == expected
-    assert batch.grams.shape == (3, 2, len(list_char_ngrams("unwatchable")))
-
-
 @pytest.mark.parametrize("settings", [{}, {"max_length": 4}, {"tagger": "en"}, {"lexicon": "vader"}])
 def test_a_single_text_equals_its_row_in_a_batch(settings):
     tokenizer = fit_with_buckets(**settings)
@@ -118,7 +107,15 @@ def test_a_single_text_equals_its_row_in_a_batch(settings):
         assert np.array_equal(one.grams, many.grams)
 
 
-def test_tokenizers_store_buckets_only_if_they_have_some():
+def test_every_token_has_buckets_and_tokenizers_store_them_only_if_they_have_some():
+    tokenizer = fit_with_buckets()
+    batch = build_token_table(tokenizer, ["fine unwatchable", "", "zzz fine"]).pad_rows(np.array([0, 1, 2]))
+    assert batch.ids[0, 1] == batch.ids[2, 0] == 1
+    for row, words in enumerate([["fine", "unwatchable"], [], ["zzz", "fine"]]):
+        for place in range(2):
+            expected = hash_char_ngrams(words[place], 50) if place < len(words) else []
+            assert [gram for gram in batch.grams[row, place] if gram] == expected
+    assert batch.grams.shape == (3, 2, len(list_char_ngrams("unwatchable")))
     tokenizer = fit_with_buckets()
     again = restore_tokenizer(tokenizer.to_json())
     assert again.buckets == 50 and again.to_json() == tokenizer.to_json()

@@ -145,7 +145,7 @@ def runs_of_four(text):
     return {tuple(found[start : start + 4]) for start in range(len(found) - 3)}
 
 
-def test_half_of_each_split_and_domain_is_positive():
+def test_the_set_life_is_balanced_and_loads_with_its_own_splits():
     splits = read_life()
     for rows in splits.values():
         assert rows["label"].eq("positive").mean() == pytest.approx(0.5, abs=0.02)
@@ -153,9 +153,6 @@ def test_half_of_each_split_and_domain_is_positive():
     sizes = {split: len(rows) for split, rows in splits.items()}
     assert sizes["train"] == pytest.approx(8 * sizes["test"], rel=0.05)
     assert sizes["validation"] == pytest.approx(sizes["test"], rel=0.05)
-
-
-def test_the_set_life_loads_with_its_own_splits():
     found = load_dataset(DataConfig(name=LIFE))
     assert found.classes == get_class_names(2)
     assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in read_life().items()}
