@@ -15,9 +15,7 @@ FRENCH = "Café très agréable, déjà vu à Nîmes\n" * 5
 @pytest.mark.parametrize(
     ("text", "codec", "found"),
     [
-        ("plain words\n", "ascii", "utf-8"),
-        (KOREAN, "utf-8", "utf-8"),
-        (KOREAN, "utf-8-sig", "utf-8-sig"),
+        *(("plain words\n", "ascii", "utf-8"), (KOREAN, "utf-8", "utf-8"), (KOREAN, "utf-8-sig", "utf-8-sig")),
         (KOREAN, "utf-16", "utf-16"),
         ("mostly latin letters, é too\n", "utf-16-le", "utf-16-le"),
         ("mostly latin letters, é too\n", "utf-16-be", "utf-16-be"),

@@ -158,11 +158,8 @@ def test_tags_are_computed_without_a_writable_cache(tmp_path, monkeypatch, capsy
         (["Dat is een mooie film van het jaar, maar ik vond hem niet spannend."], "nl", "Latin"),
         (["Le film est très beau et les acteurs sont bons, mais la fin est longue."], "", "Latin"),
         (["La película es muy buena y los actores también, pero el final no me gusta."], "", "Latin"),
-        (["영화가 정말 재미있어요"], "", "Hangul"),
-        (["সিনেমাটি খুব ভালো"], "", "Bengali"),
-        (["映画はとてもおもしろい"], "", "Hiragana"),
-        (["42 !!"], "", ""),
-        ([], "", ""),
+        *((["영화가 정말 재미있어요"], "", "Hangul"), (["সিনেমাটি খুব ভালো"], "", "Bengali")),
+        *((["映画はとてもおもしろい"], "", "Hiragana"), (["42 !!"], "", ""), ([], "", "")),
     ],
 )
 def test_languages_with_a_tagger_are_detected_by_function_words(texts, language, script):

@@ -47,12 +47,7 @@ def test_words_are_numbered_by_frequency_and_long_texts_are_truncated():
 @pytest.mark.parametrize(
     ("lengths", "expected"),
     [
-        ([], 16),
-        ([3] * 50, 16),
-        ([17] * 50, 24),
-        ([24] * 50, 24),
-        ([25] * 50, 32),
-        ([9000] * 50, 256),
+        *(([], 16), ([3] * 50, 16), ([17] * 50, 24), ([24] * 50, 24), ([25] * 50, 32), ([9000] * 50, 256)),
         ([20] * 999 + [250], 24),
     ],
 )
@@ -143,12 +138,8 @@ def test_stored_merges_are_checked(merges):
 @pytest.mark.parametrize("tokenizer", [WORD, NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=4))])
 def test_the_unknown_share_counts_words_without_punctuation(tokenizer):
     for text, share in [
-        ("A good film.", 0.0),
-        ("zzz qqq www", 1.0),
-        ("good zzz!!! ...", 0.5),
-        ("Don't zzz, \U0001f600", 2 / 3),
-        ("", 0.0),
-        ("?!", 0.0),
+        *(("A good film.", 0.0), ("zzz qqq www", 1.0), ("good zzz!!! ...", 0.5), ("Don't zzz, \U0001f600", 2 / 3)),
+        *(("", 0.0), ("?!", 0.0)),
         ("good oo oo ood", 0.75),  # known n-grams are no known words
     ]:
         assert tokenizer.compute_unknown_share(text) == pytest.approx(share)

@@ -28,9 +28,7 @@ from core.text.words import CHARACTERS, check_passage, hash_char_ngrams, list_ch
         ("1,000.5% 2nd q3 $5", ["1,000.5", "%", "2nd", "q3", "$", "5"]),
         ("end. 3.", ["end", ".", "3", "."]),
         ("<url> <pad> <unk>", ["<url>", "<", "pad", ">", "<", "unk", ">"]),
-        ("a_b", ["a", "_", "b"]),
-        ("আমি ভালোবাসি", ["আমি", "ভালোবাসি"]),
-        ("안녕하세요 세계", ["안녕하세요", "세계"]),
+        *(("a_b", ["a", "_", "b"]), ("আমি ভালোবাসি", ["আমি", "ভালোবাসি"]), ("안녕하세요 세계", ["안녕하세요", "세계"])),
         ("👍👍🏽 ❤️!", ["👍", "👍🏽", "❤️", "!"]),
         ("👩\u200d👩\u200d👧 🇬🇧🇰🇷 1\ufe0f\u20e3", ["👩\u200d👩\u200d👧", "🇬🇧", "🇰🇷", "1\ufe0f\u20e3"]),
         ("", []),
@@ -157,13 +155,9 @@ def test_words_are_split_as_readers_see_them(text, expected):
 @pytest.mark.parametrize(
     ("text", "word", "left"),
     [
-        ("not bad at all", "bad", "not at all"),
-        ("not bad at all", "not", "bad at all"),
-        ("not bad at all", "all", "not bad at"),
-        ("good, really", ",", "good really"),
-        ("good, really", "good", ", really"),
-        ("a well-made film", "-", "a wellmade film"),
-        ("good", "good", ""),
+        *(("not bad at all", "bad", "not at all"), ("not bad at all", "not", "bad at all")),
+        *(("not bad at all", "all", "not bad at"), ("good, really", ",", "good really")),
+        *(("good, really", "good", ", really"), ("a well-made film", "-", "a wellmade film"), ("good", "good", "")),
         ("영화는 정말 좋다", "정말", "영화는 좋다"),
     ],
 )
