@@ -1,7 +1,5 @@
 """Labelled text data: reading and checking of files, named data sets, splits and data cards."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from core.lazy_imports import make_getattr

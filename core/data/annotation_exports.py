@@ -1,7 +1,5 @@
 """Conversion of annotation exports to rows: Label Studio, Prodigy, doccano and the viewer of the Hugging Face hub."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

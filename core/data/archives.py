@@ -1,7 +1,5 @@
 """Unpacking of gzip files and zip archives of tables or class folders, within the size limits."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

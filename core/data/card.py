@@ -1,7 +1,5 @@
 """The data card (contents, tokenizer coverage, leakage between splits), and the check of a data set (`data check`)."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Columns of a table: the header that names them, and the choice of the text and label columns."""
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 import itertools

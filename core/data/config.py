@@ -1,7 +1,5 @@
 """Settings that choose, read and split a data set. Imports nothing heavy."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -3,8 +3,6 @@
 Blank lines stand between sentences; the last column is the tag, read as IOB2 (Tjong Kim Sang and Veenstra, 1999).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import PurePath

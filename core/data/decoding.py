@@ -1,7 +1,5 @@
 """Decoding of bytes to text; the encoding of a file is found by trial and plausibility."""
 
-from __future__ import annotations
-
 import codecs
 import dataclasses
 import re

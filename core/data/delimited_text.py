@@ -1,7 +1,5 @@
 """Parsing of delimited text (CSV, TSV …) into rows; delimiter, quoting and header are found by inspection."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import re

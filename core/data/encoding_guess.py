@@ -4,8 +4,6 @@ A decoding is scored by the probabilities of its letter pairs (for Chinese, Japa
 estimated from a few sentences of each language (`languages.tsv`).
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import functools

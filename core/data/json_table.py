@@ -1,7 +1,5 @@
 """Reading of JSON as a table: lists, JSON Lines, pandas orients, rows under a key, exports of annotation tools."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Mapping of one data set's labels to the classes of another: by name, ignoring case, or by the user's map."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import Counter

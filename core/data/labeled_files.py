@@ -1,7 +1,5 @@
 """Reading of labelled files and folders: the table, its columns, its labels, and the cleaning of its rows."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Reading of labels from table cells: how they are written, which words they are, and which classes are meant."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Limits on the size and cost of reading a data file. Imports nothing heavy."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """Loading of a data set by name or path, in splits ready for training."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Rows that join the training split, and texts that leave a split: mixtures, counterexamples, texts learned before."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import zlib

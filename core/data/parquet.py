@@ -1,7 +1,5 @@
 """Reading of Parquet files: the declared size is checked first, then the actual size of each batch."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Cleaning of a table's labelled rows: rows left out, texts repaired and labels refused, each with its count."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import unicodedata

@@ -3,8 +3,6 @@
 `core.data.sandbox` starts it and writes one request per line; answers go to the request's folder. Imports no torch.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

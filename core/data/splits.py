@@ -1,7 +1,5 @@
 """Stratified, seeded splits with exact sizes, the same on every platform."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

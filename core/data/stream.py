@@ -3,8 +3,6 @@
 Formats that cannot be read in pieces (Excel, a JSON list, treebanks) are read completely, within the limits.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import dataclasses

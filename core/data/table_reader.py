@@ -1,7 +1,5 @@
 """Reading of data files as raw tables; the format is detected from the content."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re

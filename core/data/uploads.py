@@ -4,8 +4,6 @@ FOLDER/files/SHA256/NAME     the uploaded file
 FOLDER/choices/ID.json       the settings for reading it: file, columns, encoding …
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A safe YAML reader (core schema of YAML 1.2) that builds plain data; tags in a file create no objects."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, NoReturn

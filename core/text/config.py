@@ -1,7 +1,5 @@
 """Settings for the normalisation and tokenisation of texts. Imports nothing heavy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

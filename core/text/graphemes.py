@@ -1,7 +1,5 @@
 """Grapheme clusters (characters as readers see them), shortening of texts, and text direction."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

@@ -3,8 +3,6 @@
 A run stores the version of the look-alike table that it was trained with; a changed table gets a new version.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import html

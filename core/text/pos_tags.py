@@ -1,7 +1,5 @@
 """Part-of-speech tags (HanTa's tags mapped to the universal ones), and the language and script of texts."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Text pairs as one string with a mark between both texts; only `join_pair` adds it, and no text contains it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Creation of tokenizers: fitted on training texts, extended from another run, or loaded from a file."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import logging

@@ -1,7 +1,5 @@
 """Words of a text as typed: their spans, removal of words, and their shares of the tokens."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The word pattern of tokenizers and n-gram baselines, character n-grams of words, and passages of texts."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

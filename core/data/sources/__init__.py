@@ -1,7 +1,5 @@
 """The registry of named data sets, and whether they are on this machine. Imports nothing heavy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from core.data.sources.source import PARQUET_BRANCH, Hub, DataSource

@@ -1,7 +1,5 @@
 """Download of named data sets from the Hugging Face hub: Parquet files only, without running remote code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

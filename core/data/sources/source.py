@@ -1,7 +1,5 @@
 """Facts about a named data set: its licence, hub repository and published file layout. Imports nothing heavy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -8,8 +8,6 @@ happens to people. Language models wrote and labelled the three in separate sess
 other two, which are never used for training.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import zlib

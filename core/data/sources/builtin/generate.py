@@ -4,8 +4,6 @@ All random generators are seeded here, so the texts are the same on every machin
 lukewarm opinions, facts) are drawn last, so the corpus with two classes is the one with three or five without them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
