@@ -105,12 +105,7 @@ def build_card(
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
-        "name": dataset.name,
-        "source": dataset.source,
-        "language": dataset.language,
-        "licence": dataset.licence,
-        "task": dataset.task,
-        "fingerprint": dataset.fingerprint,
+        **{name: getattr(dataset, name) for name in ("name", "source", "language", "licence", "task", "fingerprint")},
         "notes": list(dataset.notes),
         "decisions": [dataclasses.asdict(each) for each in dataset.decisions],
         "classes": list(dataset.classes),

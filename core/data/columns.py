@@ -89,7 +89,20 @@ CLASS_TEXTS = Layout("text", ("label",))  # The layout of class folders and clas
 
 def summarize_columns(frame: pd.DataFrame) -> list[ColumnProfile]:
     """Return a profile of each column of a table, in the order of the columns."""
-    return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
+    found = list[ColumnProfile]()
+    for number, name in enumerate(frame.columns):
+        values = frame.iloc[:, number]
+        present = values.dropna()
+        nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
+        words = as_words(present)
+        distinct = int(words.nunique())
+        numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_is_numeric(words.head(100)) and _is_numeric(words))
+        mean = float(words.str.len().mean()) if len(present) else 0.0
+        flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
+        unbroken = bool(len(words)) and bool(words.head(100).str.fullmatch("[!-~]*").all())
+        missing = int(values.isna().sum())
+        found.append(ColumnProfile(str(name), distinct, missing, mean, numeric, nested, flag, unbroken))
+    return found
 
 
 def choose_columns(
@@ -219,19 +232,6 @@ def _is_bits(values: pd.Series) -> bool:
     if not len(present) or not pd.api.types.is_scalar(present.iloc[0]):
         return False
     return set(as_words(present).str.strip().str.lower().unique()) <= {*BITS, ""}
-
-
-def _describe_column(name: str, values: pd.Series) -> ColumnProfile:
-    present = values.dropna()
-    nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
-    words = as_words(present)
-    lengths = words.str.len()
-    distinct = int(words.nunique())
-    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_is_numeric(words.head(100)) and _is_numeric(words))
-    mean = float(lengths.mean()) if len(present) else 0.0
-    flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
-    unbroken = bool(len(words)) and bool(words.head(100).str.fullmatch("[!-~]*").all())
-    return ColumnProfile(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag, unbroken)
 
 
 def _is_numeric(words: pd.Series) -> bool:

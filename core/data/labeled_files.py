@@ -201,27 +201,18 @@ def _inspect_table(
     except SentiscopeError as error:
         problem, rows = error, None
     decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
-    known = layout or Layout("", ())
     report = FileReport(
         file=file,
-        kind=table.kind,
-        encoding=table.encoding,
+        **{name: getattr(table, name) for name in ("kind", "encoding", "quoted", "header", "sheets", "sheet")},
+        **{name: getattr(layout or Layout("", ()), name) for name in ("text", "label", "task", "pair")},
         delimiter=NAMES.get(table.delimiter, table.delimiter) if table.delimiter else "",
-        quoted=table.quoted,
-        header=table.header,
         rows=len(table.frame),
         columns=tuple(columns),
-        text=known.text,
-        label=known.label,
-        task=known.task,
         classes=classes,
         preview=_show_preview(table),
         findings=tuple(findings),
         problem=str(problem or ""),
-        pair=known.pair,
         decisions=tuple(decisions),
-        sheets=table.sheets,
-        sheet=table.sheet,
     )
     return report, rows, problem
 

@@ -191,7 +191,12 @@ def _load_source(source: DataSource | None, config: DataConfig) -> tuple[Labeled
     else:
         found, where = _from_hub(source)
     if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:
-        found = _report_validation(found)
+        given = dict(found.splits)
+        reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
+        notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
+        if unused is not None:
+            notes.append(f"the given test split ({plural(len(unused), 'row')}) is left out")
+        found = dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
     _check_classes(found, source.name)
     return found, where
 
@@ -244,15 +249,6 @@ def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
     where = f"{hub.repo} ({hub.revision}) on the Hugging Face hub"
     task: Task = "multi" if source.task == "multi" else "single"
     return name_classes(cleaned, LabelNames(source.labels, task), hub.repo, notes, task), where
-
-
-def _report_validation(found: LabeledSplits) -> LabeledSplits:
-    given = dict(found.splits)
-    reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
-    notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
-    if unused is not None:
-        notes.append(f"the given test split ({plural(len(unused), 'row')}) is left out")
-    return dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
 
 
 def _check_classes(found: LabeledSplits, name: str) -> None:

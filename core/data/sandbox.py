@@ -233,12 +233,8 @@ def _start_process() -> subprocess.Popen[str]:
 
 
 def _end_process(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):
-            if pipe:
-                pipe.close()
+    with contextlib.suppress(OSError), process:  # closes its pipes and waits for its end
+        process.kill()
 
 
 def _run_request(request: str, seconds: float) -> int:

@@ -81,16 +81,11 @@ def read_lexicon(name: str) -> list[LexiconEntry]:
 
 def convert_valence(valence: float) -> Counts:
     """Convert a word's valence s, from -1 to 1, to polarity counts: (1 + |s|) times the one-hot vector of its sign."""
-    return scale_counts(_encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
+    return _encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence, 1 + abs(valence))
 
 
-def scale_counts(counts: Counts, factor: float) -> Counts:
-    """Multiply the polarity counts of a word by a number."""
-    return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
-
-
-def _encode_sign(sign: float) -> Counts:
-    return (float(sign > 0), float(sign == 0), float(sign < 0))
+def _encode_sign(sign: float, strength: float = 1.0) -> Counts:
+    return (strength * (sign > 0), strength * (sign == 0), strength * (sign < 0))
 
 
 def _read_vader() -> Iterator[LexiconEntry]:
@@ -205,7 +200,7 @@ def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place)
         given = cells.get("intensity", "").strip()
         intensity = place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0
         # One-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin).
-        return LexiconEntry(name, _add_counts(_encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)))
+        return LexiconEntry(name, _add_counts(_encode_sign(polarity), _encode_sign(aspect, intensity)))
     scale = KNU_SCALE if value == "polarity" and "word_root" in cells else SCALES[value]
     return LexiconEntry(name, convert_valence(place.parse_number(cells, value, -scale, scale) / scale))
 

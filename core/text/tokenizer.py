@@ -191,7 +191,11 @@ class Tokenizer(ABC):
         if self.tagger is None and self.counts is not None:  # tokens alone decide
             return Segmentation(text, [], [-1] * len(offsets), [])
         spans = [match.span() for match in get_word_pattern().finditer(text)]
-        owners = _find_owners(spans, offsets)
+        owners, place = list[int](), 0
+        for start, _ in offsets:
+            while place < len(spans) and spans[place][1] <= start:
+                place += 1
+            owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
         cased: list[str] = []
         if self.tagger is not None:
             cased = split_words(prepare(raw, self.config, cased=True))
@@ -340,15 +344,6 @@ class Tokenizer(ABC):
     def save(self, path: Path) -> None:
         """Write the tokenizer's state, as `to_json` returns it, to a file atomically."""
         write_text(path, self.to_json())
-
-
-def _find_owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
-    owners, place = [], 0
-    for start, _ in offsets:
-        while place < len(spans) and spans[place][1] <= start:
-            place += 1
-        owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
-    return owners
 
 
 def trim_span(text: str, start: int, end: int) -> Span:

@@ -104,7 +104,13 @@ def restore_tokenizer(text: str) -> Tokenizer:
             raise ValueError(f"version {version!r} was written by another Sentiscope, this one reads {VERSION}")
         state = json_store.convert(tree, State)
         tokenizer = KINDS[state.kind].restore(state, _read_config(state.config), state.max_length)
-        _restore_knowledge(tokenizer, state)
+        if known := state.tagger:
+            tokenizer.tagger = Tagger(known.language)
+            if tokenizer.tagger.version != known.version:
+                log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
+        if state.lexicon is not None:
+            tokenizer.set_lexicon(Lexicon.from_state(state.lexicon, max(1, len(tokenizer.config.lexicons))))
+        tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs
         return tokenizer
     except ValueError as error:
         raise RunDamaged(f"the tokenizer cannot be read: {error}") from error
@@ -128,13 +134,3 @@ def _read_config(tree: dict[str, Any]) -> TextConfig:
         return json_store.convert(tree, TextConfig)
     except ConfigError as error:  # `restore_tokenizer` reports only a ValueError as damage
         raise ValueError(str(error)) from error
-
-
-def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
-    if known := state.tagger:
-        tokenizer.tagger = Tagger(known.language)
-        if tokenizer.tagger.version != known.version:
-            log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
-    if state.lexicon is not None:
-        tokenizer.set_lexicon(Lexicon.from_state(state.lexicon, max(1, len(tokenizer.config.lexicons))))
-    tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs

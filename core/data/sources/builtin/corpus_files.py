@@ -144,13 +144,7 @@ def read_frames() -> tuple[Frame, ...]:
         for row in read_rows("frames.tsv")
     )
     facts = tuple(
-        Frame(
-            id=f"fact-{number:02d}",
-            phenomenon=FACT,
-            held_out=row["split"] == "test",
-            domain=row["domain"],
-            template=row["template"],
-        )
+        Frame(f"fact-{number:02d}", FACT, row["split"] == "test", row["template"], domain=row["domain"])
         for number, row in enumerate(read_rows("facts.tsv"), start=1)
     )
     return opinions + facts
