@@ -197,7 +197,10 @@ def _inspect_table(
             refuse_quoted(rows["label"], file)
         if names and layout is not TAGGED and list_labels(rows["label"]) <= set(names.names):
             rows = rows.assign(label=rename_labels(rows["label"], names.names))
-        classes = _count_classes(rows["label"], names)
+        counts = rows["label"].explode().value_counts()
+        order = [name for name in names.names.values() if name in counts.index] if names else []
+        order = order if len(order) == len(counts) else [*sort_names(rows["label"])]
+        classes = {name: int(counts[name]) for name in order}
     except SentiscopeError as error:
         problem, rows = error, None
     decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
@@ -242,12 +245,6 @@ def _is_unlabeled(table: RawTable, layout: Layout) -> bool:
     names = set(map(str, table.frame.columns))
     labeled = names & set(layout.labels) or any(map(is_label_name, names))
     return table.header and layout.text in names and not labeled
-
-
-def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:
-    counts = labels.explode().value_counts()
-    order = [name for name in known.names.values() if name in counts.index] if known else []
-    return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sort_names(labels))}
 
 
 def _show_preview(table: RawTable) -> list[dict[str, str]]:

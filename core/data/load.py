@@ -30,6 +30,7 @@ from core.data.sources import (
     find_local_folder,
     split_mixture,
 )
+from core.data.sources.source import fetch_splits
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
 from core.formatting import count, suggest_name, whole_percent
@@ -227,8 +228,6 @@ def _load_builtin(name: str, classes: int) -> LabeledSplits:
 
 
 def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
-    from core.data.sources.hub import fetch_splits
-
     base = os.environ.get(DATA_FOLDER)
     if source.hub is None and base:
         more = f". {check_availability(source).lacking}" if source.published else ""

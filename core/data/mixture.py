@@ -140,7 +140,12 @@ def add_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) ->
     """
     if not config.examples:
         return given, []
-    several, rows = is_several(given[TRAIN]["label"]), _read_snapshot(config.examples)
+    path = resolve_path(config.examples, limit=LARGEST)
+    try:
+        found = json_store.read(path, list[CounterExampleRow], limit=LARGEST)
+    except RunDamaged as error:
+        raise DataError(f"no kept {COUNTER_EXAMPLES}: {error}", file=path.name) from None
+    several, rows = is_several(given[TRAIN]["label"]), [each for each in found if each["text"].strip()]
     labels = [_encode_label(each["label"], classes, config.parse_renames(), several=several) for each in rows]
     known = [(each["text"], label) for each, label in zip(rows, labels, strict=True) if label is not None]
     judged, texts = collect_eval_texts(given), normalize_texts([text for text, _ in known])
@@ -171,15 +176,6 @@ def _encode_label(
         return None
     numbers = tuple(sorted({classes.index(name) for name in found}))
     return numbers if several else numbers[0]
-
-
-def _read_snapshot(name: str) -> list[CounterExampleRow]:
-    path = resolve_path(name, limit=LARGEST)
-    try:
-        found = json_store.read(path, list[CounterExampleRow], limit=LARGEST)
-    except RunDamaged as error:
-        raise DataError(f"no kept {COUNTER_EXAMPLES}: {error}", file=path.name) from None
-    return [each for each in found if each["text"].strip()]
 
 
 LINEAGE = "lineage"

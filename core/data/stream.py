@@ -345,7 +345,10 @@ def describe_expected(layout: PublishedLayout) -> str:
 def _read_table(split: PublishedSplit) -> Iterator[_Row]:
     layout, path = split.layout, split.files[0]
     rows = csv.reader(_read_text(path, layout.encoding, newline=""), delimiter=_DELIMITERS[layout.form])
-    names = _check_header(next(rows, []), layout, path) if layout.header else layout.columns
+    names = tuple(cell.strip() for cell in next(rows, [])) if layout.header else layout.columns
+    if layout.header and (absent := [name for name in (layout.text, layout.label) if name not in names]):
+        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
+        raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
     wanted = [layout.text, layout.label, *layout.kept]
     places = [names.index(name) if name in names else None for name in wanted]
     longest = limits.get_limits().characters
@@ -362,14 +365,6 @@ def _read_table(split: PublishedSplit) -> Iterator[_Row]:
             raise limits.make_error(problem, "characters", file=path.name, row=number)
         text = text.replace("\\n", "\n") if text and layout.escaped else text
         yield text, _name_class(label, split, path, number), *more
-
-
-def _check_header(cells: list[str], layout: PublishedLayout, path: Path) -> tuple[str, ...]:
-    names = tuple(cell.strip() for cell in cells)
-    if absent := [name for name in (layout.text, layout.label) if name not in names]:
-        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
-        raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
-    return names
 
 
 def _name_class(label: str | None, split: PublishedSplit, path: Path, row: int) -> str:

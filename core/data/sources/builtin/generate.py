@@ -94,7 +94,11 @@ def compose_sentence(frame: Frame, sign: int, rng: Random, mode: Mode = "train")
     domain = frame.domain or rng.choice(list_domains())
     many = read_clauses()
     template = SLOT.sub(lambda s: rng.choice(many[s[1]]).replace("#", s[2]) if s[1] in many else s[0], frame.template)
-    topics = _choose_topics(frame, template, domain, rng)
+    _, own, nounless = _parse_slots(template)
+    topics: dict[int, Noun] = {}
+    for index, (role, no_people) in own.items():
+        topics[index] = _draw_new(_find_nouns(domain, role, frame.kinds, no_people), topics, rng)
+    topics |= dict.fromkeys(nounless, next(iter(topics.values()))) if topics else {}
     chosen = _choose_words(frame, template, sign, domain, topics, mode, rng)
     speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
     text = VOWEL.sub(r"\1n ", SLOT.sub(lambda slot: _fill_slot(slot, chosen, topics, speaker, rng), template))
@@ -119,14 +123,6 @@ def _parse_slots(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[
         if index not in nounless
     }
     return slots, own, nounless
-
-
-def _choose_topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, Noun]:
-    _, own, nounless = _parse_slots(template)
-    found: dict[int, Noun] = {}
-    for index, (role, no_people) in own.items():
-        found[index] = _draw_new(_find_nouns(domain, role, frame.kinds, no_people), found, rng)
-    return found | (dict.fromkeys(nounless, next(iter(found.values()))) if found else {})
 
 
 def _choose_words(

@@ -2,7 +2,7 @@ import shlex
 
 import pytest
 
-from core.data.label_mapping import UnmatchedLabels, guess_class, match_labels, suggest_classes
+from core.data.labels import UnmatchedLabels, guess_class, match_labels, suggest_classes
 from core.exceptions import InputError
 
 CLASSES = ("negative", "positive")
