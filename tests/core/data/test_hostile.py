@@ -213,15 +213,6 @@ def test_superscripts_are_no_numbers_and_long_labels_are_shortened_in_messages(t
     assert f"every row has the label '{'z' * 60}…'" in problem and len(problem) < 300
 
 
-def test_late_rows_with_too_many_keys_or_no_tree_are_named(tmp_path):
-    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
-    with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
-        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
-    lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
-    with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
-        inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
-
-
 def test_trailing_empty_cells_are_no_columns_and_merged_cells_fill_only_existing_rows(tmp_path):
     rows = fill_rows(lambda n, text, label: f'{build_cell(f"A{n}", text)}{build_cell(f"B{n}", label)}<c r="XFD{n}"/>')
     assert len(inspect_file(write_content(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
@@ -264,7 +255,13 @@ def test_huge_deep_or_encrypted_archives_are_refused(monkeypatch, tmp_path):
     assert "an archive of 4 files" in refused({f"{number}.csv": "" for number in range(4)})
 
 
-def test_deeply_nested_cells_and_keys_are_refused(tmp_path):
+def test_late_rows_with_too_many_keys_or_no_tree_and_deeply_nested_cells_are_named(tmp_path):
+    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
+    with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
+        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
+    lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
+    with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
+        inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
     rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
     with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
         inspect_file(write_content(tmp_path / "a.jsonl", rows))

@@ -166,15 +166,6 @@ def test_json_in_a_label_cell_is_unpacked(tmp_path, values, task, classes):
     assert (report.task, report.classes) == (task, classes)
 
 
-def test_guessed_label_columns_list_alternatives_and_prefer_ratings_to_flags(tmp_path):
-    rows = [(f"a remark about thing number {n}", n % 2 == 0, n % 5, f"town {n % 7}") for n in range(60)]
-    pd.DataFrame(rows, columns=["words", "bought", "points", "place"]).to_csv(tmp_path / "a.csv", index=False)
-    report = inspect_file(tmp_path / "a.csv")
-    message = {each.kind: each.message for each in report.findings}["label-guessed"]
-    assert report.label == "points"
-    assert message == "the label column is a guess: 'points'; it could be 'place', 'bought'; data.label chooses"
-
-
 @pytest.mark.parametrize(("name", "used"), [("intent", True), ("number", False)])
 def test_over_fifty_numbers_are_classes_if_the_column_name_says_so(tmp_path, name, used):
     frame = pd.DataFrame({"text": [f"a text {n}" for n in range(600)], name: [n % 60 for n in range(600)]})
@@ -292,14 +283,6 @@ def test_several_labels_are_read_from_lists_and_separated_words(tmp_path, name, 
     assert kinds.get("missing-label", 0) == (0 if form == "list" else 4)
 
 
-def test_numbers_in_lists_become_plain_words(tmp_path):
-    lists = [np.array([1.0, 0.0]), np.array([2.0])] * 12
-    file = read_frame(tmp_path / "a.parquet", pd.DataFrame({"text": texts(), "labels": lists}))
-    assert set(file.rows["label"]) == {("0", "1"), ("2",)}
-    found = read_labels(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))[0]
-    assert list(found) == [("0", "3")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("prefix", "label"), [("y_", ""), ("y_", "y_*"), ("", "calm,fear,joy"), ("", "calm, joy,fear"), ("is_", "is_*")]
@@ -312,7 +295,13 @@ def test_0_1_columns_are_labels_by_prefix_or_name(tmp_path, prefix, label):
     assert list(file.rows.columns) == ["text", "label"]
 
 
-def test_label_columns_are_preferred_to_0_1_columns(tmp_path):
+def test_guessed_label_columns_prefer_ratings_to_flags_and_known_names_to_0_1_columns(tmp_path):
+    goods = [(f"a remark about thing number {n}", n % 2 == 0, n % 5, f"town {n % 7}") for n in range(60)]
+    pd.DataFrame(goods, columns=["words", "bought", "points", "place"]).to_csv(tmp_path / "a.csv", index=False)
+    report = inspect_file(tmp_path / "a.csv")
+    message = {each.kind: each.message for each in report.findings}["label-guessed"]
+    assert report.label == "points"
+    assert message == "the label column is a guess: 'points'; it could be 'place', 'bought'; data.label chooses"
     frame = pd.DataFrame({"text": texts(), "labels": [list(row) for row in rows()], **make_bits("y_")})
     file = read_frame(tmp_path / "a.parquet", frame)
     assert file.report.label == "labels"
@@ -337,7 +326,12 @@ def test_impossible_label_columns_are_refused_with_their_name(tmp_path, label, m
         read_frame(tmp_path / "a.csv", pd.DataFrame({"text": texts(), **make_bits(), "size": range(24)}), label=label)
 
 
-def test_odd_label_cells_are_named_left_out_or_refused(tmp_path):
+def test_numbers_in_lists_become_words_and_odd_label_cells_are_named_or_refused(tmp_path):
+    lists = [np.array([1.0, 0.0]), np.array([2.0])] * 12
+    file = read_frame(tmp_path / "a.parquet", pd.DataFrame({"text": texts(), "labels": lists}))
+    assert set(file.rows["label"]) == {("0", "1"), ("2",)}
+    found = read_labels(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))[0]
+    assert list(found) == [("0", "3")]
     frame = pd.DataFrame({"text": ["a", "b"], "y_a": [0, 1], "y_b": [1, 7]})
     with pytest.raises(DataError, match="row 2, field 'y_b': '7' is neither 0 nor 1"):
         read_labels(frame, Layout("text", ("y_a", "y_b"), "columns"))

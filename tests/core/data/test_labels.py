@@ -40,7 +40,20 @@ def test_abbreviated_labels_match_classes(word, name):
     assert guess_class(word, CLASSES) == name
 
 
-def test_unknown_labels_are_reported_with_a_command_and_left_to_the_user_without_a_guess():
+@pytest.mark.parametrize(
+    ("codes", "left", "meant"),
+    [
+        (["-1", "1"], "--map=-1= --map=1=positive", "--map=-1=negative --map=1=positive"),
+        (["-1", "0", "1"], "--map=-1= --map=0=negative --map=1=positive", "--map=-1=negative"),
+    ],
+)
+def test_minus_one_is_a_code_if_there_are_too_few_others(codes, left, meant):
+    with pytest.raises(UnmatchedLabels) as raised:
+        match_words(codes)
+    assert f"leave them out: {left} or say what it means: {meant}" in str(raised.value)
+
+
+def test_unknown_labels_are_reported_with_suggestions_or_left_to_the_user():
     with pytest.raises(UnmatchedLabels) as raised:
         match_words(["pos", "pos", "neutral", "positivo", "positive"], {"good": "positive"})
     assert raised.value.rows == {"neutral": 1, "pos": 2, "positivo": 1}
@@ -58,22 +71,6 @@ def test_unknown_labels_are_reported_with_a_command_and_left_to_the_user_without
         match_words(["1"], {"1": "CLASS"})
     with pytest.raises(InputError, match="--map 0=bad: the classes of run 'first' are negative, positive"):
         match_words(["0"], {"0": "bad"})
-
-
-@pytest.mark.parametrize(
-    ("codes", "left", "meant"),
-    [
-        (["-1", "1"], "--map=-1= --map=1=positive", "--map=-1=negative --map=1=positive"),
-        (["-1", "0", "1"], "--map=-1= --map=0=negative --map=1=positive", "--map=-1=negative"),
-    ],
-)
-def test_minus_one_is_a_code_if_there_are_too_few_others(codes, left, meant):
-    with pytest.raises(UnmatchedLabels) as raised:
-        match_words(codes)
-    assert f"leave them out: {left} or say what it means: {meant}" in str(raised.value)
-
-
-def test_suggestions_map_codes_in_order_and_no_other_numbers():
     assert suggest_classes(["10", "2", "meh"], CLASSES) == {"2": "negative", "10": "positive", "meh": ""}
     assert suggest_classes(["1", "2", "3"], CLASSES) == {"1": None, "2": None, "3": None}
     assert suggest_classes(["-1", "0", "1"], ("bad", "so", "good")) == {"-1": "bad", "0": "so", "1": "good"}

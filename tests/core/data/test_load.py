@@ -117,7 +117,22 @@ def test_file_findings_become_notes(tmp_path):
     assert load_dataset(DataConfig(name=str(tmp_path / "f.parquet"))).notes[0] == "1 row without a text left out"
 
 
-def test_sst2_has_its_dev_split_as_test_and_imdb_a_fifth_of_train_as_validation(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("stt2", DataError, "no data set and no file is called 'stt2' .did you mean 'sst2'"),
+        ("absent.csv", DataError, "absent.csv: no such file"),
+        ("~/absent-folder/x.csv", DataError, "no such file"),
+        *((name, NotAvailable, UNKNOWN.format(name)) for name in ("caves", "kornli", "us_airline")),
+    ],
+)
+def test_unknown_data_names_are_reported(monkeypatch, name, error, message):
+    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+    with pytest.raises(error, match=message):
+        load_dataset(DataConfig(name=name))
+
+
+def test_sst2_and_imdb_have_splits_of_their_own_rules_and_missing_sets_are_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "sst2", train=200, validation=20, test=30)
     dataset = load_dataset(DataConfig(name="sst2"))
@@ -135,24 +150,6 @@ def test_sst2_has_its_dev_split_as_test_and_imdb_a_fifth_of_train_as_validation(
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "imdb", train=100, test=100)
     assert sizes(load_dataset(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
-
-
-@pytest.mark.parametrize(
-    ("name", "error", "message"),
-    [
-        ("stt2", DataError, "no data set and no file is called 'stt2' .did you mean 'sst2'"),
-        ("absent.csv", DataError, "absent.csv: no such file"),
-        ("~/absent-folder/x.csv", DataError, "no such file"),
-        *((name, NotAvailable, UNKNOWN.format(name)) for name in ("caves", "kornli", "us_airline")),
-    ],
-)
-def test_unknown_data_names_are_reported(monkeypatch, name, error, message):
-    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    with pytest.raises(error, match=message):
-        load_dataset(DataConfig(name=name))
-
-
-def test_missing_data_sets_in_the_data_folder_are_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match="there is no folder 'ohsumed' in SENTISCOPE_DATA="):
         load_dataset(DataConfig(name="ohsumed"))

@@ -110,7 +110,7 @@ def rows(count, what):
 
 
 @pytest.fixture
-def given(tmp_path):
+def split_folder(tmp_path):
     for name, count in (("train", 40), ("validation", 10), ("test", 8)):
         rows(count, name).to_parquet(tmp_path / f"{name}.parquet")
     return str(tmp_path)
@@ -125,8 +125,8 @@ def texts(dataset, *names):
 
 
 @pytest.mark.slow
-def test_the_folds_test_every_row_of_train_and_validation_once(given):
-    found = load_folds(given, 5)
+def test_the_folds_test_every_row_of_train_and_validation_once(split_folder):
+    found = load_folds(split_folder, 5)
     tested = [text for dataset in found for text in texts(dataset, "test")]
     assert sorted(tested) == sorted([*rows(40, "train")["text"], *rows(10, "validation")["text"]])
     for dataset in found:
@@ -136,13 +136,13 @@ def test_the_folds_test_every_row_of_train_and_validation_once(given):
         assert dataset.splits["test"]["label"].sum() == 5
 
 
-def test_folds_are_noted_and_impossible_folds_refused(given):
-    assert load_dataset(DataConfig(name=given, folds=5, fold=4)).notes == (
+def test_folds_are_noted_and_impossible_folds_refused(split_folder):
+    assert load_dataset(DataConfig(name=split_folder, folds=5, fold=4)).notes == (
         "50 rows: fold 4 (of 0 to 4) is the test split; 36/4/10, stratified, seed 0",
         "cross-validation: the given test split (8 rows) is left out",
     )
     with pytest.raises(DataError, match="nothing is left for the test split"):
-        load_dataset(DataConfig(name=given, folds=60, fold=59))
+        load_dataset(DataConfig(name=split_folder, folds=60, fold=59))
     with pytest.raises(ConfigError, match="choose one"):
         DataConfig(folds=3, split="0.8/0.1/0.1")
 

@@ -167,14 +167,12 @@ def test_languages_with_a_tagger_are_detected_by_function_words(texts, language,
     assert detect_script(texts) == script
 
 
-def test_auto_gives_no_tagger_and_a_note_for_other_languages():
+def test_other_languages_have_no_tagger_and_content_words_leave_out_stop_words():
     tokenizer = fit_tokenizer(["영화가 정말 재미있어요", "별로예요"], TextConfig(tagger="auto", min_freq=1))
     assert tokenizer.tagger is None and tokenizer.encode("별로예요").tags is None
     assert "parts of speech are off" in tokenizer.notes[0] and "Hangul" in tokenizer.notes[0]
     assert restore_tokenizer(tokenizer.to_json()).notes == tokenizer.notes
 
-
-def test_content_words_leave_out_stop_words_of_the_language_and_punctuation():
     def kept(text):
         return [word for word, is_it in zip(text.split(), find_content_words(text.split()), strict=True) if is_it]
 

@@ -163,7 +163,19 @@ def test_an_unextended_tokenizer_keeps_its_ids(config):
     assert [adopted.encode(text).ids for text in FILMS + MARKET] == [known.encode(text).ids for text in FILMS + MARKET]
 
 
-def test_split_words_become_tokens_with_their_pieces_as_origins():
+def test_new_words_follow_known_ones_and_split_words_become_tokens():
+    known = fit_tokenizer(FILMS, WORDS)
+    tokenizer, origins = extend(WORDS, 1)
+    assert tokenizer.size == known.size + 1 and origins == [[]]
+    assert tokenizer.name(known.size) == "bearish"
+    assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
+    assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
+    known = fit_tokenizer(FILMS, WORDS)
+    longer = dataclasses.replace(WORDS, max_length=0)
+    assert extend_tokenizer(known, ["film " * 60] * 3, longer).tokenizer.max_length == 64
+    assert known.max_length == 8, "the other run's own is left alone"
+    with pytest.raises(ConfigError, match=r"text\.normaliser=tweet: the run that this training starts from reads with"):
+        extend_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))
     known = fit_tokenizer(FILMS, PIECES)
     pieces = known.encode("bearish").ids
     assert len(pieces) > 3
@@ -178,21 +190,6 @@ def test_split_words_become_tokens_with_their_pieces_as_origins():
     tokenizer, _ = extend(PIECES, 2)
     assert [len(tokenizer.encode(word).ids) for word in ("bearish", "bullish")] == [1, 1]
     assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
-
-
-def test_new_words_follow_known_ones_and_other_text_settings_are_refused():
-    known = fit_tokenizer(FILMS, WORDS)
-    tokenizer, origins = extend(WORDS, 1)
-    assert tokenizer.size == known.size + 1 and origins == [[]]
-    assert tokenizer.name(known.size) == "bearish"
-    assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
-    assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
-    known = fit_tokenizer(FILMS, WORDS)
-    longer = dataclasses.replace(WORDS, max_length=0)
-    assert extend_tokenizer(known, ["film " * 60] * 3, longer).tokenizer.max_length == 64
-    assert known.max_length == 8, "the other run's own is left alone"
-    with pytest.raises(ConfigError, match=r"text\.normaliser=tweet: the run that this training starts from reads with"):
-        extend_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))
 
 
 CONFIG = TextConfig(tokenizer="pretrained", normaliser="none")
@@ -228,18 +225,6 @@ def test_token_names_show_word_starts_and_length_is_limited_by_positions():
     assert fitted(word_pieces()).max_length == 16 and fitted(word_pieces(), max_length=38).max_length == 38
     with pytest.raises(ConfigError, match=r"text\.max_length=39: 'tiny' has places for 38 tokens; choose text.max_len"):
         fitted(word_pieces(), max_length=39)
-
-
-def test_unreadable_backbone_tokenizers_are_refused():
-    tree = json.loads(word_pieces().to_str())
-    del tree["model"]["vocab"]["[CLS]"]
-    with pytest.raises(DataError, match=r"tiny: .*neither \[CLS\] nor <s>"):
-        fit_tokenizer(PIECED, CONFIG, PublishedTokenizer(json.dumps(tree), 38, "tiny"))
-    with pytest.raises(DataError, match="tiny: the tokenizer of the backbone cannot be read"):
-        fit_tokenizer(PIECED, CONFIG, PublishedTokenizer("{}", 38, "tiny"))
-    damaged = json.loads(fitted(word_pieces()).to_json()) | {"pipeline": "junk"}
-    with pytest.raises(RunDamaged, match="the tokenizer cannot be read"):
-        restore_tokenizer(json.dumps(damaged))
 
 
 def replace_part(part, value):
@@ -284,8 +269,16 @@ def test_pipelines_with_unknown_or_text_growing_parts_are_refused(part, value, s
         fit_tokenizer(PIECED, CONFIG, PublishedTokenizer(replace_part(part, value), 38, "tiny"))
 
 
-def test_pipelines_of_supported_families_are_accepted():
-    """The pipeline of XLM-R; byte pairs and word pieces are tested above."""
+def test_unreadable_backbone_tokenizers_are_refused_and_supported_pipelines_accepted():
+    tree = json.loads(word_pieces().to_str())
+    del tree["model"]["vocab"]["[CLS]"]
+    with pytest.raises(DataError, match=r"tiny: .*neither \[CLS\] nor <s>"):
+        fit_tokenizer(PIECED, CONFIG, PublishedTokenizer(json.dumps(tree), 38, "tiny"))
+    with pytest.raises(DataError, match="tiny: the tokenizer of the backbone cannot be read"):
+        fit_tokenizer(PIECED, CONFIG, PublishedTokenizer("{}", 38, "tiny"))
+    damaged = json.loads(fitted(word_pieces()).to_json()) | {"pipeline": "junk"}
+    with pytest.raises(RunDamaged, match="the tokenizer cannot be read"):
+        restore_tokenizer(json.dumps(damaged))
     normalizers = [precompiled(b"ff"), BLANKS, replacing({"String": "``"}, '"'), LOWER]
     check_pipeline(replace_part("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}

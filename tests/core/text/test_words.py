@@ -82,20 +82,6 @@ def fit_with_buckets(count=50, **settings):
     return tokenizer
 
 
-def test_character_ngrams_and_their_crc32_buckets_from_one():
-    assert list_char_ngrams("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
-    assert list_char_ngrams("a") == ["<a>"]
-    assert list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
-    assert list_char_ngrams("aaaa") == ["<aa", "aaa", "aaa", "aa>", "<aaa", "aaaa", "aaa>", "<aaaa", "aaaa>"]
-    assert list_char_ngrams("né")[0] == "<né"
-    assert len(list_char_ngrams("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93
-    assert list_char_ngrams("x" * 500)[-1] == "xxxxx"
-    assert [crc32(piece.encode()) for piece in ("<ba", "bad")] == [0xBF4E9D0D, 0x822B39FB]
-    assert hash_char_ngrams("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
-    assert hash_char_ngrams("bad", 1) == [1] * 6
-    assert hash_char_ngrams("\ud800", 7)  # a lone surrogate
-
-
 @pytest.mark.parametrize("settings", [{}, {"max_length": 4}, {"tagger": "en"}, {"lexicon": "vader"}])
 def test_a_single_text_equals_its_row_in_a_batch(settings):
     tokenizer = fit_with_buckets(**settings)
@@ -122,7 +108,18 @@ def test_every_token_has_buckets_and_tokenizers_store_them_only_if_they_have_som
     assert plain.encode("fine").grams is build_token_table(plain, ["fine"]).pad_all().grams is None
 
 
-def test_ngram_buckets_are_refused_without_words_or_by_other_models():
+def test_character_ngrams_have_crc32_buckets_unless_the_model_reads_no_words():
+    assert list_char_ngrams("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
+    assert list_char_ngrams("a") == ["<a>"]
+    assert list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
+    assert list_char_ngrams("aaaa") == ["<aa", "aaa", "aaa", "aa>", "<aaa", "aaaa", "aaa>", "<aaaa", "aaaa>"]
+    assert list_char_ngrams("né")[0] == "<né"
+    assert len(list_char_ngrams("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93
+    assert list_char_ngrams("x" * 500)[-1] == "xxxxx"
+    assert [crc32(piece.encode()) for piece in ("<ba", "bad")] == [0xBF4E9D0D, 0x822B39FB]
+    assert hash_char_ngrams("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
+    assert hash_char_ngrams("bad", 1) == [1] * 6
+    assert hash_char_ngrams("\ud800", 7)  # a lone surrogate
     with pytest.raises(ConfigError, match=r"model\.ngram_buckets=9: byte pairs .* choose text\.tokenizer=word"):
         compose("vanilla", {"model.ngram_buckets": 9, "text.tokenizer": "bpe"})
     for preset in ("bilstm", "cnn", "tfidf-logreg"):

@@ -56,11 +56,6 @@ def five():
     return generate_corpus(5)
 
 
-def test_the_corpus_is_frozen(five):
-    rows = pd.concat(five, names=["split"]).reset_index("split")
-    assert hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest() == FROZEN
-
-
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_classes_are_views_of_one_scale(classes, five):
     for split, rows in generate_corpus(classes).items():
@@ -78,7 +73,9 @@ def test_other_numbers_of_classes_are_refused():
         generate_corpus(4)
 
 
-def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
+def test_the_corpus_is_frozen_and_balanced(five):
+    rows = pd.concat(five, names=["split"]).reset_index("split")
+    assert hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest() == FROZEN
     texts = [text.casefold() for rows in five.values() for text in rows["text"]]
     assert len(set(texts)) == len(texts)
     for split in GENERATED:
@@ -88,7 +85,7 @@ def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
         assert five[split]["score"].eq(0).sum() == len(five[split]) - len(opinions)
 
 
-def test_held_out_frames_words_and_pairs_are_only_in_the_test_split(drawn):
+def test_held_out_items_are_only_in_the_test_split_and_words_have_the_sign_of_their_frame(drawn):
     def new(sentence):
         return any(is_held_out(word, sentence.frame.phenomenon) for word in sentence.words)
 
@@ -104,9 +101,6 @@ def test_held_out_frames_words_and_pairs_are_only_in_the_test_split(drawn):
         assert new(each) or each.frame.held_out or each.unseen or exempt
         words = set().union(*(tokens(f"{word.text} {word.other}") for word in each.words)) - vocabulary
         assert each.unseen == bool(words & tokens(each.text)), each.text
-
-
-def test_words_have_the_sign_of_their_frame(drawn):
     assert len({frame.id for frame in read_frames()}) == len(read_frames()) >= 60
     for each in drawn(neutral=True)["train"]:
         if each.score:
