@@ -14,8 +14,8 @@ import streamlit as st
 import core
 from core import data as labeled
 from core.config import RunConfig
-from core.data import availability
-from core.data.counterexample_snapshot import NAME
+from core.data import sources
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.evaluation.baseline_schema import VERSION
 from core.exceptions import DataError, InputError, SentiscopeError
 from core.fingerprint import hash_value
@@ -75,7 +75,7 @@ def is_local() -> bool:
 
 def get_allowed_paths() -> AllowedPaths:
     """Return where a visitor may open data files: anywhere for a local visitor, else in the configured data folder."""
-    base = os.environ.get(availability.DATA_FOLDER, "")
+    base = os.environ.get(sources.DATA_FOLDER, "")
     return AllowedPaths(anywhere=is_local(), roots=(Path(base).expanduser(),) if base else ())
 
 

@@ -15,9 +15,8 @@ from core.api.printing import make_printer, say, tabulate
 from core.atomic import write_named
 from core.cache import get_cache_folder
 from core.config import compose
-from core.data.availability import check_availability
 from core.data.findings import plural
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.exceptions import InputError
 from core.fingerprint import hash_value
@@ -125,7 +124,7 @@ def data_check(
         start: Also count the rows that this run has learned from.
 
     Returns:
-        The fields of `core.data.check.check_dataset`; for usable data also the `differences` of validation and test
+        The fields of `core.data.card.check_dataset`; for usable data also the `differences` of validation and test
         from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
         removed from every split except train; `notes` has their number.
     """
@@ -133,7 +132,7 @@ def data_check(
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
     with runs.lineage.plan_lineage(store or RunStore(), config) as (given, unknown):
         differences = evaluation.split_differences.compare_dataset
-        found = data_room.check.check_dataset(given, lambda dataset: {"differences": differences(dataset)})
+        found = data_room.card.check_dataset(given, lambda dataset: {"differences": differences(dataset)})
     return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found
 
 

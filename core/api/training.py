@@ -96,7 +96,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     store, begun = store or RunStore(), get_name(start)
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: begun} if begun else {})
-    kept = data_room.counterexample_snapshot.NAME
+    kept = data_room.mixture.COUNTER_EXAMPLES
     if kept in add:  # copied as they are now
         given["data.examples"] = error_analysis.counter_examples.write_copy(store.folder)
     if sets := [name for name in add if name != kept]:
