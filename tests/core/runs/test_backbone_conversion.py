@@ -12,7 +12,7 @@ from core.config import TextConfig
 from core.exceptions import DataError, InputError
 from core.runs.backbone_builder import read_tokenizer
 from core.runs.backbones import find_backbone
-from core.text.pretrained_tokenizer import PretrainedTokenizer
+from core.text.subword_tokenizers import PretrainedTokenizer
 
 WORDS = "the th@@ hel@@ lo at c@@ cat s@@ o@@ n m@@ e r@@ a x@@".split()
 CODES = ["t h", "th e</w>", "h e", "he l", "l o</w>", "a t</w>", "th e", "c at</w>", "the r"]
