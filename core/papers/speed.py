@@ -21,10 +21,10 @@ from core.exceptions import InputError
 from core.models.builder import build_model
 from core.models.trace import Batch
 from core.papers.reported_results import select_efficiency
-from core.preset_catalog import VOCABULARY
 
 SPARSE, FULL = "sentiformer", "sentiformer-full"
 """Presets that differ only in attention: a window and a few global tokens, or all tokens."""
+VOCABULARY = 30_000
 GLOBALS = 2
 """s in n/(k + s), the paper's count of operations saved; k: tokens in the window."""
 ROUNDS, SECONDS = 7, 20.0
@@ -98,7 +98,7 @@ def _measure_models(
         tell("predicting a batch", round_ / (ROUNDS + 1))
         for name, model in built.items():
             if len(times[name]) <= 3 or sum(times[name]) < SECONDS:
-                times[name].append(_time_pass(model, texts))
+                times[name].append(_measure_pass(model, texts))
     seconds = {name: each[1:] for name, each in times.items()}  # the first pass warms up
     first = seconds[models[0]]
     return [
@@ -119,9 +119,9 @@ def _measure_length(tokens: int, device: torch.device) -> dict[str, Any]:
     texts, found = _draw_texts(1, tokens, device), {}
     for way, preset in (("sparse", SPARSE), ("full", FULL)):
         model = _build_preset(preset, tokens, device)
-        times = [_time_pass(model, texts)]
+        times = [_measure_pass(model, texts)]
         while len(times) < 2 or (len(times) <= ROUNDS and sum(times) < SECONDS / 4):
-            times.append(_time_pass(model, texts))
+            times.append(_measure_pass(model, texts))
         weights = sum(each.nbytes for each in (*model.parameters(), *model.buffers()))
         peak = measure_memory(model, texts) - weights
         found[way] = {"milliseconds": 1000 * statistics.median(times[1:]), "memory": peak}
@@ -148,8 +148,8 @@ def _draw_texts(texts: int, length: int, device: torch.device) -> Batch:
     return Batch(ids, torch.ones_like(ids, dtype=torch.bool), tags, polarity).to(device)
 
 
-def _time_pass(model: torch.nn.Module, texts: Batch) -> float:
-    """Time a forward pass of a batch in seconds, in evaluation mode."""
+def _measure_pass(model: torch.nn.Module, texts: Batch) -> float:
+    """Measure a forward pass of a batch in seconds, in evaluation mode."""
     with switch_to_eval(model):
         started = time.perf_counter()
         model(texts)
