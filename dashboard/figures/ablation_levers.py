@@ -18,15 +18,12 @@ from core.interpret.model_edits import LARGEST, STRONGEST, Editable, Edits, get_
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
-from dashboard.figures.attention import name_maps
+from dashboard.figures.attention import describe_difference, has_subtraction, name_maps
 from dashboard.figures.attention_heads import LAYER, get_layer, read_attention
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.heatmap_table import find_full_color, shade_push
-from dashboard.figures.sentence_maps import describe_difference, has_subtraction
-from dashboard.figures.source import Option, Source
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.theme import Look, Tokens
-from dashboard.figures.word_attributions import TOWARDS, get_target_class, make_ramps
+from dashboard.figures.word_attributions import TOWARDS, find_full_color, get_target_class, make_ramps, shade_push
 
 if TYPE_CHECKING:
     from core.interpret.ablation import AblationEffects, PartEffect

@@ -13,18 +13,20 @@ from core.formatting import count, whole_percent
 from core.interpret.model_edits import UNCHANGED, Edits
 from dashboard.figures.attention import (
     SCALES,
+    WINDOW,
     Floats,
     MapRow,
+    build_combined_rows,
+    build_map_rows,
     draw_coefficients,
     draw_map_grid,
     find_top_weight,
     get_block_size,
+    has_subtraction,
     scale_row,
 )
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.sentence_maps import WINDOW, build_combined_rows, build_map_rows, has_subtraction
-from dashboard.figures.source import Option, Source, ValueRange
+from dashboard.figures.figure import Figure, Option, Source, ValueRange
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:

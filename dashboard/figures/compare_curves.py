@@ -15,16 +15,14 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_subscript, number
 from core.metrics import format_title, get_metric
 from core.runs.efficiency import Efficiency
-from dashboard.figures.calibration import Bin, build_bin_table, compute_bins
 from dashboard.figures.decisions import TICKS, Decision, apply_threshold, draw_dotted_line
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.leaderboard import read_metric
 from dashboard.figures.model_comparison import METRIC, compare_models, get_letter, get_model_color
-from dashboard.figures.roc_pr import ClassCurve, compute_roc, draw_roc
-from dashboard.figures.source import Option, Source
 from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+from dashboard.figures.threshold_curves import Bin, ClassCurve, build_bin_table, compute_bins, compute_roc, draw_roc
 
 if TYPE_CHECKING:
     from core.runs.comparison_data import ModelPredictions

@@ -16,9 +16,8 @@ from core.runs.comparison_data import match_runs
 from core.runs.labeled_predictions import Answers
 from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.model_comparison import METRIC, PAIR, get_letter, get_model_color, get_pair
-from dashboard.figures.source import Option, Source
 from dashboard.figures.subplots import draw_bar_matrix
 from dashboard.figures.theme import Look, blend_colors
 

@@ -18,9 +18,8 @@ from core.formatting import count, format_p, number, signed
 from core.runs.cached_analysis import Found
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import DataTable, TableColumn
-from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.figure import Figure, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 LABELS_SHOWN = 200  # most rows of the table; the CSV has all

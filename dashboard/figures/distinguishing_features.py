@@ -18,11 +18,9 @@ from core.formatting import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import write_tag
-from dashboard.figures.figure import Figure, make_interval_figure
-from dashboard.figures.filtering import SELECT, select_rows
+from dashboard.figures.figure import Figure, Option, make_interval_figure
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
-from dashboard.figures.row_selection import RowSelection
-from dashboard.figures.source import Option
+from dashboard.figures.row_selection import SELECT, RowSelection, select_rows
 from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import find_positive_class
 

@@ -34,9 +34,8 @@ from dashboard.figures.embedding_map import (
     color_points,
     draw_map,
 )
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.results import Stat
-from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
 HOVERED = 5_000  # most points with hover texts; the texts of more points would be larger than the figure

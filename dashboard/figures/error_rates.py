@@ -16,9 +16,8 @@ from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, 
 from core.formatting import count, number, percent, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, make_interval_figure
-from dashboard.figures.filtering import select_rows
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell
-from dashboard.figures.row_selection import RowSelection
+from dashboard.figures.row_selection import RowSelection, select_rows
 
 SHOWN = 20
 FARTHEST = 16.0

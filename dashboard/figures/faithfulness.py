@@ -25,10 +25,9 @@ from core.interpret.faithfulness_verdict import (
     judge_method,
 )
 from dashboard.figures import interval_table as columns
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import IntervalTable, TextCell
-from dashboard.figures.source import Option, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 

@@ -18,12 +18,10 @@ from core.papers.reported_results import Counterpart, explain_unmatched, find_co
 from core.runs.record import RunRecord
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import Option, Source
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, read_lambda_curves
-from dashboard.figures.training_log import Curves, Line, Place
+from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, Curves, Line, Place, read_lambda_curves
 
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]

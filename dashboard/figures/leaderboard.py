@@ -18,16 +18,7 @@ from core.runs.run_names import RunName
 from core.runs.seed_groups import Model, get_seed_fold, group_runs
 from core.runs.store import STARTER
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.interval_table import (
-    Axis,
-    Cell,
-    IntervalColumn,
-    IntervalRow,
-    Mark,
-    Marks,
-    TextCell,
-    make_axis,
-)
+from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis
 from dashboard.figures.results import CORPUS, get_nested
 
 YARDSTICK = "tfidf-logreg"

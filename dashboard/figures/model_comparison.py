@@ -25,10 +25,9 @@ from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics,
 from core.runs.comparison import compare_by_column
 from core.runs.comparison_data import SLICE
 from dashboard.figures import interval_table as columns
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, TextCell, make_axis
-from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
 from core.formatting import count, number, signed
 from core.metrics import format_title
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis
-from dashboard.figures.source import Source
 
 CLASS = "\x1f"
 MOST = 100

@@ -19,8 +19,7 @@ from core.exceptions import NotAvailable
 from core.formatting import count, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import FREE, Option, Source
+from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale
 
 if TYPE_CHECKING:

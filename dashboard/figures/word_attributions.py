@@ -1,8 +1,8 @@
-"""Words of a text: their attributions, the attention that they receive, and which words the model does not know."""
+"""Words of a text with their attributions and received attention, and tables of coloured numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,68 @@ from core.interpret.attribution_math import find_top_words
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from core.text.pos_tags import find_content_words
+from dashboard.figures.attention import sum_received
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.heatmap_table import STEPS, AttributedWords, Ramps, find_full_color, shade_push, write_push
-from dashboard.figures.sentence_maps import sum_received
-from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_classes
+from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, choose_text_color, color_classes, shade_ink
 
 if TYPE_CHECKING:
+    from core.interpret.attribution import Explanation
     from core.interpret.sentence_inspection import SentenceView
+
+
+STEPS = 5  # number of colour steps, without the background
+FAINTEST = 0.5  # log-odds in the strongest colour if no effect is larger, so that tiny effects stay pale
+Cell = dict[str, Any]
+Ramps = tuple[Sequence[str], Sequence[str]]
+"""Colour steps of effects towards a class and away from it, background first."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttributedWords:
+    """Effect of each word of a text on the prediction, and the tokens that each word consists of."""
+
+    found: Explanation
+    belongs: NDArray[np.float64]  # (words, tokens) share of each token that belongs to each word
+    read: Explanation | None = None
+    """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
+
+
+def find_full_color(pushes: Iterable[float]) -> float:
+    """Return the absolute attribution that gets the strongest colour: the largest one, but at least a minimum."""
+    return max([FAINTEST, *map(abs, pushes)])
+
+
+def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
+    """Return the cell and text colour of an attribution, and whether to hatch it; size `top` gets the full colour."""
+    towards, away = ramps
+    color = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
+    return {"colour": color, "ink": choose_text_color(t, color), "away": push < 0 and not away and color != t.paper}
+
+
+def write_push(push: float) -> str:
+    """Format an attribution with its sign; one that rounds to 0.00 has no sign."""
+    return signed(push) if abs(push) >= 0.005 else "0.00"
+
+
+def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
+    """Draw a table of coloured numbers with row and column names; each cell has a tooltip."""
+    colors = look.tokens.select_colors("ink", "muted", "grid", "paper")
+    return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colors}, look)
+
+
+def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
+    """Return the coloured table cell of a signed attribution; one of size `top` gets the strongest colour."""
+    return {"text": write_push(push), **shade_push(push, top, ramps, t), "about": about}
+
+
+def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
+    """Return the table cell of a value in shades of the text colour: the larger its absolute value, the stronger."""
+    color = shade_ink(t, abs(value), top)
+    drawn = {"text": number(value, 2), "colour": color, "ink": choose_text_color(t, color)}
+    return {**drawn, "away": value < 0, "about": about}
+
 
 CONTENT = "words only"
 SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects

@@ -13,9 +13,8 @@ from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.formatting import count
 from core.table_format import BOM, format_csv
 from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
-from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, make_config
 from dashboard.reports.report_reader import NO_TEXTS, WITHOUT_TEXTS
 

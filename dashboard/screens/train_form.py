@@ -25,8 +25,8 @@ from core.runs.warm_start import START
 from core.settings import Setting
 from dashboard import access, state
 from dashboard.data import data, dataset_cards
-from dashboard.figures import training_plan as plan
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
+from dashboard.figures import model_plan as plan
+from dashboard.figures.model_plan import DIAGRAM, ModelDiagram, describe_parts
 from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import as_sentence, show_problem, show_summary
 from dashboard.widgets.sections import choose_sections

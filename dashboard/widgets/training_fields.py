@@ -10,7 +10,7 @@ from core.models.presets import PAPERS
 from core.recipes import RECIPES
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.preset_tables import ALL, list_presets
+from dashboard.figures.model_plan import ALL, list_presets
 from dashboard.widgets.figure import show_caption
 
 STRONG = "strong"

@@ -20,7 +20,7 @@ from core.runs.store import RunStore
 from dashboard.data import data
 from dashboard.figures import data_quality, registry
 from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, SplitShift, build_shift_table, build_words_table
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 

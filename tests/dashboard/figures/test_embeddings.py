@@ -10,10 +10,10 @@ from core.evaluation.projection import Projection, ProjectionConfig, Quality, es
 from core.exceptions import RunDamaged
 from core.runs.layers import Layers, LayerStage
 from core.runs.results import build_prediction_table
-from dashboard.figures import class_separation, embedding_map, embeddings
-from dashboard.figures.class_separation import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
+from dashboard.figures import embedding_map, embedding_structure, embeddings
 from dashboard.figures.decisions import build_points_table
 from dashboard.figures.embedding_map import PLAIN, MapOverlays, PlacedSentence, PointGroup, Shades, draw_map
+from dashboard.figures.embedding_structure import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
 
 CLASSES = ("negative", "positive")
@@ -116,11 +116,11 @@ def test_map_numbers_have_their_n_and_pca_axes_have_titles():
 
 
 def test_silhouettes_are_sorted_within_classes_in_both_spaces():
-    (space, plane), there = class_separation.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
+    (space, plane), there = embedding_structure.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
     assert there == [0, 1] and space.title == "original space, 128 dimensions"
     assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
     assert plane.overall == pytest.approx(0.4)
-    table = class_separation.build_silhouette_table([space, plane])
+    table = embedding_structure.build_silhouette_table([space, plane])
     assert table.loc[(table["class"] == "positive"), "silhouette"].tolist() == pytest.approx([0.4, 0.5])
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
 

@@ -9,9 +9,9 @@ from knowing import known_of
 from core import api
 from core.error_analysis.tags import CONSEQUENCES
 from dashboard.figures import error_rates as rates
+from dashboard.figures.figure import Source
 from dashboard.figures.interval_table import Mark, TextCell
 from dashboard.figures.row_selection import apply_query
-from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from core.exceptions import NotAvailable
 from core.interpret.faithfulness_verdict import MEANING, POINTS, Belief, MethodMeasurements, Number, ProbabilityCurve
 from dashboard.figures import faithfulness
 from dashboard.figures.faithfulness import ALONG, BELIEF, TESTS, FaithfulnessResults
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.theme import Look
 
 

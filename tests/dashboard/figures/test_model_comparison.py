@@ -13,6 +13,7 @@ from core.runs.store import RunStore
 from dashboard.figures import model_comparison
 from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TICKS, ROC, compute_log_ticks
 from dashboard.figures.compare_sentences import MAPS, MATRIX, build_cell_table, find_one_right
+from dashboard.figures.figure import Source
 from dashboard.figures.interval_table import Mark
 from dashboard.figures.model_comparison import (
     MODELS,
@@ -22,7 +23,6 @@ from dashboard.figures.model_comparison import (
     build_models_table,
     build_pairs_table,
 )
-from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 

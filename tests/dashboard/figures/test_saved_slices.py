@@ -10,8 +10,8 @@ from core.error_analysis.slices import save_slice
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.runs.store import RunStore
+from dashboard.figures.figure import Source
 from dashboard.figures.saved_slices import CLASS, build_class_table, build_slice_table, draw_slice_table, read_slices
-from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
 

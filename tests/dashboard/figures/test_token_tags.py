@@ -12,7 +12,7 @@ from core.data.load import load_dataset
 from core.exceptions import NotAvailable
 from core.runs.word_tagging import TaggedText
 from dashboard.figures.datasets import Filters, filter_rows
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.theme import Look
 from dashboard.figures.token_tags import (
     ANY_ERROR,

@@ -7,9 +7,9 @@ from token_readings import read
 from core.config import compose
 from core.runs.record import RunRecord
 from core.training.history import History
-from dashboard.figures import learned_scalars, token_values
+from dashboard.figures import token_values
 from dashboard.figures.theme import DARK, LIGHT, Look, shade_signed
-from dashboard.figures.training_log import build_number_lines
+from dashboard.figures.training_curves import build_number_lines
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_gates_polarity_and_factors_of_sentiformer_are_shown():
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
     assert all(row.values.shape == (5,) and row.values[0] == 1 for row in rows), "the class token is wide open"
     assert token_values.read_pos_tags(seen)[0] == "" and len(token_values.read_pos_tags(seen)) == 5
-    table = learned_scalars.build_number_table(learned_scalars.read_view_scalars(seen))
+    table = token_values.build_number_table(token_values.read_view_scalars(seen))
     assert table["number"].tolist() == ["α", "β", "γ"]
     assert float(table["learned"][0]) == pytest.approx(model.get_scalars()["alpha"][0], abs=5e-4)
     assert token_values.read_support(seen, 0).weights.shape == (1, 5, 5)
@@ -94,7 +94,7 @@ def test_lambda_is_shown_for_each_token():
 
 def test_tweet_encoder_shows_only_its_temperatures():
     seen, model = read("tweet-v1-p2")
-    assert learned_scalars.build_number_table(learned_scalars.read_view_scalars(seen))["learned"].tolist() == [
+    assert token_values.build_number_table(token_values.read_view_scalars(seen))["learned"].tolist() == [
         ", ".join(f"{value:.3f}" for value in model.get_scalars()["tau"])
     ]
     assert (
@@ -116,7 +116,7 @@ def test_learned_numbers_have_a_curve_for_each_layer():
     assert [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
     assert lines["α"][0].x == (0.0, 0.5)
     assert [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
-    assert len(learned_scalars.build_history_table(lines)) == 8
+    assert len(token_values.build_history_table(lines)) == 8
     assert build_number_lines(History([], 0), 10) == {}
 
 
@@ -124,6 +124,6 @@ def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():
     shares = {"validation": 0.5, "test": 0.884, "extra": None}
     results = {"scalars": {"tau": [1.5, 0.25]}, "gates": [[0.9, 0.05]], "neutral_share": shares}
     record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)
-    rows = learned_scalars.read_run_numbers(record).set_index("number")["learned"].to_dict()
+    rows = token_values.read_run_numbers(record).set_index("number")["learned"].to_dict()
     neutral = "validation 50.0 %, test 88.4 %"
     assert rows == {"τ": "1.500, 0.250", "gate": "0.90 ± 0.05", "neutral tokens": neutral}

@@ -6,8 +6,7 @@ import pytest
 
 from core.training.history import History
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, draw_lambdas, draw_learning, draw_progress
-from dashboard.figures.training_log import Curves, build_curves
+from dashboard.figures.training_curves import LIVE, Curves, build_curves, draw_lambdas, draw_learning, draw_progress
 
 
 def step(number: int, epoch: int, **more: object) -> dict:

@@ -10,14 +10,16 @@ from core.interpret.attribution import Explanation, WordAttribution
 from core.interpret.attribution_math import RankTest
 from core.text.pos_tags import find_content_words
 from dashboard.figures import word_attributions
-from dashboard.figures.heatmap_table import FAINTEST, AttributedWords, find_full_color
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
 from dashboard.figures.word_attributions import (
     BRIEFLY,
+    FAINTEST,
     SHOWN,
+    AttributedWords,
     WordView,
     build_push_table,
     explain_answer,
+    find_full_color,
     find_positive_class,
     make_ramps,
 )

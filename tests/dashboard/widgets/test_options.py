@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 def script(names):
     from types import SimpleNamespace
 
-    from dashboard.figures.source import Option
+    from dashboard.figures.figure import Option
     from dashboard.widgets.options import choose_option
 
     choose_option(Option("towards", "Towards", lambda source: names), SimpleNamespace(choices={}))
