@@ -36,6 +36,11 @@ WAYS = [
     [MEAN, "Replace the output at every word by its mean: the effect on the text as a whole stays"],
 ]
 """Ways to switch a part off: the value in the link, and a description."""
+Cells = dict[str, Any]
+STEP = 0.01  # of a slider
+LONG = 8  # letters of a word above a gate
+Place = tuple[str, int, int | None, int | None, int | None]
+"""Kind of a model part, with its layer, head, component and token; None if the part has none."""
 SILENT = Option(
     "silent",
     "A switched-off part outputs",
@@ -87,10 +92,6 @@ def read_levers(source: Source) -> Levers:
     )
 
 
-Cells = dict[str, Any]
-STEP = 0.01  # of a slider
-
-
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
     """Return the slider of one λ (weight of an attention map) as plain data: label, range, learned, current value."""
     own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
@@ -111,18 +112,14 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
 
 def describe_factors(shown: Levers) -> Iterator[Cells]:
     """Yield two sliders as plain data: a factor on all λ (map weights) not set by hand, and one on lexicon effects."""
+    span, factor, lexical = {"low": 0.0, "step": STEP, "learned": 1.0}, shown.edits.factor, shown.edits.lexical
     if shown.curves:
-        about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
+        about = {"label": "all λ ×", "about": "factor on every λ that is not set by hand, trained at 1"}
         curve = _describe_curve(shown, shown.curves.curves[-1])
-        yield {**_describe_factor("l", "all λ ×", about, LARGEST, value), "curve": curve}
+        yield {"part": "l", **about, **span, "high": LARGEST, "value": factor, "moved": factor != 1, "curve": curve}
     if shown.allowed.lexical == "add":
-        about = "strength of the lexicon’s term, trained at 1"
-        yield _describe_factor("s", "lexicon ×", about, STRONGEST, shown.edits.lexical)
-
-
-def _describe_factor(part: str, label: str, about: str, high: float, value: float) -> Cells:
-    span = {"low": 0.0, "high": high, "step": STEP, "learned": 1.0}
-    return {"part": part, "label": label, "about": about, **span, "value": value, "moved": value != 1}
+        about = {"label": "lexicon ×", "about": "strength of the lexicon’s term, trained at 1"}
+        yield {"part": "s", **about, **span, "high": STRONGEST, "value": lexical, "moved": lexical != 1}
 
 
 def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
@@ -148,13 +145,6 @@ def describe_gate(shown: Levers, token: int, word: str) -> Cells:
         "value": round(float(now[token]), 2),
         "moved": shown.edits.get_gate(at, token) is not None,
     }
-
-
-LONG = 8  # letters of a word above a gate
-
-
-Place = tuple[str, int, int | None, int | None, int | None]
-"""Kind of a model part, with its layer, head, component and token; None if the part has none."""
 
 
 def _index_parts(parts: AblationEffects | None) -> dict[Place, PartEffect]:
@@ -187,11 +177,9 @@ class _Painter:
         cell = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
             "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
-            **shade_push(push, self.top, self.ramps, self.tokens),
-            "off": bool(how),
-            "about": self._describe_part(name, part, self.before.get(place), how),
+            **{"off": bool(how), "about": self._describe_part(name, part, self.before.get(place), how)},
         }
-        return [cell]
+        return [cell | shade_push(push, self.top, self.ramps, self.tokens)]
 
     def _describe_part(self, name: str, part: PartEffect, trained: PartEffect | None, how: str) -> str:
         shown, target = self.shown, self.shown.parts.target
@@ -199,10 +187,8 @@ class _Painter:
         does = f"replace {name} by its mean" if shown.mean else f"switch off {name}"
         if how:
             return f"{does}, now {'at its mean' if how == MEAN else how}{as_trained}"
-        push = f"{does}, effect {signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
-        if shown.mean:
-            return f"{push}, compared with zero {signed(part.zero, 3)}"
-        return f"{push}, compared with its mean {signed(part.mean, 3)}"
+        push = f"{does}, effect {signed(shown.get_effect(part), 3)} towards {target}{as_trained}, compared with "
+        return push + (f"zero {signed(part.zero, 3)}" if shown.mean else f"its mean {signed(part.mean, 3)}")
 
 
 def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
@@ -239,20 +225,14 @@ def _write_legend(shown: Levers, top: float) -> str:
         start = "; box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
         curves = f". Curve: P({target}). Long tick: learned{start}"
     lost = "with the part at its mean" if shown.mean else "without the part"
-    scale = f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}"
-    return ". ".join(filter(None, (scale, shown.parts.note)))
+    return ". ".join(filter(None, (f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}", shown.parts.note)))
 
 
 def _build_grid(shown: Levers, paint: _Painter) -> Cells:
     can = shown.allowed
     if can.components == 1:
-        rows = [
-            {
-                "label": f"layer {i + 1}",
-                "cells": _build_head_cells(shown, paint, i) + _build_lexicon_cells(shown, paint, i),
-            }
-            for i in range(can.layers)
-        ]
+        cells = [_build_head_cells(shown, paint, i) + _build_lexicon_cells(shown, paint, i) for i in range(can.layers)]
+        rows: list[Cells] = [{"label": f"layer {i}", "cells": each} for i, each in enumerate(cells, start=1)]
         lexicon = ["lexicon"] if any(part.kind == "lexical" for part in shown.parts.parts) else []
         columns = [*(str(head + 1) for head in range(can.heads)), "all", *lexicon]
         return {"title": "", "columns": columns, "corner": "head", "rows": rows}
@@ -328,18 +308,10 @@ def build_part_table(shown: Levers) -> pd.DataFrame:
     """Return a table of model parts with their ablation effects; maps count from 0, layers, heads and tokens from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
-        {
-            "part": part.kind,
-            "layer": part.layer + 1,
-            "head": part.head,
-            "component": part.component,
-            "token": part.token,
-            "word": "" if part.token is None else shown.parts.tokens[part.token],
-            "towards": shown.parts.target,
-            "push": part.zero,
-            "push_against_mean": part.mean,
-            **({} if before is None else {"as_trained": before.zero, "as_trained_against_mean": before.mean}),
-        }
+        {"part": part.kind, "layer": part.layer + 1, "head": part.head, "component": part.component}
+        | {"token": part.token, "word": "" if part.token is None else shown.parts.tokens[part.token]}
+        | {"towards": shown.parts.target, "push": part.zero, "push_against_mean": part.mean}
+        | ({} if before is None else {"as_trained": before.zero, "as_trained_against_mean": before.mean})
         for part, before in zip(shown.parts.parts, trained, strict=True)
     ]
     table = pd.DataFrame(rows).astype({name: "Int64" for name in ("head", "component", "token")})

@@ -23,6 +23,26 @@ if TYPE_CHECKING:
 
 
 STRIPES = 48  # approximate limit across a map: more would look grey
+Floats = NDArray[np.floating]
+SCALES = {
+    "absolute": "weight",
+    "per row": "weight ÷ strongest weight of its row",
+    "against uniform": "weight × tokens − sum of its row",
+}
+"""The scales of all weights on the page, and the label of their colour bar."""
+MOST = 256  # most cells along a side of a drawn map; a longer text is shown in blocks
+DUST = 1e-5  # smaller shares of the largest weight are rounding errors
+ROW_HEIGHTS = (330, 240, 190, 150)  # height of a row of maps in pixels, for one, two, three, or more rows
+NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
+"""Most tokens of a single map with words, with large words and with unrotated words; its least height in pixels."""
+WIDE = 700  # approximate width of a row of maps in pixels
+SPELT = 6  # most heads with titles such as `head 2`; with more heads, only the first title has the word
+HATCHED = "hatched: negative"
+CLASS_TOKEN = "[CLS]"
+"""As in core.interpret.sentence_inspection, which is not imported since it loads torch; a test compares them."""
+MASKED = "A single sentence needs no padding; in a batch, padding has a weight of exactly 0."
+READ = "This model reads padding as text; this text needs no padding."
+WINDOW = 40  # most tokens in a head view; more lines would be unreadable
 
 
 def draw_stripes(away: NDArray[np.bool_]) -> str:
@@ -49,9 +69,6 @@ def make_hatching(away: NDArray[np.bool_], axis: str, width: float, look: Look) 
     return {"type": "path", "path": path, "xref": f"x{axis}", "yref": f"y{axis}", "line": line} if path else None
 
 
-Floats = NDArray[np.floating]
-
-
 @dataclass(frozen=True, eq=False)  # comparing arrays gives no single truth value
 class MapRow:
     """Row in a grid of attention maps: signed weights of all heads (heads, tokens that attend, tokens attended to)."""
@@ -61,14 +78,6 @@ class MapRow:
     off: frozenset[int] = frozenset()  # heads (from 0) that were switched off; their weights are 0
     places: Floats | None = None
     """(L,) number of tokens that each row and column represents, if merged padding makes it more than one."""
-
-
-SCALES = {
-    "absolute": "weight",
-    "per row": "weight ÷ strongest weight of its row",
-    "against uniform": "weight × tokens − sum of its row",
-}
-"""The scales of all weights on the page, and the label of their colour bar."""
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:
@@ -82,14 +91,9 @@ def scale_row(row: MapRow, scale: str) -> MapRow:
         return row
     w = row.weights
     if scale == "per row":
-        w = w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny)
-    else:
-        places = np.ones(w.shape[-1], w.dtype) if row.places is None else row.places
-        w = w * (places.sum() / places) - w.sum(-1, keepdims=True)
-    return replace(row, weights=w)
-
-
-MOST = 256  # most cells along a side of a drawn map; a longer text is shown in blocks
+        return replace(row, weights=w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny))
+    places = np.ones(w.shape[-1], w.dtype) if row.places is None else row.places
+    return replace(row, weights=w * (places.sum() / places) - w.sum(-1, keepdims=True))
 
 
 def get_block_size(length: int) -> int:
@@ -105,9 +109,6 @@ def _pool_blocks(weights: Floats, size: int) -> Floats:
     parts = np.pad(weights, (0, lacking)).reshape((len(weights) + lacking) // size, size, -1, size)
     low, high = parts.min((1, 3)), parts.max((1, 3))
     return np.where(-low > high, low, high)
-
-
-DUST = 1e-5  # smaller shares of the largest weight are rounding errors
 
 
 def find_top_weight(rows: Sequence[MapRow]) -> float:
@@ -148,9 +149,6 @@ def name_maps(components: int, subtracts: bool) -> list[str]:
     return [f"A{format_subscript(0)}", *(f"{name}A{format_subscript(i)}" for i, name in named)]
 
 
-ROW_HEIGHTS = (330, 240, 190, 150)  # height of a row of maps in pixels, for one, two, three, or more rows
-
-
 def draw_map_grid(
     rows: Sequence[MapRow],
     tokens: Sequence[str],
@@ -180,8 +178,8 @@ def draw_map_grid(
     places = [f"{escape_text(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]
     stripe = min(4.0, max(1.0, WIDE / heads / len(places) / 5))
     height = ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80
-    frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
-    frame |= {"showgrid": False}
+    frame = {"type": "category", "showticklabels": False, "showgrid": False, "showline": True, "mirror": True}
+    frame |= {"linecolor": t.grid}
     if worded and len(tokens) <= NAMED:
         words = {"showticklabels": True, "tickvals": places, "ticktext": [escape_text(token) for token in tokens]}
         frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
@@ -218,17 +216,10 @@ def draw_map_grid(
     return go.Figure({"data": traces, "layout": layout})  # at once: adding the parts one by one is ten times slower
 
 
-NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
-"""Most tokens of a single map with words, with large words and with unrotated words; its least height in pixels."""
-WIDE = 700  # approximate width of a row of maps in pixels
-SPELT = 6  # most heads with titles such as `head 2`; with more heads, only the first title has the word
-
-
 def _place_panel(index: int, count: int) -> list[float]:
     """Return where a chart panel starts and ends along an axis (0 to 1), with `count` equal panels and gaps."""
-    gap = 0.03
-    width = (1 - gap * (count - 1)) / count
-    return [index * (width + gap), min(1.0, index * (width + gap) + width)]
+    width = (1 - 0.03 * (count - 1)) / count
+    return [index * (width + 0.03), min(1.0, index * (width + 0.03) + width)]
 
 
 def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
@@ -241,24 +232,13 @@ def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dic
     return [{**note, **panel} for note, wanted in ((title, r == 0), (middle, h in row.off)) if wanted]
 
 
-HATCHED = "hatched: negative"
-
-
 def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
-    ticks = [-top, 0.0, top] if signed else [0.0, top]
-    title = f"{label}; {HATCHED}" if signed else label
+    ticks, font = [-top, 0.0, top] if signed else [0.0, top], {"size": look.scale_size(14), "color": look.tokens.muted}
     return {
-        "orientation": "h",
-        "title": {"text": title, "side": "bottom", "font": {"size": look.scale_size(14), "color": look.tokens.muted}},
-        "y": -0.02,
-        "yanchor": "top",
-        "len": 0.6,
-        "thickness": 9,
-        "outlinewidth": 0,
-        "ticks": "",
-        "tickvals": ticks,
+        **{"orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.6, "thickness": 9, "outlinewidth": 0},
+        "title": {"text": f"{label}; {HATCHED}" if signed else label, "side": "bottom", "font": font},
+        **{"ticks": "", "tickvals": ticks, "tickfont": font},
         "ticktext": [number(tick, 2) if tick else "0" for tick in ticks],
-        "tickfont": {"size": look.scale_size(14), "color": look.tokens.muted},
     }
 
 
@@ -301,13 +281,6 @@ def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> 
     return go.Figure({"data": [{"type": "scatter", **trace} for trace in traces], "layout": layout})
 
 
-CLASS_TOKEN = "[CLS]"
-"""As in core.interpret.sentence_inspection, which is not imported since it loads torch; a test compares them."""
-MASKED = "A single sentence needs no padding; in a batch, padding has a weight of exactly 0."
-READ = "This model reads padding as text; this text needs no padding."
-WINDOW = 40  # most tokens in a head view; more lines would be unreadable
-
-
 def has_subtraction(record: RunRecord) -> bool:
     """Tell whether a run's model subtracts its second attention map."""
     return record.config.model.attention.subtracts
@@ -326,11 +299,8 @@ def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = U
     rows = build_component_rows(found.components, found.coefficients, found.combined, minus)
     loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
     places = view.places if view.filled else None
-    made = []
-    for i, row in enumerate(rows):
-        off = frozenset(head for head in heads if head in silent or i in away or (head, i) in alone)
-        made.append(MapRow(row.name, row.weights * loud, off, places))
-    return made
+    off = [frozenset(h for h in heads if h in silent or i in away or (h, i) in alone) for i in range(len(rows))]
+    return [MapRow(row.name, row.weights * loud, each, places) for row, each in zip(rows, off, strict=True)]
 
 
 def build_combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
@@ -371,8 +341,12 @@ def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
         return "Only one of the two models has attention", "The other reads the words without it."
     a, b = _read_words(first), _read_words(second)
     if a == b and (first.filled or 0) != (second.filled or 0):
-        behind = f"the first {_describe_padding(first)}, the second {_describe_padding(second)}"
-        return "The two models read padding differently", f"Both read the same {count(len(a))} tokens, {behind}."
+        one, other = (
+            f"with {count(view.filled)} padding tokens after them" if view.filled else "without padding"
+            for view in (first, second)
+        )
+        told = f"Both read the same {count(len(a))} tokens, the first {one}, the second {other}."
+        return "The two models read padding differently", told
     if a == b and first.unknown == second.unknown:
         return "", f"Both models read the same {count(len(a))} tokens."
     if a == b:
@@ -383,16 +357,14 @@ def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
         + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
         for name, view in (("first", first), ("second", second))
     ]
-    apart = f"{said[0].capitalize()}, {said[1]}: their positions do not match."
-    return "The two models cut the text differently", apart
+    return (
+        "The two models cut the text differently",
+        f"{said[0].capitalize()}, {said[1]}: their positions do not match.",
+    )
 
 
 def _read_words(view: SentenceView) -> tuple[str, ...]:
     return view.tokens[:-1] if view.filled else view.tokens
-
-
-def _describe_padding(view: SentenceView) -> str:
-    return f"with {count(view.filled)} padding tokens after them" if view.filled else "without padding"
 
 
 def _list_unknown(view: SentenceView) -> str:

@@ -32,6 +32,11 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
+OF_LAYER, OF_MAP = "maps of this layer", "layers of this map"
+BELOW = {"against uniform": "below uniform"}  # scale → meaning of a negative weight; on other scales `AWAY`
+AWAY = "subtracted"
+NOTHING_TAKEN = 0.005  # smaller cancelled shares of weight are not reported
+
 
 def read_attention(source: Source) -> SentenceView:
     """Read the attention maps of a text; NotAvailable: the model has no attention, or the text is too long for maps."""
@@ -41,9 +46,6 @@ def read_attention(source: Source) -> SentenceView:
     if view.too_long:
         raise NotAvailable(f"a text of {count(len(view.tokens))} tokens is too long for maps of all pairs")
     return view
-
-
-OF_LAYER, OF_MAP = "maps of this layer", "layers of this map"
 
 
 def _list_layers(source: Source) -> list[str]:
@@ -94,8 +96,7 @@ def get_layer(source: Source) -> int:
 
 def get_map(source: Source) -> MapRow | None:
     """Return the chosen attention map of the chosen layer, in absolute weights; None: the model or text has no maps."""
-    names = _list_maps(source)
-    if not names:
+    if not (names := _list_maps(source)):
         return None
     rows = build_map_rows(source.view, get_layer(source), has_subtraction(source.record), source.edits)
     return rows[names.index(str(source.get_choice(MAP)))]
@@ -120,9 +121,8 @@ class HeadMaps:
     @property
     def sign(self) -> str:
         """Return a sentence on the pattern that marks negative attention weights; empty if no weight is negative."""
-        if not any((row.weights < 0).any() for row in self.rows):
-            return ""
-        return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
+        below = any((row.weights < 0).any() for row in self.rows)
+        return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}." if below else ""
 
     @property
     def setting(self) -> str:
@@ -161,11 +161,6 @@ def build_layer_maps(
     return HeadMaps(view, rows, rows[which], layer, scale, by_layer=True)
 
 
-BELOW = {"against uniform": "below uniform"}  # scale → meaning of a negative weight; on other scales `AWAY`
-AWAY = "subtracted"
-NOTHING_TAKEN = 0.005  # smaller cancelled shares of weight are not reported
-
-
 def _write_grid_reading(shown: HeadMaps) -> str:
     size = get_block_size(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
@@ -195,8 +190,7 @@ class LayerCoefficients:
     minus: bool  # the model subtracts its second map
 
 
-def read_coefficients(source: Source) -> LayerCoefficients:
-    """Read each layer's coefficients of its attention maps; NotAvailable: the model has only one map per head."""
+def _read_coefficients(source: Source) -> LayerCoefficients:
     layers = [each.coefficients for each in read_attention(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
@@ -207,10 +201,10 @@ COEFFICIENTS = Figure(
     "coefficients",
     "sentence",
     "Component weights (λ)",
-    read_coefficients,
+    _read_coefficients,
     lambda shown, look: draw_coefficients(shown.layers, shown.minus, look),
     note="every head and token",
-    reading=("Weight of each further component in the sum; negative weights subtract attention."),
+    reading="Weight of each further component in the sum; negative weights subtract attention.",
 )
 
 
@@ -224,8 +218,7 @@ class CombinedMaps:
     run: str
 
 
-def read_combined_maps(source: Source) -> CombinedMaps:
-    """Read the combined attention map of each layer, the sum of its maps."""
+def _read_combined_maps(source: Source) -> CombinedMaps:
     view = read_attention(source)
     rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
     return CombinedMaps(view, rows, find_top_weight(rows), source.reader.label_run(source.record.run))
@@ -235,7 +228,7 @@ COMBINED = Figure(
     "combined",
     "sentence",
     "Combined attention",
-    read_combined_maps,
+    _read_combined_maps,
     lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
     reading="The attention that weights the values in each layer (absolute).",
@@ -262,10 +255,8 @@ class Lines:
     @property
     def window(self) -> str:
         """Return a sentence on which tokens of a long text are drawn as lines; empty if all are drawn."""
-        length = len(self.shown.view.tokens)
-        if length <= WINDOW:
-            return ""
-        return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all."
+        length, last = len(self.shown.view.tokens), self.first + WINDOW
+        return f" Tokens {self.first + 1} to {last} of {count(length)}; the maps show all." if length > WINDOW else ""
 
 
 def _draw_lines(lines: Lines, look: Look) -> Component:

@@ -58,11 +58,20 @@ ABOUT = {
     "attention": "attention that the word receives in the last layer, mean over heads and tokens",
     "collapse": "attention that the word receives in the first layer",
 }
+PLACES = ("word", "start", "end")
 READ = ("attention", "collapse")
 QUICK, ALL = "quick", "all"
 QUICK_METHODS = tuple(name for name in NAMES if name != "shapley")
 SHADE = 4
 LABELED = 6
+CONTRAST_COLUMNS = {
+    "word": TableColumn("Word"),
+    "push": TableColumn("Effect", decimals=2),
+    "other word": TableColumn("Other word"),
+    "other push": TableColumn("Other effect", decimals=2),
+    "difference": TableColumn("Difference", "Effect minus other effect", decimals=2),
+}
+Pair = tuple[int | None, int | None]
 
 EXTENT = Option(
     "methods",
@@ -113,14 +122,12 @@ def compare_methods(source: Source) -> MethodComparison:
 
 def list_checks(shown: MethodComparison) -> list[str]:
     """Return sentences on known errors of the attribution methods, and on why some methods are not shown."""
-    lines = []
-    for name, found in shown.methods.by.items():
-        if whole := found.completeness:
-            unit = "orders" if name == "shapley" else "steps"
-            lines.append(
-                f"{NAMES[name].capitalize()}: completeness error {signed(whole.error, 3)} after {count(whole.steps)} "
-                f"{unit}, from {whole.reference}."
-            )
+    lines = [
+        f"{NAMES[name].capitalize()}: completeness error {signed(whole.error, 3)} after {count(whole.steps)} "
+        f"{'orders' if name == 'shapley' else 'steps'}, from {whole.reference}."
+        for name, found in shown.methods.by.items()
+        if (whole := found.completeness)
+    ]
     reasons: dict[str, list[str]] = {}
     for name, reason in shown.methods.left_out.items():
         reasons.setdefault(reason, []).append(NAMES[name])
@@ -154,7 +161,7 @@ def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Ite
 def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
     """Return a row for each word of a text: its position in the typed text, and its attribution by each method."""
     words = shown.first.words
-    columns: dict[str, Any] = {name: [getattr(word, name) for word in words] for name in ("word", "start", "end")}
+    columns: dict[str, Any] = {name: [getattr(word, name) for word in words] for name in PLACES}
     columns["towards"] = shown.first.target
     for name, found in shown.methods.by.items():
         columns[name] = found.pushes
@@ -195,10 +202,9 @@ def describe_top_words(shown: MethodComparison) -> str:
     most, words = shown.methods.most, shown.first.words
     if most is None:
         return ""
-    if most.same:
-        chance = f"(by chance: 1 in {count(len(words))})"
-        return f"{quote_text(words[most.read].word)} gets most attention and has the largest effect {chance}."
     read, needed = quote_text(words[most.read].word), quote_text(words[most.needed].word)
+    if most.same:
+        return f"{read} gets most attention and has the largest effect (by chance: 1 in {count(len(words))})."
     return f"{read} gets most attention; {needed} has the largest effect."
 
 
@@ -210,18 +216,14 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
     told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELED].tolist()}
     towards, away = make_ramps(shown.record, shown.first.target, t)
     colors = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
-    widths = [3 if place in (most.read, most.needed) else 1 for place in range(len(words))]
+    symbols = ["circle" if each >= 0 else "diamond" for each in push]
+    rim = {"width": [3 if place in (most.read, most.needed) else 1 for place in range(len(words))], "color": t.ink}
     panel = Panels(look, [[""]], height=330)
     panel.add_scatter(
         x=read,
         y=needed,
         mode="markers+text",
-        marker={
-            "color": colors,
-            "size": look.scale_size(11),
-            "symbol": ["circle" if each >= 0 else "diamond" for each in push],
-            "line": {"width": widths, "color": t.ink},
-        },
+        marker={"color": colors, "size": look.scale_size(11), "symbol": symbols, "line": rim},
         text=[escape_text(word.word) if place in told else "" for place, word in enumerate(words)],
         textposition="top center",
         textfont={"size": look.scale_size(14), "color": t.ink},
@@ -250,13 +252,10 @@ READ_NEEDED = Figure(
     "receives in the last layer, mean over heads and tokens. Vertical: change in log-odds without the word.",
     needs="maps",
     options=(TOWARDS,),
-    tables=lambda shown: {
-        "Read and needed": build_methods_table(shown)[["word", "start", "end", "attention", "deletion"]]
-    },
+    tables=lambda shown: {"Read and needed": build_methods_table(shown)[[*PLACES, "attention", "deletion"]]},
 )
 
 
-Pair = tuple[int | None, int | None]
 OTHER_TEXT = Option(
     "pinned",
     "Pinned sentence",
@@ -345,23 +344,12 @@ def build_contrast_table(shape: Contrast) -> pd.DataFrame:
         word, push = _get_word(shape.now, mine)
         other, its = _get_word(shape.other, theirs)
         gap = None if push is None or its is None else push - its
-        rows.append({"word": word, "push": push, "other word": other, "other push": its, "difference": gap})
-    return pd.DataFrame(rows, columns=["word", "push", "other word", "other push", "difference"])
+        rows.append((word, push, other, its, gap))
+    return pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS])
 
 
 def _get_word(shown: WordView, place: int | None) -> tuple[str | None, float | None]:
     return (None, None) if place is None else (shown.pushed.found.words[place].word, float(shown.pushes[place]))
-
-
-def _draw_contrast(shape: Contrast, look: Look) -> DataTable:
-    columns = {
-        "word": TableColumn("Word"),
-        "push": TableColumn("Effect", decimals=2),
-        "other word": TableColumn("Other word"),
-        "other push": TableColumn("Other effect", decimals=2),
-        "difference": TableColumn("Difference", "Effect minus other effect", decimals=2),
-    }
-    return DataTable(build_contrast_table(shape), columns, narrow=True)
 
 
 DIFFERENCE = Figure(
@@ -369,7 +357,7 @@ DIFFERENCE = Figure(
     "sentence",
     "Difference of each effect",
     lambda source: align_readings(source, read_other(source)),
-    _draw_contrast,
+    lambda shape, look: DataTable(build_contrast_table(shape), CONTRAST_COLUMNS, narrow=True),
     note=lambda shape: f"towards {shape.now.target}",
     reading="Words of both readings, aligned; unmatched words have an empty cell.",
     options=(TOWARDS, OTHER_TEXT),

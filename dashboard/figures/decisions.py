@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
+PHENOMENON, PREDICTED = "phenomenon", "predicted:"
+COLUMN = "column:"  # prefix of the data's own columns
+ANSWER = "top answer"
+PARTS = ("Precision", "Recall", "F1")
+FEW = 30  # fewer texts than this make a figure uncertain
+BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,12 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
         classes: C names in label order.
     """
     try:
+        if not classes:
+            raise ValueError("there are none")
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
-        labels = _get_true_labels(saved, classes)
+        bits = [f"{LABEL}{name}" for name in classes]
+        places = {name: number for number, name in enumerate(classes)}
+        labels = (saved[bits] if bits[0] in saved else saved["label"].map(places)).to_numpy(np.int64)
         shown = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else [])]
         examples = saved[shown].assign(probability=compute_confidence(probabilities, multi=labels.ndim == 2))
     except (KeyError, ValueError):
@@ -61,21 +71,6 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
 def compute_confidence(probabilities: Floats, *, multi: bool) -> Floats:
     """Return the predicted probability of each text's top class; for several labels, of the whole predicted set."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
-
-
-def _get_true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
-    """Return true labels as class indices, or as 0/1 for each label; KeyError, ValueError: unknown classes."""
-    if not classes:
-        raise ValueError("there are none")
-    bits = [f"{LABEL}{name}" for name in classes]
-    if bits[0] in saved:
-        return saved[bits].to_numpy(np.int64)
-    places = saved["label"].map({name: number for number, name in enumerate(classes)})
-    return np.asarray(places.to_numpy(np.int64), np.int64)
-
-
-PHENOMENON, PREDICTED = "phenomenon", "predicted:"
-COLUMN = "column:"  # prefix of the data's own columns
 
 
 def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
@@ -93,9 +88,6 @@ def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.Data
         return saved[kept].assign(**own, probability=compute_confidence(chances, multi=bool(bits)), **predicted)
     except (KeyError, ValueError):
         refuse_misfit(saved, classes)
-
-
-ANSWER = "top answer"
 
 
 @dataclass(frozen=True)
@@ -158,12 +150,10 @@ def apply_threshold(
         kept = probabilities[rows]
         predicted = kept.argmax(1) if len(rows) else every[:0]
         return Decision(tuple(classes), rows, labels[rows], predicted, kept, threshold, len(labels), None)
-    if len(classes) == 2:
-        names, truth, chance = tuple(classes), labels, probabilities[:, 1]
-    else:
+    names, truth, chance = tuple(classes), labels, probabilities[:, 1]
+    if len(classes) > 2:
         number = list(classes).index(rule)
-        names = (f"not {rule}", rule)
-        truth, chance = (labels == number).astype(np.int64), probabilities[:, number]
+        names, truth, chance = (f"not {rule}", rule), (labels == number).astype(np.int64), probabilities[:, number]
     predicted = (chance > threshold).astype(np.int64)
     return Decision(names, every, truth, predicted, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
 
@@ -194,9 +184,6 @@ def compute_rates(decision: Decision, number: int) -> tuple[float, float, float]
     return compute_share(predicted - hits, counts.sum() - own), compute_share(hits, own), compute_share(hits, predicted)
 
 
-PARTS = ("Precision", "Recall", "F1")
-
-
 def build_class_metrics(decision: Decision) -> pd.DataFrame:
     """Return precision, recall and F1 of each class with 95 % intervals, and the number of rows of the class."""
     import pandas as pd  # the first page shows its heading before pandas is loaded
@@ -223,11 +210,7 @@ def write_sample_size(decision: Decision) -> str:
 def name_small_samples(sizes: Mapping[str, int]) -> str:
     """Return the parts of a figure with fewer than 30 sentences as text, such as `A on 12`; empty if there are none."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
-    return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
-
-
-FEW = 30  # fewer texts than this make a figure uncertain
-BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
+    return ", ".join(small[:4]) + (f" and {len(small) - 4} more" if len(small) > 4 else "")
 
 
 def draw_threshold_line(figure: Panels, threshold: float, look: Look) -> None:

@@ -42,6 +42,21 @@ from dashboard.figures.row_selection import ORDER, SELECT, select_rows
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
 
+LEAST = 2  # fewest sentences whose common neighbours are counted
+SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
+NEAREST_COLUMNS = {
+    "distance": TableColumn("Distance", "Euclidean, in the space of the model; for several: the mean", 3, width=90),
+    "text": TableColumn("Sentence", width=380),
+    "true": TableColumn("Label", width=110),
+    "predicted": TableColumn("Predicted", width=110),
+}
+TRAINING_COLUMNS = {
+    **SEVERAL,
+    "likeness": TableColumn("Cosine", "Mean to these, in the input of the model's head", 3, width=80),
+    "text": TableColumn("Training sentence", width=380),
+    "label": TableColumn("Label", width=110),
+}
+
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -58,12 +73,8 @@ def group_silhouettes(
     """Return silhouettes by class, in embedding space and on the map, with the indices of the classes that occur."""
     labels = points["label"].to_numpy()[made.quality.rows]
     there = [number for number, name in enumerate(classes) if (labels == name).any()]
-    both = {
-        f"original space, {width} dimensions": made.quality.space,
-        f"projection: {name_map(config)}": made.quality.plane,
-    }
-    found = []
-    for title, samples in both.items():
+    titles, found = (f"original space, {width} dimensions", f"projection: {name_map(config)}"), []
+    for title, samples in zip(titles, (made.quality.space, made.quality.plane), strict=True):
         own = tuple((classes[i], np.sort(samples[labels == classes[i]])) for i in there)
         found.append(Spectrum(title, float(samples.mean()), own))
     return found, there
@@ -177,8 +188,7 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
     lines = (("purity", t.accent, "circle", "solid"), ("silhouette", t.ink, "diamond", "dash"))
     ends = dict[str, tuple[float, str]]()
     for name, color, symbol, dash in lines:
-        values = [getattr(each, name) for each in stages]
-        if None in values:
+        if None in (values := [getattr(each, name) for each in stages]):
             continue
         ends[name] = (values[-1], color)
         figure.add_scatter(
@@ -219,14 +229,6 @@ def _write_sample_size(n: int, total: int) -> str:
     return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
 
 
-def _write_reading(shown: Depths) -> str:
-    why = f" No silhouette: {shown.layers.reason}." if shown.layers.reason else ""
-    return (
-        f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). "
-        f"Silhouette: 1 for separate classes, 0 for overlap.{why}"
-    )
-
-
 MAP_LAYERS: Figure[Depths] = Figure(
     "map-layers",
     "embeddings",
@@ -234,7 +236,11 @@ MAP_LAYERS: Figure[Depths] = Figure(
     read_depths,
     draw_depths,
     note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
-    reading=_write_reading,
+    reading=lambda shown: (
+        f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). Silhouette: 1 "
+        "for separate classes, 0 for overlap."
+        + (f" No silhouette: {shown.layers.reason}." if shown.layers.reason else "")
+    ),
     how="The input of the first layer and the output of each layer: the mean of a text's own tokens; *head* is what "
     "the classifier reads. Silhouettes use the true class, neighbours the Euclidean distance in that space, not on a "
     "map; a sentence is not its own neighbour.",
@@ -283,7 +289,6 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
         rows.append(about | {"rate": errors / n if n else None, "low": low, "high": high})
 
     def mark_rate(row: Mapping[str, Any]) -> Mark:
-        """Mark the error rate of an embedding cluster with its interval, on an axis."""
         rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
         said = f"{number(rate, 1)} % wrong ({number(low, 1)} to {number(high, 1)} %)"
         return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)
@@ -306,12 +311,6 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
     )
 
 
-def _explain_groups(shown: EmbeddingClusters) -> str:
-    if not shown.found.groups:
-        return f"No cluster: nowhere do {count(shown.found.least)} sentences lie close together, apart from the others."
-    return "Bar: 95 % interval of the error rate. Ring: no clear difference from all."
-
-
 MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     "map-groups",
     "embeddings",
@@ -320,7 +319,11 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     build_groups_table,
     "Groups",
     note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} in no cluster",
-    reading=_explain_groups,
+    reading=lambda shown: (
+        "Bar: 95 % interval of the error rate. Ring: no clear difference from all."
+        if shown.found.groups
+        else f"No cluster: nowhere do {count(shown.found.least)} sentences lie close together, apart from the others."
+    ),
     how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map. A "
     "cluster has at least ten sentences, or 1 % if that is more, and at most half of all; sentences in sparse regions "
     "have none. Its name: the words and phrases that it has most more often than all others, by log-odds with a prior "
@@ -331,7 +334,6 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
 )
 
 
-LEAST = 2  # fewest sentences whose common neighbours are counted
 AT = Option(
     "at",
     "Sentence",
@@ -393,17 +395,8 @@ def _write_note(shown: NearestSentences) -> str:
     return f"{of}, among {count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
 
 
-SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
-
-
 def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
-    columns = {
-        **({} if shown.n == 1 else SEVERAL),
-        "distance": TableColumn("Distance", "Euclidean, in the space of the model; for several: the mean", 3, width=90),
-        "text": TableColumn("Sentence", width=380),
-        "true": TableColumn("Label", width=110),
-        "predicted": TableColumn("Predicted", width=110),
-    }
+    columns = ({} if shown.n == 1 else SEVERAL) | NEAREST_COLUMNS
     return DataTable(shown.found[list(columns)], columns)
 
 
@@ -426,14 +419,6 @@ MAP_NEIGHBORS: Figure[NearestSentences] = Figure(
 )
 
 
-TRAINING_COLUMNS = {
-    **SEVERAL,
-    "likeness": TableColumn("Cosine", "Mean to these, in the input of the model's head", 3, width=80),
-    "text": TableColumn("Training sentence", width=380),
-    "label": TableColumn("Label", width=110),
-}
-
-
 @dataclass(frozen=True)
 class TrainingNeighbors:
     """Training sentences that are near to the selected sentences in embedding space."""
@@ -442,29 +427,24 @@ class TrainingNeighbors:
     said: str  # describes the selection
 
 
-def find_training_neighbors(source: Source) -> TrainingNeighbors:
-    """Find training sentences near the selected ones; NotAvailable: fewer than two selected, or no training texts."""
+def _find_training_neighbors(source: Source) -> TrainingNeighbors:
     shown = select_rows(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
     return TrainingNeighbors(source.reader.find_common_training(shown), shown.description)
 
 
-def describe_labels(shown: TrainingNeighbors) -> str:
-    """Describe how many of the nearest training sentences have the row's true label, and how many its predicted one."""
-    found = shown.common
-    of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
-    return f"{of} and {whole_percent(found.said)} its predicted label."
-
-
 MAP_COMMON: Figure[TrainingNeighbors] = Figure(
     "map-training",
     "embeddings",
     "Nearest training sentences",
-    find_training_neighbors,
+    _find_training_neighbors,
     lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
     note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
-    reading=describe_labels,
+    reading=lambda shown: (
+        f"Of the {shown.common.each} nearest training sentences of each, {whole_percent(shown.common.true)} have its "
+        f"true label and {whole_percent(shown.common.said)} its predicted label."
+    ),
     how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
     "training sentence counts once for each selected one that has it among its ten. The vectors are not averaged: the "
     "mean of a selection may be far from all its sentences. If either side is very large, a sample of it is compared.",

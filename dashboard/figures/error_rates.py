@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from core.error_analysis.facets import TAG
 from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
@@ -22,6 +24,19 @@ from dashboard.figures.row_selection import RowSelection, select_rows
 SHOWN = 20
 FARTHEST = 16.0
 _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
+MOST = 4
+WORTH = 1.0  # fewest excess errors that lead to a suggested step
+ADVICE: dict[str, str] = {
+    "negation": "Add training sentences with negation: pairs with and without it",
+    "contrast": "Add training sentences whose second half decides",
+    "question": "Add questions to the training sentences, or define how to label questions",
+    "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
+    "truncated": "Let the model read longer texts (text.max_length)",
+    "lexicon disagrees": "Check these for irony, domain words and doubtful labels",
+    "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
+    "seeds disagree": "Combine several seeds: chance decides these answers",
+    "near duplicate": "Check the labels of the near duplicates in training",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +90,8 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
     to = "and more" if high is None else f"to {number(high, 2)}"
     p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
     said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
-    ratio, start, end = map(_clip_log, (row["ratio"], low, high))
-    return Mark(ratio, start, end, not row["differs"], said=said)
-
-
-def _clip_log(ratio: float | None) -> float:
-    most = math.log2(FARTHEST)
-    if ratio is None:
-        return most
-    return max(-most, min(most, math.log2(ratio))) if ratio > 0 else -most
+    ends = [FARTHEST if each is None else max(1 / FARTHEST, min(FARTHEST, each)) for each in (row["ratio"], low, high)]
+    return Mark(*map(math.log2, ends), tie=not row["differs"], said=said)
 
 
 def name_rule(rule: str) -> str:
@@ -115,13 +123,11 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
     few = found.has_only_counts
 
     def write_excess(row: Mapping[str, Any]) -> str:
-        """Write the excess errors of a tag or column value; if only counts are known, write the number of errors."""
         if few:
             return count(row["wrong"])
         return "" if _is_consequence(row) or row["excess"] is None else signed(row["excess"], 0)
 
     def mark_risk(row: Mapping[str, Any]) -> Mark:
-        """Mark the risk ratio of a tag or column value; empty for a tag that follows from errors."""
         return Mark() if _is_consequence(row) else mark_ratio(row)
 
     return IntervalTable(
@@ -147,8 +153,7 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
 
 def _write_note(found: ErrorRates) -> str:
     shown, every = len(found.shown), sum(bool(row["n"]) for row in found.rows)
-    some = f"{shown} of {every}" if shown < every else str(every)
-    return f"{some} tags and column values, most excess errors first"
+    return f"{f'{shown} of ' * (shown < every)}{every} tags and column values, most excess errors first"
 
 
 def describe_clusters(found: ErrorRates) -> str:
@@ -195,19 +200,17 @@ def find_slices(of: RowSelection) -> SplitSlices:
     """Find the slices of a split in which errors are more frequent; NotAvailable: tags are being computed."""
     _ = of.tags
     found = of.known.compute_once("slices", lambda: search_slices(of.known.facets, of.table.wrong))
-    rules = {str(clause) for clause in of.clauses}
-    held = (each for each in found.slices if {str(clause) for clause in each.clauses} <= rules)
+    held = (each for each in found.slices if set(map(str, each.clauses)) <= set(map(str, of.clauses)))
     return SplitSlices(of, found, next(map(format_rules, sorted(held, key=lambda each: -len(each.clauses))), ""))
-
-
-def _to_risk_row(one: FoundSlice) -> dict[str, Any]:
-    """Convert a slice to a row of the error table: risk ratio, its interval and corrected p-value."""
-    ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
-    return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 
 
 def build_slices_table(shown: SplitSlices) -> IntervalTable:
     """Build the interval table of slices in which errors are more frequent."""
+
+    def mark_slice(one: FoundSlice) -> Mark:
+        ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
+        return mark_ratio({"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True})
+
     return IntervalTable(
         "Slices with more errors",
         (
@@ -216,7 +219,7 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
             columns.make_csv_columns(wrong="risk.wrong"),
             columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
             columns.make_csv_columns(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
-            columns.interval("ratio", "risk ratio", lambda each: mark_ratio(_to_risk_row(each)), build_ratio_axis),
+            columns.interval("ratio", "risk ratio", mark_slice, build_ratio_axis),
             columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
             columns.make_csv_columns(p_holm="p_holm"),
         ),
@@ -244,29 +247,12 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
 )
 
 
-MOST = 4
-WORTH = 1.0  # fewest excess errors that lead to a suggested step
-
-
 class NextStep(NamedTuple):
     """Recommended next step for a run, with the evidence for it and the filter rules of the rows concerned."""
 
     advice: str
     evidence: str
     rules: tuple[str, ...]
-
-
-ADVICE: dict[str, str] = {
-    "negation": "Add training sentences with negation: pairs with and without it",
-    "contrast": "Add training sentences whose second half decides",
-    "question": "Add questions to the training sentences, or define how to label questions",
-    "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
-    "truncated": "Let the model read longer texts (text.max_length)",
-    "lexicon disagrees": "Check these for irony, domain words and doubtful labels",
-    "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
-    "seeds disagree": "Combine several seeds: chance decides these answers",
-    "near duplicate": "Check the labels of the near duplicates in training",
-}
 
 
 def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) -> list[NextStep]:
@@ -289,9 +275,8 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
             advice = "Read this slice: its two properties together are worse than either"
             evidence = f"{name}: {_compare_shares(risk.rate, risk.n, risk.rest_rate)}"
             found.append(NextStep(advice, evidence, ("wrong", *rules)))
-    sure = shown.known.found_tags.get("sure and wrong")
-    if sure is not None and sure.any():
-        evidence = f"{count(int(sure.sum()))} errors have a probability of 90 % or more"
+    if sure := int(np.sum(shown.known.found_tags.get("sure and wrong", 0))):
+        evidence = f"{count(sure)} errors have a probability of 90 % or more"
         advice = "Read the surest errors first: some labels may be wrong"
         found.append(NextStep(advice, evidence, ("tag=sure and wrong",)))
     return found[:MOST]

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 LONGEST = 80  # most characters of a text next to a heading
+EDIT = "edit"  # name of `Source.edits` in links and in `--with`
+OF_SPLIT = ("performance", "errors", "embeddings", "tokens")  # pages whose figures show a split
+OF_TAGGED = ("tokens", "train", "models")  # pages whose figures also exist for runs that tag words
+OF_TEXT = ("sentence", "steps")  # pages whose figures show one text
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,6 @@ class ValueRange:
     step: float
 
 
-@dataclass(frozen=True)
 class FreeText:
     """Free text that a person may type as the value of a figure's option."""
 
@@ -112,9 +115,6 @@ class Option:
         if value == self.get_default(source):
             return ""
         return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
-
-
-EDIT = "edit"  # name of `Source.edits` in links and in `--with`
 
 
 class Source:
@@ -221,11 +221,6 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
-OF_SPLIT = ("performance", "errors", "embeddings", "tokens")  # pages whose figures show a split
-OF_TAGGED = ("tokens", "train", "models")  # pages whose figures also exist for runs that tag words
-OF_TEXT = ("sentence", "steps")  # pages whose figures show one text
-
-
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
     """Figure that is declared once under a name: how to read its data, how to draw it and how to describe it."""
@@ -312,11 +307,9 @@ def make_interval_figure(
     """Build a figure from a table with intervals whose rows can be selected; `more` tables are exported with it."""
 
     def draw_table(shown: Shape, look: Look) -> Component:
-        """Draw the interval table of a figure, with selectable rows."""
         return build_component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
 
     def build_tables(shown: Shape) -> dict[str, pd.DataFrame]:
-        """Return the tables that a figure exports: the numbers of its main table, and any further tables."""
         return {file: table(shown).frame, **more(shown)}
 
     return Figure(name, page, title, read, draw_table, tables=build_tables, **words)

@@ -32,6 +32,10 @@ NAMES = ("max", "ln", "log", "cos", "sin")
 SPACES = {",": "0.17em", " ": "0.3em", "quad": "1em"}
 SIZES = ("big", "Big")
 OVER = {"hat": "^", "overline": "¯"}
+DRAWN = 16  # most tokens that are drawn (the first); all are computed
+DIMENSIONS = 8  # most dimensions of a vector that are drawn (the first)
+INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
+"""Cell shades from background to ink, without middle shades, on which numbers are hard to read."""
 
 
 def write_mathml(latex: str) -> str:
@@ -134,12 +138,6 @@ class _Reader:
         return words
 
 
-DRAWN = 16  # most tokens that are drawn (the first); all are computed
-DIMENSIONS = 8  # most dimensions of a vector that are drawn (the first)
-INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
-"""Cell shades from background to ink, without middle shades, on which numbers are hard to read."""
-
-
 def _has_attention(source: Source) -> bool:
     return "maps" in list_capabilities(source.record.config.model)
 
@@ -165,11 +163,6 @@ COMPONENT = Option(
 )
 
 
-def read_stages(source: Source) -> ForwardStages:
-    """Read the steps of a text's forward pass; NotAvailable: no text, no token in the text, or too many tokens."""
-    return source.read_once(_read_stages)
-
-
 def _read_stages(source: Source) -> ForwardStages:
     source.view  # raises if there is no text  # noqa: B018
     places = (int(source.get_choice(each)) if each.has_choices(source) else None for each in (LAYER, HEAD, COMPONENT))
@@ -180,10 +173,10 @@ def _read_stages(source: Source) -> ForwardStages:
 STAGE = Option(
     "stage",
     "Stage",
-    lambda source: [stage.key for stage in read_stages(source).stages],
+    lambda source: [stage.key for stage in source.read_once(_read_stages).stages],
     "The open stage; ← and → go to its neighbours.",
-    usual=lambda source: read_stages(source).stages[0].key,
-    words=lambda source, stage: read_stages(source).find_stage(stage).title.lower(),
+    usual=lambda source: source.read_once(_read_stages).stages[0].key,
+    words=lambda source, stage: source.read_once(_read_stages).find_stage(stage).title.lower(),
 )
 
 
@@ -207,23 +200,15 @@ class StageView:
     def left_out(self) -> str:
         """Return a sentence that only the first tokens of a long text are drawn; empty if all tokens are drawn."""
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
-        if many <= DRAWN:
-            return ""
-        return f"The first {DRAWN} of {count(many)} tokens are drawn; all are computed."
+        return f"The first {DRAWN} of {count(many)} tokens are drawn; all are computed." if many > DRAWN else ""
 
 
 def _draw_stages(shown: StageView, look: Look) -> Component:
     t = look.tokens
     shades = [(color, choose_text_color(t, color)) for color in (blend_colors(t.paper, t.ink, share) for share in INK)]
-    data = {
-        "stages": [_describe_stage(stage) for stage in shown.steps.stages],
-        "at": shown.stage,
-        "place": shown.place,
-        "left_out": shown.left_out,
-        "shades": shades,
-        "colours": t.select_colors("ink", "muted", "grid", "paper", "panel", "accent"),
-    }
-    return Component("steps", data, look)
+    colors = t.select_colors("ink", "muted", "grid", "paper", "panel", "accent")
+    data = {"stages": [_describe_stage(stage) for stage in shown.steps.stages], "at": shown.stage, "colours": colors}
+    return Component("steps", data | {"place": shown.place, "left_out": shown.left_out, "shades": shades}, look)
 
 
 def _describe_stage(stage: ForwardStage) -> dict[str, Any]:
@@ -234,13 +219,9 @@ def _describe_stage(stage: ForwardStage) -> dict[str, Any]:
         top = max((each["top"] for each in maps), default=0.0)
         for each in maps:
             each["top"] = top
-    return {
-        "key": stage.key,
-        "title": stage.title,
-        "formulas": [write_mathml(formula) for formula in stage.formulas],
-        "reading": stage.reading,
-        "matrices": drawn,
-    }
+    formulas = [write_mathml(formula) for formula in stage.formulas]
+    texts = {"key": stage.key, "title": stage.title, "reading": stage.reading}
+    return {**texts, "formulas": formulas, "matrices": drawn}
 
 
 def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
@@ -271,22 +252,20 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
 
 def build_step_table(steps: ForwardStages) -> pd.DataFrame:
     """Return every number of a forward pass as a table: a row for each number in each matrix, for all tokens."""
-    frames = [_list_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
+    frames = []
+    for stage, matrix in ((stage, matrix) for stage in steps.stages for matrix in stage.matrices):
+        row, column = (index.ravel() for index in np.indices(matrix.values.shape))
+        cells = {"stage": stage.title, "matrix": matrix.name, "row_place": row + 1, "row": np.array(matrix.rows)[row]}
+        cells |= {"column_place": column + 1, "column": np.array(matrix.columns)[column]}
+        frames.append(pd.DataFrame(cells | {"value": matrix.values.ravel()}))
     return pd.concat(frames, ignore_index=True)
-
-
-def _list_cells(stage: ForwardStage, matrix: StageMatrix) -> pd.DataFrame:
-    row, column = (index.ravel() for index in np.indices(matrix.values.shape))
-    cells = {"stage": stage.title, "matrix": matrix.name, "row_place": row + 1, "row": np.array(matrix.rows)[row]}
-    cells |= {"column_place": column + 1, "column": np.array(matrix.columns)[column], "value": matrix.values.ravel()}
-    return pd.DataFrame(cells)
 
 
 STEPS = Figure(
     "steps",
     "steps",
     "Steps",
-    lambda source: StageView(read_stages(source), str(source.get_choice(STAGE))),
+    lambda source: StageView(source.read_once(_read_stages), str(source.get_choice(STAGE))),
     _draw_stages,
     note=lambda shown: shown.place,
     reading=lambda shown: (

@@ -11,6 +11,11 @@ from dashboard.figures.drawing import Component, Node, make_node, read_asset, wr
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look
 
+TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
+LANE, MARGIN = 9, 12
+COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
+"""Colours that the style sheet uses; a page already defines them."""
+
 
 @dataclass(frozen=True)
 class TieSegment:
@@ -47,12 +52,6 @@ def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes
                 both = row in inside and row + 1 in inside
                 found.below[rows[row]].append(TieSegment(lane, "on" if both else "past"))
     return TieLanes(found.rows, found.below, len(ends))
-
-
-TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
-LANE, MARGIN = 9, 12
-COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
-"""Colours that the style sheet uses; a page already defines them."""
 
 
 def render_html(table: Marks, look: Look) -> str:

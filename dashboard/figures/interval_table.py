@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 TICKS = 5  # approximate number of gridlines of an axis
 AIR = 0.04  # share of the axis that is free at each end
+Span = tuple[float, float]
+Value = str | Callable[[Any], Any]
+"""How to read a value from an entry: a function, or a path of keys, indices and attributes such as `interval.0`."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,6 @@ def make_axis(
     return Axis(low, high, ticks, tuple(_format_tick(tick, step, signed) for tick in ticks), zero)
 
 
-Span = tuple[float, float]
-
-
 def _get_span(mark: Mark) -> Span:
     known = [each for each in (mark.value, mark.low, mark.high, *mark.dots) if each is not None]
     return min(known), max(known)
@@ -175,10 +175,6 @@ def _format_tick(tick: float, step: float, signed: bool) -> str:
     digits = max(0, *(len(f"{each:.10f}".rstrip("0").partition(".")[2]) for each in (tick, step)))
     plus = "+" if signed and tick > 0 else ""
     return "0" if tick == 0 else plus + f"{tick:.{digits}f}".replace("-", "\u2212")
-
-
-Value = str | Callable[[Any], Any]
-"""How to read a value from an entry: a function, or a path of keys, indices and attributes such as `interval.0`."""
 
 
 def _get_value(entry: Any, value: Value) -> Any:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 DASHES = ("solid", "dash", "dot")  # of λ₁, λ₂, λ₃
 EVERY = "all λ ×"
+EVERYTHING = "everything"
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,6 @@ DONOR = Option(
     "It must have the same number of tokens.",
     words=lambda source, donor: f"from “{donor}”" if donor else "",
 )
-EVERYTHING = "everything"
 
 
 @dataclass(frozen=True, eq=False)

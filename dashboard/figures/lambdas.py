@@ -26,6 +26,15 @@ from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, Curves, Lin
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]
 At = Mapping[str, int]  # row and column of a panel, as Plotly names them
+HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight, which is 1
+ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
+FAINT = 0.18  # opacity of a range over seeds
+COURSE_READING = {
+    "change": "Change since the first step. Thick: this run; grey: others.",
+    "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
+}
+KEPT = "Values of the best epoch. There are no reported values."
+COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
 @dataclass(frozen=True)
@@ -106,9 +115,6 @@ def build_final_table(
     return pd.DataFrame(rows)
 
 
-HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight, which is 1
-
-
 def describe_change(track: Track) -> str:
     """Return a sentence on the largest change of any λ (attention map weight) of a run since its first value."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
@@ -153,10 +159,6 @@ def build_loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
         for epoch, loss in zip(track.curves.epoch, track.curves.validation_loss, strict=True)
     ]
     return pd.DataFrame(rows, columns=["run", "seed", "epoch", "validation_loss"])
-
-
-ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
-FAINT = 0.18  # opacity of a range over seeds
 
 
 def scale_line(line: Sequence[float], scale: Scale) -> Line:
@@ -331,10 +333,6 @@ class Course:
         return build_final_table(self.tracks, self.records, self.reported)
 
 
-COURSE_READING = {
-    "change": "Change since the first step. Thick: this run; grey: others.",
-    "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
-}
 SCALE = Option(
     "course",
     "Scale",
@@ -393,10 +391,6 @@ COURSE = Figure(
         "Final values": course.final,
     },
 )
-
-
-KEPT = "Values of the best epoch. There are no reported values."
-COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
 def _explain_final(course: Course) -> str:

@@ -25,6 +25,9 @@ YARDSTICK = "tfidf-logreg"
 EMPTY: Mapping[str, RunName] = {}
 SHORTENED = 3
 """Rows of the built-in corpus if there is also an own data set."""
+STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
+ROW_HEIGHT = 2.1
+LOPSIDED = " to "  # between the ends of an asymmetric interval
 
 
 @dataclass(frozen=True)
@@ -244,11 +247,6 @@ def compare_baseline(board: Board) -> str:
     how_many = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
     how_many = "Every model is" if better == len(values) else how_many
     return f"{how_many} {side}; the best by {best}."
-
-
-STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
-ROW_HEIGHT = 2.1
-LOPSIDED = " to "  # between the ends of an asymmetric interval
 
 
 def build_models_table(board: Board, groups: Sequence[Sequence[str]], names: Mapping[str, RunName] = EMPTY) -> Marks:

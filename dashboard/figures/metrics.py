@@ -35,6 +35,12 @@ from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.subplots import LARGE_CELLS, Panels, draw_bar_matrix, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
+TITLES = {"value": "Value", "low": "From", "high": "To"}
+TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
+Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
+YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
+_NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
+
 
 def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
     """Return a confusion matrix as a table for screen readers; `head` is the heading of the true classes."""
@@ -212,8 +218,6 @@ def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
     return DataTable(rows, {"title": TableColumn("Metric"), **value, "better": TableColumn("Better")})
 
 
-TITLES = {"value": "Value", "low": "From", "high": "To"}
-TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
 METRICS = Figure(
     "metrics",
     "performance",
@@ -346,10 +350,6 @@ PHENOMENA = Figure(
 )
 
 
-Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
-YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
-
-
 def get_first_metric(measured: Evaluated) -> str:
     """Return the metric that compares the values of a data column: accuracy for single-label data, else macro F1."""
     return "accuracy" if measured["task"] == "single" else "f1_macro"
@@ -387,9 +387,6 @@ def build_value_table(measured: Evaluated) -> pd.DataFrame:
     for each in by["values"]:
         rows.append((each["value"], each["n"], *results.find_metric(each, name)))
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
-
-
-_NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
 
 
 def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:

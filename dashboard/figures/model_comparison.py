@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Test = Mapping[str, Any]  # test of the difference between two models, as returned by `core.runs.comparison`
 MOST = 6  # most models in one comparison, one colour each
+_AXIS = partial(make_axis, zero=0.0, signed=True)
+ENOUGH = 30  # fewest rows of a value for a useful comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +189,6 @@ def _mark_difference(test: Test) -> Mark:
     return Mark(test["difference"], low, high, tie=not pick_better(test), said=said)
 
 
-_AXIS = partial(make_axis, zero=0.0, signed=True)
-
-
 def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
     """Define the CSV columns for tests of model pairs: all fields, then the interval, then the verdict."""
     keys = [key for key in tests[0] if key != "interval"]
@@ -296,7 +295,6 @@ def _pick_column(source: Source) -> str:
     return "label" if "label" in names else next(iter(names), "")
 
 
-ENOUGH = 30  # fewest rows of a value for a useful comparison
 BY = Option(
     "by",
     "By",

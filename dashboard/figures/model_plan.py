@@ -38,15 +38,22 @@ _READS: dict[Family, str] = {
     **dict.fromkeys(("tfidf-logreg", "tfidf-nb", "tfidf-svm"), "It weighs words and word pairs"),
     "lexicon": "It adds up the lexicon scores of the words",
 }
+ALL = "All"
+LINKED = 6  # most runs named for a preset; the page Runs lists the others
+OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
+"""All model settings, and settings of other packages that concern model parts."""
+NOT_LISTED = ("data.name",)
+EXAMPLES = "data.examples"
+WIDTH = 540
+LEFT, RIGHT = 46, 526  # edges of a box; residual connections are left of them
+CENTER = (LEFT + RIGHT) / 2
+GAP, PAD, TITLE, LINE = 20, 11, 20, 19
+CHARACTERS = 70  # most characters in a line that fits into a box at 14 pixels
 
 
 def describe_baseline(family: Family, lacks: str) -> str:
     """Return a sentence on how a baseline model represents a text, and on what it lacks (such as attention)."""
     return f"{_READS[family]}, without {lacks}."
-
-
-ALL = "All"
-LINKED = 6  # most runs named for a preset; the page Runs lists the others
 
 
 class Sizes(NamedTuple):
@@ -149,10 +156,6 @@ def list_preset_runs(name: str, records: Sequence[RunRecord]) -> list[str]:
     return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]
 
 
-OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
-"""All model settings, and settings of other packages that concern model parts."""
-
-
 def list_shown_settings(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
     """Return the settings shown when building a model, by group: those that have an effect or that the user has set."""
     offered = [name for name in SETTINGS if name in OFFERED]
@@ -182,10 +185,6 @@ def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
     brought = " and ".join(f"{name}={value}" for name, value in along.items())
     return " ".join(filter(None, (parts, said, f"Also set, because a part needs it: {brought}." if brought else "")))
-
-
-NOT_LISTED = ("data.name",)
-EXAMPLES = "data.examples"
 
 
 def describe_cost(model: str, size: Size | None, found: Estimate | None, config: RunConfig) -> str:
@@ -241,13 +240,6 @@ def format_setting(config: RunConfig, name: str) -> str:
     for part in name.split("."):
         node = node[part]
     return str(node).lower() if isinstance(node, bool) else str(node)
-
-
-WIDTH = 540
-LEFT, RIGHT = 46, 526  # edges of a box; residual connections are left of them
-CENTER = (LEFT + RIGHT) / 2
-GAP, PAD, TITLE, LINE = 20, 11, 20, 19
-CHARACTERS = 70  # most characters in a line that fits into a box at 14 pixels
 
 
 @dataclass

@@ -21,6 +21,17 @@ else:
     from core.lazy_imports import pandas as pd
 
 TEST = "test"
+FIRST: dict[Task, tuple[str, str]] = {
+    "single": ("accuracy", "accuracy"),
+    "multi": ("f1_macro", "macro F1"),
+    "tokens": ("span_f1", "span F1"),
+}
+Measurement = tuple[float | None, float | None, float | None]
+"""A metric and the ends of its 95 % interval; None: not measured."""
+SHOWN = ("accuracy", "f1_macro", "ece")
+CORPUS = "built-in"
+SENTENCE = "The plot was not good, but the ending was never dull."
+EVERYDAY = "everyday"  # the split most similar to what new users type
 
 
 @dataclass(frozen=True)
@@ -35,13 +46,6 @@ class Headline:
     high: float | None
     yardstick: float | None
     name: str = "accuracy"
-
-
-FIRST: dict[Task, tuple[str, str]] = {
-    "single": ("accuracy", "accuracy"),
-    "multi": ("f1_macro", "macro F1"),
-    "tokens": ("span_f1", "span F1"),
-}
 
 
 def read_headline(record: RunRecord) -> Headline | None:
@@ -91,11 +95,6 @@ class Stat:
     unit: str = ""  # what `n` counts, if a page shows several kinds
 
 
-Measurement = tuple[float | None, float | None, float | None]
-"""A metric and the ends of its 95 % interval; None: not measured."""
-SHOWN = ("accuracy", "f1_macro", "ece")
-
-
 def find_metric(results: Any, *path: str) -> Measurement:
     """Return a recorded metric with its interval, found by a path of keys such as split and metric name."""
     return get_nested(results, "metrics", *path), *(get_nested(results, "intervals", *path) or (None, None))
@@ -132,10 +131,7 @@ def read_tfidf_phenomena(record: RunRecord, split: str) -> dict[str, float]:
     return dict(get_nested(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
 
 
-CORPUS = "built-in"
-SENTENCE = "The plot was not good, but the ending was never dull."
 PAIR = join_pair("The film was not bad at all.", "It was a good film.")
-EVERYDAY = "everyday"  # the split most similar to what new users type
 
 
 def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:

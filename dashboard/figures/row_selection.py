@@ -28,6 +28,33 @@ from dashboard.figures.figure import FREE, Option, Source
 from dashboard.figures.theme import Look
 
 Found = TypeVar("Found")
+WRONG = "wrong"  # the default selection
+COLUMNS = 3  # data columns with their own menu; all other columns share one menu
+OTHERS = "others"
+TEXT = "text"
+SPLIT = "split"
+FURTHER = "further"  # a rule without a menu, which can only be removed
+ASKED = "asked"  # data columns of ids and names, of which the user types one
+OUTCOMES = WRONG, "right", "all"
+NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
+_LEADS = {
+    "single": {OUTCOME: "Show", "true": "that are", "predicted": "predicted to be"},
+    "multi": {
+        OUTCOME: "Show",
+        "true": "that have",
+        "predicted": "predicted to have",
+        "missed": "that miss",
+        "invented": "and invent",
+    },
+}
+_ANY = {
+    "true": "any class",
+    "predicted": "any class",
+    "missed": "any label",
+    "invented": "any label",
+    TAG: "any tag",
+    CODES: "coded or not",
+}
 
 
 class SplitFacts:
@@ -177,7 +204,6 @@ def apply_query(known: SplitFacts, text: str, store: RunStore, coded: Annotation
     return RowSelection(known, text, found, coded)
 
 
-WRONG = "wrong"  # the default selection
 SELECT = Option(
     "select",
     "Selection",
@@ -203,34 +229,6 @@ def select_rows(source: Source) -> RowSelection:
     asked = source.record, source.split, str(source.get_choice(SELECT)) or WRONG, source.author
     found = source.reader.select_tagged_rows(*asked, against=next(same, ""))
     return found.reorder_rows(str(source.get_choice(ORDER))) if ORDER.name in source.choices else found
-
-
-COLUMNS = 3  # data columns with their own menu; all other columns share one menu
-OTHERS = "others"
-TEXT = "text"
-SPLIT = "split"
-FURTHER = "further"  # a rule without a menu, which can only be removed
-ASKED = "asked"  # data columns of ids and names, of which the user types one
-OUTCOMES = WRONG, "right", "all"
-NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
-_LEADS = {
-    "single": {OUTCOME: "Show", "true": "that are", "predicted": "predicted to be"},
-    "multi": {
-        OUTCOME: "Show",
-        "true": "that have",
-        "predicted": "predicted to have",
-        "missed": "that miss",
-        "invented": "and invent",
-    },
-}
-_ANY = {
-    "true": "any class",
-    "predicted": "any class",
-    "missed": "any label",
-    "invented": "any label",
-    TAG: "any tag",
-    CODES: "coded or not",
-}
 
 
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:

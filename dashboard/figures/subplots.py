@@ -16,6 +16,8 @@ from plotly.subplots import make_subplots
 
 from dashboard.figures.theme import Look, build_template
 
+LARGE_CELLS = 4  # a matrix with fewer rows has large cells
+
 
 class Panels:
     """Grid of chart panels, each with its title at its top left corner."""
@@ -116,9 +118,6 @@ def make_whiskers(
     gaps = [(high - value, value - low) for value, (low, high) in zip(values, ends, strict=True)]
     above, below = ([gap[side] for gap in gaps] for side in (0, 1))
     return {"array": above, "arrayminus": below, "color": color, "thickness": width, "width": 0}
-
-
-LARGE_CELLS = 4  # a matrix with fewer rows has large cells
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:

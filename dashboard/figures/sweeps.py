@@ -22,6 +22,7 @@ from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 LONGEST = 44  # most characters of a cell's name next to its row
+WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,6 @@ class CellScores:
     mean: float
     deviation: float | None
     yardstick: float | None
-
-
-WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
 
 
 def describe_counts(found: SweepState) -> str:

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 """Marker shapes of several series, for readers who cannot distinguish their colours."""
 SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
+LEGIBLE = 4.5  # contrast of text that WCAG 2 (AA) requires
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,6 @@ def compute_contrast(first: str, second: str) -> float:
     """Compute the contrast ratio of two colours (WCAG 2), 1 to 21."""
     low, high = sorted((compute_luminance(first) + 0.05, compute_luminance(second) + 0.05))
     return high / low
-
-
-LEGIBLE = 4.5  # contrast of text that WCAG 2 (AA) requires
 
 
 def choose_text_color(tokens: Tokens, background: str) -> str:

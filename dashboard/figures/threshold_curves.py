@@ -39,6 +39,26 @@ from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
+DRAWN = 400  # most points of a drawn curve; more would look the same
+BANDED = 4  # most drawn bands; more would hide each other, so a single class can be chosen
+ROC_AXES, PR_AXES = ("false positive rate", "recall"), ("recall", "precision")
+BAND = f"Bands: 95 % pointwise percentile bootstrap ({CURVES} resamples of the sentences), for up to {BANDED} curves."
+CALIBRATED, TRAINED = "calibrated", "as trained"
+HOW = (
+    "Ten bins of the probability. Whisker: 95 % interval (Wilson). Number above: n. Pale bars: fewer than 30 sentences."
+)
+TEMPERATURE = "The run divides all logits by the temperature, fitted on validation; no answer changes."
+TOWARDS = (
+    "P ∝ prior^(1 − 1/T) · softmax(logits)^(1/T): the temperature T, fitted on validation, moves probabilities "
+    "towards the class shares in training (T below 1: away from them); a close answer may change."
+)
+TOWARDS_EACH = (
+    "The temperature T, fitted on validation, divides the difference between each label's log-odds and those of its "
+    "frequency in training; a close answer may change."
+)
+BINNED = "The calibration error uses 15 bins of the top probability."
+THRESHOLDS = np.linspace(0, 1, 101)
+
 
 @dataclass(frozen=True)
 class ClassCurve:
@@ -52,10 +72,6 @@ class ClassCurve:
     others: int
     at: tuple[float, float] | None = None
     band: Band | None = None  # its 95 % confidence band
-
-
-DRAWN = 400  # most points of a drawn curve; more would look the same
-BANDED = 4  # most drawn bands; more would hide each other, so a single class can be chosen
 
 
 def compute_roc(decision: Decision) -> list[ClassCurve]:
@@ -162,9 +178,6 @@ class Ranking:
         return pd.concat(parts, ignore_index=True)
 
 
-ROC_AXES, PR_AXES = ("false positive rate", "recall"), ("recall", "precision")
-
-
 def _read_ranking(
     source: Source, curves: Callable[[Decision], list[ClassCurve]], side: Literal["roc", "pr"]
 ) -> Ranking:
@@ -179,7 +192,6 @@ def _read_ranking(
     return Ranking(found, len(decision.rows), ROC_AXES if side == "roc" else PR_AXES)
 
 
-BAND = f"Bands: 95 % pointwise percentile bootstrap ({CURVES} resamples of the sentences), for up to {BANDED} curves."
 ROC = Figure(
     "roc",
     "performance",
@@ -275,7 +287,6 @@ class Reliability:
     about: tuple[str, ...] = ()
 
 
-CALIBRATED, TRAINED = "calibrated", "as trained"
 PROBABILITIES = Option(
     "probabilities",
     "Probabilities",
@@ -305,19 +316,6 @@ def _read_calibration(source: Source) -> Reliability:
     return Reliability(decision, compute_bins(decision), told, (about,) if task == "multi" else (about, BINNED))
 
 
-HOW = (
-    "Ten bins of the probability. Whisker: 95 % interval (Wilson). Number above: n. Pale bars: fewer than 30 sentences."
-)
-TEMPERATURE = "The run divides all logits by the temperature, fitted on validation; no answer changes."
-TOWARDS = (
-    "P ∝ prior^(1 − 1/T) · softmax(logits)^(1/T): the temperature T, fitted on validation, moves probabilities "
-    "towards the class shares in training (T below 1: away from them); a close answer may change."
-)
-TOWARDS_EACH = (
-    "The temperature T, fitted on validation, divides the difference between each label's log-odds and those of its "
-    "frequency in training; a close answer may change."
-)
-BINNED = "The calibration error uses 15 bins of the top probability."
 CALIBRATION = Figure(
     "calibration",
     "performance",
@@ -331,9 +329,6 @@ CALIBRATION = Figure(
     tables=lambda shape: {"Calibration": build_bin_table(shape.bins)},
     sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},
 )
-
-
-THRESHOLDS = np.linspace(0, 1, 101)
 
 
 @dataclass(frozen=True)

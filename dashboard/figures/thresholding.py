@@ -52,6 +52,8 @@ COLUMNS = {
     "tuned_recall": "Recall, tuned",
     "tuned_f1": "F1, tuned",
 }
+SHARE = ValueRange(0.0, 1.0, 0.01)
+RATIOS = ValueRange(0.0, 1000.0, 1.0)
 
 
 def read_thresholds(record: RunRecord) -> Floats | None:
@@ -181,10 +183,6 @@ LABELS = Figure(
     tables=lambda labels: {"Labels": labels.table},
     sizes=lambda labels: dict(zip(labels.table["label"], labels.table["n"].tolist(), strict=True)),
 )
-
-
-SHARE = ValueRange(0.0, 1.0, 0.01)
-RATIOS = ValueRange(0.0, 1000.0, 1.0)
 
 
 def list_rules(source: Source) -> list[str]:

@@ -32,6 +32,8 @@ ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
 ALL_TYPES = "all types"
 NAMED = 24  # most words that are labelled below the heat map
 TINT = 0.32  # share of its type's colour in the background of a span
+_WORDS = {"wrong type": "with a wrong type", "wrong border": "with a wrong border", "missed": "missed"}
+_MEASURE = "A span is right if its type and both borders are right."
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,6 @@ def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
     return head, " ".join(rest) or "No span is missed, and none is added."
 
 
-_WORDS = {"wrong type": "with a wrong type", "wrong border": "with a wrong border", "missed": "missed"}
 OUTCOME = Option(
     "tag-outcome",
     "Sentences with",
@@ -301,7 +302,6 @@ def build_chance_table(said: TaggedText) -> pd.DataFrame:
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
 
 
-_MEASURE = "A span is right if its type and both borders are right."
 TAG_SENTENCES = Figure(
     "tag-sentences",
     "tokens",

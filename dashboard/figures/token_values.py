@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 
 
 NEUTRAL_TOKENS = "neutral tokens"
+Floats = NDArray[np.floating]
+NAMED = 48  # most tokens with words below the cells
+WRITTEN = 16  # most tokens with values in the cells
+WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
+SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
 
 
 def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
@@ -120,11 +125,6 @@ NUMBERS_OF = Figure(
 )
 
 
-Floats = NDArray[np.floating]
-NAMED = 48  # most tokens with words below the cells
-WRITTEN = 16  # most tokens with values in the cells
-
-
 @dataclass(frozen=True)
 class TokenRow:
     """Row of a figure with one number for each token, and the name of the row."""
@@ -133,9 +133,6 @@ class TokenRow:
     values: Floats  # (L,)
     direction: int | None = None
     """Effect of a higher value: 1 towards positive, −1 towards negative, 0 neither; None: no direction (ink)."""
-
-
-WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
 
 
 def read_pos_tags(view: SentenceView) -> list[str]:
@@ -249,9 +246,6 @@ def _reduce_blocks(values: Floats, step: int) -> Floats:
     """Reduce the token values of a long text to one for each block of tokens: the largest in absolute value."""
     parts = [values[start : start + step] for start in range(0, len(values), step)]
     return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
-
-
-SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
 
 
 def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapRow | None:

@@ -22,6 +22,26 @@ from dashboard.figures.figure import Figure, Source
 from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, color_layer, spread_labels
 
+LOGGED_STEPS = 200
+Place = tuple[int, int]  # (layer from 0, component from 1); component 0 has no λ
+Line = tuple[float, ...]
+NUMBERS = {
+    "alpha": ("α", "weight of the sinusoid in the positions"),
+    "beta": ("β", "weight of recency in the positions"),
+    "gamma": ("γ", "weight of the part of speech in the positions"),
+    "tau": ("τ", "temperature: how sharp the cosine scores are"),
+    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    **{
+        f"strength_{number}": (f"strength of σ, lexicon {number}", "factor on what this lexicon adds to a score")
+        for number in range(1, MOST_LEXICONS + 1)
+    },
+    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
+}
+"""Name in a record → its symbol on the page, and its meaning."""
+SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
+NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
+LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -106,9 +126,6 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
     )
 
 
-LOGGED_STEPS = 200
-
-
 def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
     """Return the number of training steps per epoch: planned `steps` / epochs, or if 0 as seen in the history."""
     if steps:
@@ -129,12 +146,6 @@ def _is_finite(lambdas: Any) -> bool:
     return bool(lambdas) and "null" not in json.dumps(lambdas)
 
 
-Place = tuple[int, int]  # (layer from 0, component from 1); component 0 has no λ
-
-
-Line = tuple[float, ...]
-
-
 def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
     """Return separate λ (map weight) curves for each head as (layer, map) → curves; empty if heads share λ."""
     rows = [row["lambda_heads"] for row in history.rows if _is_finite(row.get("lambda_heads"))]
@@ -151,21 +162,6 @@ class NumberLine:
 
     x: tuple[float, ...]
     y: tuple[float, ...]
-
-
-NUMBERS = {
-    "alpha": ("α", "weight of the sinusoid in the positions"),
-    "beta": ("β", "weight of recency in the positions"),
-    "gamma": ("γ", "weight of the part of speech in the positions"),
-    "tau": ("τ", "temperature: how sharp the cosine scores are"),
-    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
-    **{
-        f"strength_{number}": (f"strength of σ, lexicon {number}", "factor on what this lexicon adds to a score")
-        for number in range(1, MOST_LEXICONS + 1)
-    },
-    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
-}
-"""Name in a record → its symbol on the page, and its meaning."""
 
 
 def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
@@ -196,11 +192,6 @@ def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
         columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
         tables["Lambdas"] = pd.DataFrame({"epoch": curves.lambda_step, **columns})
     return tables
-
-
-SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
-NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
-LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
 def draw_learning(curves: Curves, look: Look) -> go.Figure:

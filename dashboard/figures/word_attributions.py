@@ -31,6 +31,9 @@ FAINTEST = 0.5  # log-odds in the strongest colour if no effect is larger, so th
 Cell = dict[str, Any]
 Ramps = tuple[Sequence[str], Sequence[str]]
 """Colour steps of effects towards a class and away from it, background first."""
+CONTENT = "words only"
+SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
+NAMED = 6  # most unknown words that are named
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +79,6 @@ def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
     color = shade_ink(t, abs(value), top)
     drawn = {"text": number(value, 2), "colour": color, "ink": choose_text_color(t, color)}
     return {**drawn, "away": value < 0, "about": about}
-
-
-CONTENT = "words only"
-SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
-NAMED = 6  # most unknown words that are named
 
 
 @dataclass(frozen=True, eq=False)
