@@ -357,10 +357,8 @@ def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
         + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
         for name, view in (("first", first), ("second", second))
     ]
-    return (
-        "The two models cut the text differently",
-        f"{said[0].capitalize()}, {said[1]}: their positions do not match.",
-    )
+    how = f"{said[0].capitalize()}, {said[1]}: their positions do not match."
+    return "The two models cut the text differently", how
 
 
 def _read_words(view: SentenceView) -> tuple[str, ...]:

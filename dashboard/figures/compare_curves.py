@@ -174,10 +174,8 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
     for place, name, learned in shape:
         own = get_model_color(look, place)
         for component in range(max(map(len, learned))):
-            values, symbol = (
-                [row[component] if component < len(row) else None for row in learned],
-                f"λ{format_subscript(component + 1)}",
-            )
+            symbol = f"λ{format_subscript(component + 1)}"
+            values = [row[component] if component < len(row) else None for row in learned]
             figure.add_scatter(
                 x=list(range(1, len(values) + 1)),
                 y=values,

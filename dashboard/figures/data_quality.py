@@ -102,7 +102,8 @@ def read_analysis(
 
 def read_shift(source: Source) -> SplitShift:
     """Read the distribution shift between the training data and a split; NotAvailable: it was not computed."""
-    return SplitShift(read_analysis(source, DatasetShift, f"compared {source.split} with training"), source.split)
+    found = read_analysis(source, DatasetShift, f"compared {source.split} with training")
+    return SplitShift(found, source.split)
 
 
 def build_shift_table(shown: SplitShift) -> pd.DataFrame:

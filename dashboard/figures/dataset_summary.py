@@ -270,7 +270,8 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
             marker={"color": colors, "line": {"width": 0}, "cornerradius": 3},
             text=[format_percent(part) for part in parts],
             textfont={"color": t.ink, "size": look.scale_size(14)},
-            **{"textposition": "outside", "cliponaxis": False},
+            textposition="outside",
+            cliponaxis=False,
             hovertext=[
                 f"{escape_text(split)}, {name}<br>{count(n)} rows, {format_percent(part)}"
                 for name, n, part in zip(names, rows, parts, strict=True)

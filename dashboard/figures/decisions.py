@@ -60,7 +60,8 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         bits = [f"{LABEL}{name}" for name in classes]
         places = {name: number for number, name in enumerate(classes)}
-        labels = (saved[bits] if bits[0] in saved else saved["label"].map(places)).to_numpy(np.int64)
+        given = saved[bits] if bits[0] in saved else saved["label"].map(places)
+        labels = np.asarray(given.to_numpy(np.int64), np.int64)
         shown = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else [])]
         examples = saved[shown].assign(probability=compute_confidence(probabilities, multi=labels.ndim == 2))
     except (KeyError, ValueError):

@@ -139,7 +139,7 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
     def mark_share(row: Mapping[str, Any]) -> Mark:
         share, rest = row["share"], row["rest_share"]
         said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
-        return Mark(share, *sorted((share, rest)), tie=not is_significant(row), reference=rest, said=said)
+        return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
 
     axis = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
     return IntervalTable(

@@ -90,8 +90,9 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
     to = "and more" if high is None else f"to {number(high, 2)}"
     p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
     said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
-    ends = [FARTHEST if each is None else max(1 / FARTHEST, min(FARTHEST, each)) for each in (row["ratio"], low, high)]
-    return Mark(*map(math.log2, ends), tie=not row["differs"], said=said)
+    known = (FARTHEST if each is None else each for each in (row["ratio"], low, high))
+    ratio, start, end = (math.log2(max(1 / FARTHEST, min(FARTHEST, each))) for each in known)
+    return Mark(ratio, start, end, not row["differs"], said=said)
 
 
 def name_rule(rule: str) -> str:

@@ -163,6 +163,11 @@ COMPONENT = Option(
 )
 
 
+def read_stages(source: Source) -> ForwardStages:
+    """Read the steps of a text's forward pass; NotAvailable: no text, no token in the text, or too many tokens."""
+    return source.read_once(_read_stages)
+
+
 def _read_stages(source: Source) -> ForwardStages:
     source.view  # raises if there is no text  # noqa: B018
     places = (int(source.get_choice(each)) if each.has_choices(source) else None for each in (LAYER, HEAD, COMPONENT))
@@ -173,10 +178,10 @@ def _read_stages(source: Source) -> ForwardStages:
 STAGE = Option(
     "stage",
     "Stage",
-    lambda source: [stage.key for stage in source.read_once(_read_stages).stages],
+    lambda source: [stage.key for stage in read_stages(source).stages],
     "The open stage; ← and → go to its neighbours.",
-    usual=lambda source: source.read_once(_read_stages).stages[0].key,
-    words=lambda source, stage: source.read_once(_read_stages).find_stage(stage).title.lower(),
+    usual=lambda source: read_stages(source).stages[0].key,
+    words=lambda source, stage: read_stages(source).find_stage(stage).title.lower(),
 )
 
 
@@ -253,7 +258,7 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
 def build_step_table(steps: ForwardStages) -> pd.DataFrame:
     """Return every number of a forward pass as a table: a row for each number in each matrix, for all tokens."""
     frames = []
-    for stage, matrix in ((stage, matrix) for stage in steps.stages for matrix in stage.matrices):
+    for stage, matrix in ((each, matrix) for each in steps.stages for matrix in each.matrices):
         row, column = (index.ravel() for index in np.indices(matrix.values.shape))
         cells = {"stage": stage.title, "matrix": matrix.name, "row_place": row + 1, "row": np.array(matrix.rows)[row]}
         cells |= {"column_place": column + 1, "column": np.array(matrix.columns)[column]}
@@ -265,7 +270,7 @@ STEPS = Figure(
     "steps",
     "steps",
     "Steps",
-    lambda source: StageView(source.read_once(_read_stages), str(source.get_choice(STAGE))),
+    lambda source: StageView(read_stages(source), str(source.get_choice(STAGE))),
     _draw_stages,
     note=lambda shown: shown.place,
     reading=lambda shown: (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from core.formatting import number
 from dashboard.figures.drawing import Component, Node, make_node, read_asset, write_node
@@ -17,41 +18,37 @@ COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Colours that the style sheet uses; a page already defines them."""
 
 
-@dataclass(frozen=True)
-class TieSegment:
+class TieSegment(NamedTuple):
     """Piece of a vertical line in one table row; the whole line joins a group of rows."""
 
     lane: int
     part: str  # start, on or end; past: the row lies between them but is not in the group
 
 
-@dataclass(frozen=True)
-class TieLanes:
+class TieLanes(NamedTuple):
     """Pieces of the vertical lines that join groups of table rows, for each row and for the rows it unfolds to."""
 
-    rows: dict[str, list[TieSegment]] = field(default_factory=dict)
-    below: dict[str, list[TieSegment]] = field(default_factory=dict)
-    lanes: int = 0
+    rows: dict[str, list[TieSegment]]
+    below: dict[str, list[TieSegment]]
+    lanes: int
 
 
 def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes:
     """Place vertical lines that join groups of table rows; lines that do not overlap are drawn in the same column."""
     place = {row: index for index, row in enumerate(rows)}
-    found = TieLanes({row: [] for row in rows}, {row: [] for row in rows})
-    members = [sorted(place[row] for row in group) for group in groups]
+    beside: dict[str, list[TieSegment]] = {row: [] for row in rows}
+    below: dict[str, list[TieSegment]] = {row: [] for row in rows}
     ends: list[int] = []
-    for group in sorted(each for each in members if len(each) > 1):
+    for group in sorted(sorted(map(place.__getitem__, each)) for each in groups if len(each) > 1):
         first, last = group[0], group[-1]
         lane = next((lane for lane, end in enumerate(ends) if end < first), len(ends))
         ends[lane : lane + 1] = [last]
-        inside = set(group)
         for row in range(first, last + 1):
-            part = {first: "start", last: "end"}.get(row, "on" if row in inside else "past")
-            found.rows[rows[row]].append(TieSegment(lane, part))
+            part = {first: "start", last: "end"}.get(row, "on" if row in group else "past")
+            beside[rows[row]].append(TieSegment(lane, part))
             if row < last:
-                both = row in inside and row + 1 in inside
-                found.below[rows[row]].append(TieSegment(lane, "on" if both else "past"))
-    return TieLanes(found.rows, found.below, len(ends))
+                below[rows[row]].append(TieSegment(lane, "on" if {row, row + 1} <= set(group) else "past"))
+    return TieLanes(beside, below, len(ends))
 
 
 def render_html(table: Marks, look: Look) -> str:
@@ -166,7 +163,9 @@ class _Drawing:
                 grid = {"style": f"--g:var(--g{self.table.columns.index(column)})"}
                 yield make_node("td", make_node("span", mark, class_="m", **grid), **_set_class(column))
             else:
-                yield _draw_text(column, cell)
+                words = _to_text_cell(cell)
+                title = {"title": words.title or words.text} if words.text else {}
+                yield make_node("td", *_draw_words(words), **title, **_set_class(column))
 
 
 def _set_class(column: IntervalColumn) -> dict[str, str]:
@@ -190,12 +189,6 @@ def _draw_labels(axis: Axis) -> Iterator[Node]:
     for place, (tick, label) in enumerate(zip(axis.ticks, axis.labels, strict=True)):
         lesser = {} if place in stay else {"class_": "lesser"}
         yield make_node("span", label, style=f"left:{axis.to_percent(tick):.2f}%", **lesser)
-
-
-def _draw_text(column: IntervalColumn, cell: Cell) -> Node:
-    words = _to_text_cell(cell)
-    title = {"title": words.title or words.text} if words.text else {}
-    return make_node("td", *_draw_words(words), **title, **_set_class(column))
 
 
 def _to_text_cell(cell: Cell) -> TextCell:
@@ -228,20 +221,18 @@ def _draw_grid(axis: Axis) -> str:
 
 
 def _draw_mark(mark: Mark, axis: Axis) -> Node | None:
-    said = mark.said or _describe_mark(mark)
-    if not said:
+    if not (said := mark.said or _describe_mark(mark)):
         return None
-    color = {"style": f"--c:{mark.color}"} if mark.color else {}
-    kind = "tie" if mark.tie else "sure"
+    color, kind = {"style": f"--c:{mark.color}"} if mark.color else {}, "tie" if mark.tie else "sure"
     return make_node("span", *_draw_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **color)
 
 
 def _draw_parts(mark: Mark, axis: Axis) -> Iterator[Node]:
-    if mark.value is not None and mark.value < axis.low:
-        yield make_node("span", f"\u2039 {number(mark.value)}", class_="edge low")
-        return
-    if mark.value is not None and mark.value > axis.high:
-        yield make_node("span", f"{number(mark.value)} \u203a", class_="edge high")
+    if mark.value is not None and not axis.low <= mark.value <= axis.high:
+        low, text = mark.value < axis.low, number(mark.value)
+        yield make_node(
+            "span", f"\u2039 {text}" if low else f"{text} \u203a", class_=f"edge {'low' if low else 'high'}"
+        )
         return
     if mark.low is not None and mark.high is not None:
         start, end = axis.to_percent(mark.low), axis.to_percent(mark.high)

@@ -132,7 +132,9 @@ def make_axis(
             the range of all others, the axis ends before the gap, and their numbers are shown at the edge.
         signed: Whether labels have a plus sign.
     """
-    spans = sorted((_get_span(mark) for mark in marks if mark.value is not None), key=sum)
+    known = ([mark.value, mark.low, mark.high, *mark.dots] for mark in marks if mark.value is not None)
+    ends_of = ([each for each in values if each is not None] for values in known)
+    spans = sorted(((min(each), max(each)) for each in ends_of), key=sum)
     low, high = _merge_spans(_drop_outliers(spans, leaves_out)) if spans else (0.0, 1.0)
     if zero is not None:
         low, high = min(low, zero), max(high, zero)
@@ -140,15 +142,12 @@ def make_axis(
     low, high = low - air, high + air
     if ends is not None:
         low, high = max(low, ends[0]), min(high, ends[1])
-    step = _choose_step((high - low) / TICKS)
+    rough = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = tuple(round(number * step, 10) for number in range(first, last + 1))
     return Axis(low, high, ticks, tuple(_format_tick(tick, step, signed) for tick in ticks), zero)
-
-
-def _get_span(mark: Mark) -> Span:
-    known = [each for each in (mark.value, mark.low, mark.high, *mark.dots) if each is not None]
-    return min(known), max(known)
 
 
 def _merge_spans(spans: Sequence[Span]) -> Span:
@@ -163,12 +162,6 @@ def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
         if max(low - highest, lowest - high) > high - low:
             return near
     return spans
-
-
-def _choose_step(rough: float) -> float:
-    """Round an axis step up to 1, 2, 2.5 or 5 times a power of ten."""
-    power: float = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
 
 def _format_tick(tick: float, step: float, signed: bool) -> str:

@@ -52,13 +52,12 @@ class LambdaBench:
     edits: Edits
 
 
-def read_response(source: Source) -> LambdaBench:
-    """Compute how a prediction changes with each λ (map weight); NotAvailable: no λ or attention maps, or long text."""
+def _read_response(source: Source) -> LambdaBench:
     view, record = read_attention(source), source.record
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")
     found = source.reader.lambdas(record.run, source.text, get_target_class(source), source.edits)
-    return LambdaBench(found, record.task == "single" and len(record.classes) == 2, source.edits)
+    return LambdaBench(found, _is_binary(record), source.edits)
 
 
 def _name_values(curve: LambdaCurve) -> dict[str, float]:
@@ -119,8 +118,7 @@ def _make_legend(name: str, told: set[str], *, wanted: bool = True) -> dict[str,
 
 
 def _explain_curves(shown: LambdaBench) -> str:
-    found = shown.found
-    *each, every = found.curves
+    found, (*each, every) = shown.found, shown.found.curves
     most = max(each, key=lambda curve: max(curve.probabilities) - min(curve.probabilities))
     span = f"{number(min(most.probabilities), 2)} to {number(max(most.probabilities), 2)}"
     assert most.layer is not None and most.component is not None
@@ -153,7 +151,7 @@ LAMBDA_BENCH = Figure(
     "lambda-bench",
     "sentence",
     "λ bench",
-    read_response,
+    _read_response,
     _draw_curves,
     note=_write_note,
     reading=_explain_curves,
@@ -184,8 +182,7 @@ class Patching:
     edited: bool  # both sentences are read by an edited model
 
 
-def patch_text(source: Source) -> Patching:
-    """Compute the effects of a donor text's activations; NotAvailable: no attention or donor, InputError: its size."""
+def _patch_text(source: Source) -> Patching:
     read_attention(source)
     donor = str(source.get_choice(DONOR))
     if not donor.strip():
@@ -212,7 +209,6 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     top, ramps = find_full_color(moved.values()), make_ramps(shown.record, found.target, t)
 
     def draw_cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
-        """Return the table cell with the change in log-odds from patching one activation (layer, token, head)."""
         push = moved[layer, token, head]
         about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
         return make_push_cell(push, top, ramps, about, t)
@@ -222,11 +218,8 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
         for name, token, head in _list_places(shown)
     ]
     heads = [{"name": f"layer {layer + 1}", "about": "output of this layer"} for layer in layers]
-    lines = [
-        f"Log-odds of {found.target}: {signed(found.log_odds)} for the first sentence, "
-        f"{signed(found.donor_log_odds)} for the second.",
-        *filter(None, [found.note]),
-    ]
+    both = f"{signed(found.log_odds)} for the first sentence, {signed(found.donor_log_odds)} for the second."
+    lines = list(filter(None, (f"Log-odds of {found.target}: {both}", found.note)))
     return draw_heatmap(heads, rows, "effect of each patched place, by layer", lines, look)
 
 
@@ -247,7 +240,7 @@ PATCHING = Figure(
     "patching",
     "sentence",
     "Activation patching",
-    patch_text,
+    _patch_text,
     _draw_patches,
     note=lambda shown: f"towards {shown.patches.target}" + (", both after your changes" if shown.edited else ""),
     reading=lambda shown: f"Change in the log-odds of {shown.patches.target} with this value from the second sentence.",
@@ -260,14 +253,14 @@ PATCHING = Figure(
 )
 
 
-def _is_binary(source: Source) -> bool:
-    return source.record.task == "single" and len(source.record.classes) == 2
+def _is_binary(record: RunRecord) -> bool:
+    return record.task == "single" and len(record.classes) == 2
 
 
 OF = Option(
     "of",
     "Class",
-    lambda source: () if _is_binary(source) else source.record.classes,
+    lambda source: () if _is_binary(source.record) else source.record.classes,
     "The class whose probability is shown",
     usual=lambda source: choose_plotted_class(source.record.classes),
     words=lambda source, name: "",
@@ -314,7 +307,7 @@ def measure_distance(source: Source, insert: str = FILLER) -> Distance:
     runs, filled, target = prepare_query(source, insert)
     reaches = tuple((source.reader.label_run(each.run), source.reader.reach(each.run, filled, target)) for each in runs)
     # With several classes or labels, the answer may change at other probabilities.
-    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source))
+    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source.record))
 
 
 def draw_distance(shape: Distance, look: Look) -> go.Figure:
@@ -324,9 +317,9 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
     ends, chance = [], f"P({escape_text(shape.target)})"
     for place, (run, found) in enumerate(shape.reaches):
         own, symbol = get_model_color(look, place), SYMBOLS[place % len(SYMBOLS)]
-        texts, bare = [step.text for step in shape.steps], [step.without or "" for step in shape.steps]
-        kinds = [(found.probabilities, texts, "solid", "", 2.4, 8)]
+        kinds = [(found.probabilities, [step.text for step in shape.steps], "solid", "", 2.4, 8)]
         if found.without is not None:
+            bare = [step.without or "" for step in shape.steps]
             kinds.append((found.without, bare, "dash", ", without the negation", 1.2, 5))
         for values, words, dash, what, width, size in kinds:
             figure.add_scatter(
@@ -362,12 +355,6 @@ def build_distance_table(shape: Distance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _write_reading(shape: Distance) -> str:
-    said = f"P({shape.target}) as neutral words separate the negation from its word."
-    bare = any(found.without is not None for _, found in shape.reaches)
-    return f"{said} Dashed: without the negation." if bare else said
-
-
 DISTANCE = Figure(
     "distance",
     "sentence",
@@ -375,7 +362,10 @@ DISTANCE = Figure(
     measure_distance,
     draw_distance,
     note="one sentence",
-    reading=_write_reading,
+    reading=lambda shape: (
+        f"P({shape.target}) as neutral words separate the negation from its word."
+        + " Dashed: without the negation." * any(found.without is not None for _, found in shape.reaches)
+    ),
     how="The {} of the template is filled with nothing, with the first piece, with the first two, and so on; brackets "
     "mark the negation. The gap to the dashed line is the effect of the negation. All runs are used as trained. One "
     "sentence is an example, not a measurement: the inserted words have an effect too, which the dashed line shows.",

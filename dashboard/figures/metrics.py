@@ -66,10 +66,9 @@ def draw_confidence(
         hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
         figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
     draw_threshold_line(figure, threshold, look)
-    labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
-    for text, color, x in labels:
-        corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(x=x, y=1, text=text, font={"color": color}, **corner)
+    corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom", "y": 1}
+    for name, values, color, x in (("right", right, t.muted, 0.0), ("wrong", wrong, t.wrong, 0.3)):
+        figure.add_annotation(x=x, text=f"{name} {count(int(values.sum()))}", font={"color": color}, **corner)
     figure.update_xaxes(title=escape_text(score), range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
     figure.update_layout(barmode="stack")
@@ -87,21 +86,21 @@ def draw_confusion(
         said = f"<span style='color:{look.tokens.muted}'>%s</span>%s<b>%s</b>"
         rows = [said % ("true", "<br>", name) for name in names]
         columns = [said % ("predicted", " " if len(names) < LARGE_CELLS - 1 else "<br>", name) for name in names]
+
+    def write_cell(i: int, j: int) -> str:
+        large, small = (count(int(counts[i, j])), number(shares[i, j]))[:: -1 if normalized else 1]
+        return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
+
     return draw_bar_matrix(
         look,
         rows if few else names,
         columns if few else names,
         color=lambda i, j: _color_cell(strengths[i, j], i == j, look),
-        words=lambda i, j: _write_cell(int(counts[i, j]), shares[i, j], normalized),
+        words=write_cell,
         hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
         height=410,
         titles=("", "") if few else ("true", "predicted"),
     )
-
-
-def _write_cell(cell: int, share: float, normalized: bool) -> str:
-    large, small = (number(share), count(cell)) if normalized else (count(cell), number(share))
-    return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
 
 
 def _color_cell(share: float, correct: bool, look: Look) -> str:
@@ -194,21 +193,14 @@ class MetricTable:
 
 
 def _read_metrics(source: Source) -> MetricTable:
-    n = len(source.report.examples)
     of_task = thresholding.build_metric_table if source.record.task == "multi" else results.build_metric_table
-    table = of_task(source.record, source.split)
+    report, table, absent = source.report, of_task(source.record, source.split), ""
     if table.empty:
         raise NotAvailable(f"no metric of {source.split} was recorded")
-    return MetricTable(table, n, describe_macro_classes(source))
-
-
-def describe_macro_classes(source: Source) -> str:
-    """Describe which classes the macro averages of a split include, if some classes have no sentence in it."""
-    if source.record.task != "single":
-        return ""
-    report = source.report
-    counts = compute_confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
-    return describe_absent(counts, report.classes)
+    if source.record.task == "single":
+        counts = compute_confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
+        absent = describe_absent(counts, report.classes)
+    return MetricTable(table, len(report.examples), absent)
 
 
 def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
@@ -245,7 +237,6 @@ class Classes:
 
 def _draw_classes(shown: Classes, look: Look) -> DataTable:
     def format_interval(row: Any, part: str) -> str:
-        """Format a metric with its interval; a dash where it is not defined."""
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
@@ -289,17 +280,10 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
-    ring, ends = (
-        {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted},
-        table[["low", "high"]].to_numpy(),
-    )
-    figure.add_scatter(
-        x=table["tfidf"],
-        y=names,
-        mode="markers",
-        marker=ring | {"line": {"width": look.scale_size(2)}},
-        hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
-    )
+    line, ends = {"width": look.scale_size(2)}, table[["low", "high"]].to_numpy()
+    ring = {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted, "line": line}
+    hover = "TF-IDF %{x:.3f}<extra></extra>"
+    figure.add_scatter(x=table["tfidf"], y=names, mode="markers", marker=ring, hovertemplate=hover)
     figure.add_scatter(
         x=table["accuracy"],
         y=names,
@@ -383,17 +367,16 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
     """Return a table of accuracy or macro F1 for each value of the data column that splits the evaluated rows."""
-    by, name, rows = measured["by"], get_first_metric(measured), []
-    for each in by["values"]:
-        rows.append((each["value"], each["n"], *results.find_metric(each, name)))
+    by, name = measured["by"], get_first_metric(measured)
+    rows = [(each["value"], each["n"], *results.find_metric(each, name)) for each in by["values"]]
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
 
 def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:
-    beside = {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
+    columns = {"title": TableColumn("Metric"), **_NUMBERS}
+    columns |= {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
     about = "Fitted on the training data of the run"
-    beside |= {model: TableColumn(title, about, 3) for model, title in YARDSTICKS.items()}
-    columns = {"title": TableColumn("Metric"), **_NUMBERS, **beside}
+    columns |= {model: TableColumn(title, about, 3) for model, title in YARDSTICKS.items()}
     return DataTable(build_metric_table(measured).drop(columns="metric"), columns, narrow=True)
 
 

@@ -42,8 +42,8 @@ ALL = "All"
 LINKED = 6  # most runs named for a preset; the page Runs lists the others
 OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 """All model settings, and settings of other packages that concern model parts."""
-NOT_LISTED = ("data.name",)
 EXAMPLES = "data.examples"
+NOT_LISTED = ("data.name", EXAMPLES)
 WIDTH = 540
 LEFT, RIGHT = 46, 526  # edges of a box; residual connections are left of them
 CENTER = (LEFT + RIGHT) / 2
@@ -79,10 +79,8 @@ def read_sizes(record: RunRecord | None, label: str = "") -> Sizes | None:
     """Return the vocabulary size and classes of a run, called `label` or by its id; None before they are known."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
-    data = get_data_name(record.config.data.name)
-    words = (
-        f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {label or record.run}"
-    )
+    data, where = get_data_name(record.config.data.name), f"as in {label or record.run}"
+    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, {where}"
     if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
         words += f"; {record.preset} with the layers, heads and widths of that run"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
@@ -138,16 +136,10 @@ def list_backbones(paper: str) -> pd.DataFrame:
         inside = own is not None and Path(each["folder"]).is_relative_to(own)
         found = f"in {FOLDER}" if inside else "in the hub's cache"
         sets = [f"{name.rpartition('.')[2]}={told['value']}" for name, told in each["settings"].items()]
-        rows.append(
-            {
-                "recipe": each["recipe"],
-                "backbone": each["backbone"],
-                "state": found if each["ok"] else f"lacks {each['lacks']}" if each["folder"] else "not here",
-                "get": "" if each["ok"] else get_download_command(each["backbone"]),
-                "sets": ", ".join(sets) or "what the preset sets",
-                "source": f"{each['paper']}, {each['source']}. {each['note']}".strip(),
-            }
-        )
+        state = found if each["ok"] else f"lacks {each['lacks']}" if each["folder"] else "not here"
+        get = "" if each["ok"] else get_download_command(each["backbone"])
+        source = f"{each['paper']}, {each['source']}. {each['note']}".strip()
+        rows.append((each["recipe"], each["backbone"], state, get, ", ".join(sets) or "what the preset sets", source))
     return pd.DataFrame(rows, columns=["recipe", "backbone", "state", "get", "sets", "source"])
 
 
@@ -226,8 +218,7 @@ def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
 
 def write_command(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
     """Return the command line that starts the planned training run."""
-    listed = {key: value for key, value in settings.items() if key not in (*NOT_LISTED, EXAMPLES)}
-    pairs = [f"--set={key}={value}" for key, value in listed.items()]
+    pairs = [f"--set={key}={value}" for key, value in settings.items() if key not in NOT_LISTED]
     along = [f"--add={NAME}"] if settings.get(EXAMPLES) else []
     named = [f"--name={name}"] if name else []
     by = [f"--recipe={recipe}"] if recipe else []
@@ -316,11 +307,10 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
     canvas.y += 26
     canvas.draw_text(LEFT, start + 19, f"{times} layers" if times > 1 else "1 layer", fill=tokens.ink, font_weight=600)
     canvas.draw_path(f"M{CENTER:g} {start:g}V{canvas.y:g}")
-    pre = layer[0].key == "norm"
-    left = canvas.y
+    pre, left = layer[0].key == "norm", canvas.y
     for part in layer:
-        core = part.key != "norm"
-        if pre != core:  # a residual branch starts before the norm, or before the sublayer if the norm follows the sum
+        # A residual branch starts before the norm, or before the sublayer if the norm follows the sum.
+        if pre != (core := part.key != "norm"):
             left = canvas.y + 5
         canvas.draw_arrow(canvas.y + GAP)
         _draw_part(canvas, part)
@@ -334,13 +324,11 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
 
 def _draw_sum(canvas: _Canvas, left: float) -> None:
     """Draw the plus sign that adds a sublayer's output to its residual connection."""
-    y = canvas.y + GAP
+    y, t = canvas.y + GAP, canvas.look.tokens
     canvas.draw_arrow(y - 8)
     canvas.draw_path(f"M{CENTER:g} {left:g}H26V{y:g}H{CENTER - 8:g}", stroke_linejoin="round")
-    canvas.marks.append(
-        f'<circle cx="{CENTER:g}" cy="{y:g}" r="8" fill="{canvas.look.tokens.panel}" '
-        f'stroke="{canvas.look.tokens.muted}" stroke-width="1.5"/>'
-    )
+    style = _write_attributes({"fill": t.panel, "stroke": t.muted, "stroke_width": 1.5})
+    canvas.marks.append(f'<circle cx="{CENTER:g}" cy="{y:g}" r="8"{style}/>')
     canvas.draw_path(f"M{CENTER - 4:g} {y:g}H{CENTER + 4:g}M{CENTER:g} {y - 4:g}V{y + 4:g}")
     canvas.y = y + 8
 
@@ -397,16 +385,14 @@ def _read_parts(source: Source) -> ModelDiagram:
     return ModelDiagram(parts, record.run)
 
 
-def _draw_component(made: ModelDiagram, look: Look) -> Component:
-    return Component("diagram", {"svg": draw_diagram(made.parts, look), "name": f"sentiscope-model-{made.name}"}, look)
-
-
 DIAGRAM = Figure(
     "parts",
     "models",
     "Parts",
     _read_parts,
-    _draw_component,
+    lambda made, look: Component(
+        "diagram", {"svg": draw_diagram(made.parts, look), "name": f"sentiscope-model-{made.name}"}, look
+    ),
     note=lambda made: f"{count(sum(part.parameters * part.times for part in made.parts))} parameters",
     reading="Coloured: additions to plain attention. Lines on the left: residual connections.",
     tables=lambda made: {"Parts": build_parts_table(made.parts)},

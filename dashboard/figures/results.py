@@ -143,7 +143,6 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """
 
     def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
-        """Return the sort key of a run by what pages can show of it; the run with the highest key is the default."""
         found, everyday = read_headline(record), get_nested(record.results, "metrics", EVERYDAY, "accuracy")
         lambdas = "lambda" in list_capabilities(record.config.model)
         known = record.config.data.name == CORPUS

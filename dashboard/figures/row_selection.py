@@ -39,22 +39,11 @@ OUTCOMES = WRONG, "right", "all"
 NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
 _LEADS = {
     "single": {OUTCOME: "Show", "true": "that are", "predicted": "predicted to be"},
-    "multi": {
-        OUTCOME: "Show",
-        "true": "that have",
-        "predicted": "predicted to have",
-        "missed": "that miss",
-        "invented": "and invent",
-    },
+    "multi": {OUTCOME: "Show", "true": "that have", "predicted": "predicted to have"},
 }
-_ANY = {
-    "true": "any class",
-    "predicted": "any class",
-    "missed": "any label",
-    "invented": "any label",
-    TAG: "any tag",
-    CODES: "coded or not",
-}
+_LEADS["multi"] |= {"missed": "that miss", "invented": "and invent"}
+_ANY = {"true": "any class", "predicted": "any class", "missed": "any label", "invented": "any label"}
+_ANY |= {TAG: "any tag", CODES: "coded or not"}
 
 
 class SplitFacts:
@@ -91,8 +80,7 @@ class SplitFacts:
     @cached_property
     def keys(self) -> list[str]:
         """Return the keys that identify the rows of a split."""
-        found: list[str] = self.table.frame["key"].tolist()
-        return found
+        return list(self.table.frame["key"])
 
     @cached_property
     def base_facets(self) -> Facets:
@@ -237,7 +225,7 @@ def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
     found = [(facet.name, [facet]) for facet in (*fixed, *own[:COLUMNS])]
-    return [*found, *([(OTHERS, list(own[COLUMNS:]))] if own[COLUMNS:] else []), *last]
+    return [*found, *([(OTHERS, own[COLUMNS:])] if own[COLUMNS:] else []), *last]
 
 
 def find_word(facets: Sequence[Facet], rule: str) -> str:
@@ -256,15 +244,11 @@ def update_clauses(
     In `FURTHER`, a rule is removed if it is present, else added. An empty value means any. `asked`: the id columns.
     """
     ours = dict(group_facets(facets)).get(word, [])
-    kept = [
-        str(each)
-        for each in clauses
-        if not (_is_id_clause(each, asked) if word == ASKED else _is_word_clause(each, word, ours))
-    ]
-    if word == FURTHER:
-        found = [each for each in kept if each != value] if value in kept else [*kept, value]
-    else:
-        found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
+    dropped = [_is_id_clause(each, asked) if word == ASKED else _is_word_clause(each, word, ours) for each in clauses]
+    kept = [str(each) for each, gone in zip(clauses, dropped, strict=True) if not gone]
+    found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
+    if word == FURTHER and value in kept:
+        found = [each for each in kept if each != value]
     order = [str(option.clause) for _, each in group_facets(facets) for facet in each for option in facet.options]
     # Without rules the page shows errors, so removing the last rule selects all rows.
     return sorted(dict.fromkeys(found), key=lambda text: order.index(text) if text in order else len(order)) or ["all"]
@@ -279,11 +263,8 @@ def apply_search(
     """
     if clause is None or clause in clauses:
         return update_clauses(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
-    word = find_word(facets, str(clause))
-    if _is_word_clause(clause, TEXT, ()):
-        word = TEXT
-    elif _is_id_clause(clause, asked):
-        word = ASKED
+    usual = ASKED if _is_id_clause(clause, asked) else find_word(facets, str(clause))
+    word = TEXT if _is_word_clause(clause, TEXT, ()) else usual
     return update_clauses(clauses, facets, word, str(clause), asked)
 
 
@@ -305,9 +286,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
     for name, ours in group_facets(facets):
         left = _match_others(analysis, partial(_is_word_clause, word=name, facets=ours))
         options: list[dict[str, Any]] = [
-            left.make_option(
-                str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, option.has
-            )
+            left.make_option(str(option.clause), f"{facet.name}: " * (name == OTHERS) + option.label, option.has)
             for facet in ours
             for option in facet.options
         ]
@@ -363,9 +342,8 @@ def _match_others(analysis: RowSelection, skip: Callable[[Clause], bool]) -> _Re
 
 def _add_uncoded_option(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], left: _Remaining) -> set[Clause]:
     """Add a filter option for rows that have a note but no annotation code; return its rules if it is chosen."""
-    own = [Clause(name) for name in NOT_YET.split(";")]
+    own, label = [Clause(name) for name in NOT_YET.split(";")], "noted, not coded yet"
     has = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
-    label = "noted, not coded yet"
     place = 1 + next(at for at, option in enumerate(word["options"]) if option["value"] == str(own[0]))
     word["options"].insert(place, left.make_option(NOT_YET, label, has))
     held = set(own) & set(clauses)
@@ -378,20 +356,12 @@ def _add_uncoded_option(word: dict[str, Any], facet: Facet, clauses: Sequence[Cl
 def _build_id_word(analysis: RowSelection, asked: Sequence[str], held: Clause | None) -> dict[str, Any]:
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
     options = [_match_others(analysis, lambda clause: clause == held).make_option("", empty)]
+    value, shown, every = "", empty, ", ".join(asked)
     if held is not None:
-        options.append(
-            _match_others(analysis, lambda clause: False).make_option(held.value, describe_selection([held]))
-        )
-    return {
-        "name": ASKED,
-        "lead": "and",
-        "shown": empty if held is None else describe_selection([held]),
-        "set": held is not None,
-        "about": ", ".join(asked),
-        "value": "" if held is None else held.value,
-        "options": options,
-        "typed": f"Type {', '.join(asked)}, or part of it",
-    }
+        value, shown = held.value, describe_selection([held])
+        options.append(_match_others(analysis, lambda clause: False).make_option(value, shown))
+    found = {"name": ASKED, "lead": "and", "shown": shown, "set": held is not None, "about": every, "value": value}
+    return found | {"options": options, "typed": f"Type {every}, or part of it"}
 
 
 def _build_word(
@@ -408,12 +378,6 @@ def _build_word(
         label = f"{name} {label}" if label and name in table.own else label
     leads = _LEADS[table.task]
     about = {OUTCOME: "right or wrong", "true": "true class", OTHERS: "other columns"}.get(name, name)
-    return {
-        "name": name,
-        "lead": leads.get(name, "with" if name == TAG else "and"),
-        "shown": label or empty,
-        "set": bool(label),
-        "about": about,
-        "value": str(held) if held is not None else "all" if name == OUTCOME else "",
-        "options": options,
-    }
+    value = str(held) if held is not None else "all" if name == OUTCOME else ""
+    found = {"name": name, "lead": leads.get(name, "with" if name == TAG else "and"), "about": about, "value": value}
+    return found | {"shown": label or empty, "set": bool(label), "options": options}

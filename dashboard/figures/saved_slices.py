@@ -46,8 +46,7 @@ def read_slices(source: Source) -> SavedSlices:
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     every = source.reader.measure_slices(source.record, source.split, source.author)
-    found = [each for each in every if each["split"] == source.split]
-    if not found:
+    if not (found := [each for each in every if each["split"] == source.split]):
         raise NotAvailable("no slice of these data was saved")
     return SavedSlices(found, source.reader.measure_split(source.record, source.split))
 
@@ -96,9 +95,8 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
     for label, found in each["per_class"].items():
         ends = each["per_class_intervals"][label]
         precise = "never predicted"
-        if found["precision"] is not None:
-            low, high = (number(end, 2) for end in ends["precision"])
-            precise = f"precision {number(found['precision'], 2)} ({low} to {high})"
+        if (precision := found["precision"]) is not None:
+            precise = "precision {} ({} to {})".format(*(number(each, 2) for each in (precision, *ends["precision"])))
         cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": count(found["support"])}
         cells |= _mark_value("right", "rate", found["recall"], ends["recall"], tie=True)
         cells |= _mark_value("f1", "value", found["f1"], ends["f1"], tie=True)
@@ -110,10 +108,8 @@ def _mark_value(
     mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool
 ) -> dict[str, Cell]:
     """Return the table cells of a metric: its value as text, and its mark on an axis; empty if undefined."""
-    if value is None:
-        return {}
     low, high = ends or (None, None)
-    return {mark: Mark(value, low, high, tie=tie), text: number(value)}
+    return {} if value is None else {mark: Mark(value, low, high, tie=tie), text: number(value)}
 
 
 def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
@@ -131,12 +127,11 @@ def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
 def build_class_table(shown: SavedSlices) -> pd.DataFrame:
     """Return the metrics of each class in each saved slice, one row for each class and slice."""
     rows = []
-    for each in shown.slices:
-        for label, found in each["per_class"].items():
-            row = {"name": each["name"], "class": label, "support": found["support"]}
-            for part in PARTS:
-                row |= _name_bounds(part, found[part], each["per_class_intervals"][label][part])
-            rows.append(row)
+    for each, label, found in ((one, *of) for one in shown.slices for of in one["per_class"].items()):
+        row = {"name": each["name"], "class": label, "support": found["support"]}
+        for part in PARTS:
+            row |= _name_bounds(part, found[part], each["per_class_intervals"][label][part])
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

@@ -99,8 +99,7 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
         area = float((compute_roc_area if roc else compute_precision_area)(*reach)[0])
         false, recall, precision = compute_rates(decision, place)
         known = decision.positive is not None and (roc or not np.isnan(precision))
-        at = ((false, recall) if roc else (recall, precision)) if known else None
-        own_n = int(own.sum())
+        at, own_n = ((false, recall) if roc else (recall, precision)) if known else None, int(own.sum())
         thin = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))  # includes both ends
         drawn_x, drawn_y = (tuple(values[point] for point in thin) for values in (x, y))
         curves.append(ClassCurve(decision.classes[place], drawn_x, drawn_y, area, own_n, len(own) - own_n, at))
@@ -374,18 +373,12 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     for split, curve in costs.curves.items():
-        here = split == costs.split
-        color = t.accent if here else t.right
-        figure.add_scatter(
-            x=THRESHOLDS,
-            y=curve,
-            mode="lines",
-            line={"color": color, "width": look.scale_size(3 if here else 2)},
-            hovertemplate=f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>",
-        )
-    ends = costs.here["interval"]
-    low, high = ends or (costs.here["cost"],) * 2
-    at = costs.threshold, costs.here["cost"]
+        color, width = (t.accent, 3) if split == costs.split else (t.right, 2)
+        hover = f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>"
+        line = {"color": color, "width": look.scale_size(width)}
+        figure.add_scatter(x=THRESHOLDS, y=curve, mode="lines", line=line, hovertemplate=hover)
+    at, ends = (costs.threshold, costs.here["cost"]), costs.here["interval"]
+    low, high = ends or (at[1], at[1])
     whisker = make_whiskers([at[1]], [(low, high)], look.scale_size(1.4), t.ink)
     draw_threshold_ring(figure, at, f"cost %{{y:.3f}}{_write_interval(ends)}", look, error_y=whisker)
     draw_threshold_line(figure, costs.threshold, look)
@@ -412,11 +405,6 @@ def _write_interval(ends: Sequence[float] | None) -> str:
     return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
 
 
-def build_cost_table(costs: CostCurves) -> pd.DataFrame:
-    """Return the cost of errors per sentence of each split at each decision threshold, as a table."""
-    return pd.DataFrame({"threshold": THRESHOLDS, **costs.curves})
-
-
 COSTS = Figure(
     "costs",
     "performance",
@@ -431,6 +419,6 @@ COSTS = Figure(
     "The threshold has the lowest cost on validation (for calibrated probabilities 1 / (1 + ratio); Elkan "
     "2001, equation 2). Its interval is a 95 % percentile bootstrap over the sentences.",
     options=thresholding.OPTIONS,
-    tables=lambda costs: {"Costs": build_cost_table(costs)},
+    tables=lambda costs: {"Costs": pd.DataFrame({"threshold": THRESHOLDS, **costs.curves})},
     sizes=lambda costs: {costs.split: costs.here["n"]},
 )

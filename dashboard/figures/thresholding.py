@@ -165,11 +165,6 @@ def _read_labels(source: Source) -> Labels:
     return Labels(build_label_table(source.report, tuned), tuned is not None)
 
 
-def _explain_labels(labels: Labels) -> str:
-    others = " (ring) and tuned (dot)" if labels.tuned else "; none is tuned"
-    return f"F1 at threshold 0.5{others}. Grey: fewer than 30 sentences."
-
-
 LABELS = Figure(
     "labels",
     "performance",
@@ -177,7 +172,10 @@ LABELS = Figure(
     _read_labels,
     draw_labels,
     note="most frequent first",
-    reading=_explain_labels,
+    reading=lambda labels: (
+        f"F1 at threshold 0.5{' (ring) and tuned (dot)' if labels.tuned else '; none is tuned'}. Grey: fewer than 30 "
+        "sentences."
+    ),
     how="Each label against the rest. A tuned threshold has the best F1 on validation. For a rare label it depends on "
     "few sentences: it may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it.",
     tables=lambda labels: {"Labels": labels.table},
@@ -218,7 +216,6 @@ def _find_cheapest(source: Source) -> float:
 
 
 def _get_label_threshold(source: Source) -> float:
-    """Return the chosen label's decision threshold: the cheapest one if a cost ratio is set, else tuned or 0.5."""
     if source.get_choice(COST):
         return source.read_once(_find_cheapest)
     label, choice = str(source.get_choice(RULE)), str(source.get_choice(LIMITS))

@@ -148,12 +148,11 @@ def build_gate_rows(view: SentenceView) -> list[TokenRow]:
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
     """Return each token's weight λ of each attention map but the first, mean over heads, as rows by layer and map."""
+    every = enumerate((layer.coefficients for layer in view.layers), start=1)
     return [
-        TokenRow(f"layer {place}, {name}", values)
-        for place, layer in enumerate(view.layers, start=1)
-        for name, values in zip(
-            name_coefficients(len(layer.coefficients), minus), layer.coefficients[1:].mean(1), strict=True
-        )
+        TokenRow(f"layer {place}, {name}", values.mean(0))
+        for place, coefficients in every
+        for name, values in zip(name_coefficients(len(coefficients), minus), coefficients[1:], strict=True)
     ]
 
 
@@ -359,7 +358,6 @@ def _read_token_pairs(source: Source, row: MapRow | None) -> TokenPairs:
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.Figure]:
     def draw_map(shown: TokenPairs, look: Look) -> go.Figure:
-        """Draw a matrix over all token pairs that is not attention, such as the effect of a lexicon."""
         row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
         return draw_map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
 
@@ -372,11 +370,6 @@ def _choose_heads(source: Source) -> slice:
     return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
 
 
-def _describe_heads(shown: TokenPairs) -> str:
-    many = len(shown.row.weights)
-    return "last head" if many == 1 else f"heads 1 to {many}, one lexicon each"
-
-
 LEXICON = Figure(
     "sigma",
     "sentence",
@@ -385,7 +378,10 @@ LEXICON = Figure(
         source, compute_lexicon_effect(source.view, attention_heads.get_layer(source), _choose_heads(source))
     ),
     _draw_pairs("σ − neutral"),
-    note=lambda shown: f"{shown.row.name}, {_describe_heads(shown)}",
+    note=lambda shown: (
+        f"{shown.row.name}, "
+        + ("last head" if (many := len(shown.row.weights)) == 1 else f"heads 1 to {many}, one lexicon each")
+    ),
     reading="Plain: σ raises the score of two tokens. Hatched: σ lowers it.",
     how="σ of two tokens is the product of their polarities, shown minus σ with a neutral token.",
     options=(attention_heads.LAYER,),

@@ -99,7 +99,6 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
     per_epoch = compute_epoch_steps(history, epochs, steps)
 
     def to_epochs(row: Mapping[str, Any]) -> float:
-        """Convert the training step of a logged row to epochs."""
         return row["step"] / per_epoch
 
     losses = [row for row in history.select_kind("step") if row.get("loss") is not None]

@@ -128,16 +128,16 @@ def find_positive_class(record: RunRecord) -> str:
     return record.classes[colors.index(LIGHT.plus) if LIGHT.plus in colors else 1]
 
 
-def _list_targets(source: Source) -> Sequence[str]:
-    return source.record.classes if _is_not_binary(source.record) else ()
+def _predict_label(source: Source) -> str:
+    return source.reader.inspect_text(source.record.run, source.text).label
 
 
 TOWARDS = Option(
     "towards",
     "Effect towards",
-    _list_targets,
+    lambda source: source.record.classes if _is_not_binary(source.record) else (),
     "The class that is explained; by default the answer.",
-    usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
+    usual=_predict_label,
     words=lambda source, target: "",
 )
 
@@ -152,7 +152,7 @@ COUNTED = Option(
 
 def get_target_class(source: Source) -> str:
     """Return the class that word attributions explain: of two classes the positive one, of more the chosen one."""
-    return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
+    return str(source.get_choice(TOWARDS)) if _is_not_binary(source.record) else find_positive_class(source.record)
 
 
 def explain_words(source: Source) -> WordView:
@@ -206,11 +206,8 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
         if place != int(favor.argmax()):
             start = "Top content word:" if held else start.replace("effect", "effect of a content word")
-        line = [
-            ("", f"{start} "),
-            ("strong", quote_text(found.words[place].word)),
-            ("", f" ({signed(pushes[place])}). "),
-        ]
+        word = ("strong", quote_text(found.words[place].word))
+        line = [("", f"{start} "), word, ("", f" ({signed(pushes[place])}). ")]
     elif len(pushes):
         line = [("", f"No word supports {said if two else shown.target}. ")]
     odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))
