@@ -15,6 +15,10 @@ from dashboard.figures.attention import CLASS_TOKEN, MapRow, draw_map_grid, scal
 from dashboard.figures.attention_heads import HEAD_VIEW, Lines, build_layer_maps
 from dashboard.figures.theme import LIGHT, Look, make_sequential_scale, make_two_sided_scale
 
+MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]], [[[0.0, 1.0], [1.0, 0.0]]]])  # (N 2, H 1, L 2, L 2)
+MINUS = np.array([[[1.0, 1.0]], [[-0.5, -0.5]]])  # (N, H, L)
+TWO_HEADS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 2])  # (N 2, H 2, L 2, L 2)
+
 
 def ends(path: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, re.findall(r"-?[\d.]+", line))) for line in path.split("M")[1:]]
@@ -37,10 +41,6 @@ def test_hatching_covers_only_negative_cells_with_a_limited_number_of_lines():
         assert to_x - x == y - to_y > 0
         assert all(away[round(y - 0.5 - step), round(x + 0.5 + step)] for step in range(round(to_x - x)))
     assert len(ends(attention.draw_stripes(np.ones((256, 256), bool)))) <= 2 * attention.STRIPES
-
-
-MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]], [[[0.0, 1.0], [1.0, 0.0]]]])  # (N 2, H 1, L 2, L 2)
-MINUS = np.array([[[1.0, 1.0]], [[-0.5, -0.5]]])  # (N, H, L)
 
 
 def rows():
@@ -163,9 +163,6 @@ def test_single_map_has_words_on_both_sides_if_they_fit():
         [MapRow("", weights)], ["w"] * (attention.NAMED + 1), Look(), numbered=False, worded=True
     ).layout
     assert not long.xaxis.showticklabels
-
-
-TWO_HEADS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 2])  # (N 2, H 2, L 2, L 2)
 
 
 def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=0, coefficients=(1.0, 0.5)):

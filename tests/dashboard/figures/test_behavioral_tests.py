@@ -10,6 +10,14 @@ from dashboard.figures.theme import Look
 
 LOOK = Look(dark=False, projector=False)
 SIDES = find_polarities("run", ("negative", "positive"))
+FEW = Suite(
+    "mine",
+    (
+        SuiteTest("plain", "words", "minimum", (SuiteCase(("a",), ("positive",)), SuiteCase(("b",), ("positive",)))),
+        SuiteTest("case", "words", "invariance", (SuiteCase(("a", "A")),)),
+        SuiteTest("very", "intensity", "direction", (SuiteCase(("b", "very b"), ("negative",)),)),
+    ),
+)
 
 
 def cases(name: str, n: int, expected=("positive",), group: str = "") -> tuple[SuiteCase, ...]:
@@ -79,16 +87,6 @@ def test_table_has_a_row_per_test_capability_and_run_and_is_exported(behaved):
     assert (row["n"], row["failed"], row["rate"], row["verdict"]) == (20, 20, 1.0, "fails")
     html = behavior.RATES.draw(behaved, LOOK).to_html("place")
     assert "negation" in html and "<script" not in html
-
-
-FEW = Suite(
-    "mine",
-    (
-        SuiteTest("plain", "words", "minimum", (SuiteCase(("a",), ("positive",)), SuiteCase(("b",), ("positive",)))),
-        SuiteTest("case", "words", "invariance", (SuiteCase(("a", "A")),)),
-        SuiteTest("very", "intensity", "direction", (SuiteCase(("b", "very b"), ("negative",)),)),
-    ),
-)
 
 
 @pytest.fixture

@@ -15,6 +15,12 @@ SHARES = {
     "train": {"negative": (30, 0.75), "positive": (10, 0.25)},
     "test": {"negative": (2, 0.5), "positive": (2, 0.5)},
 }
+NDT = {
+    "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
+    "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
+}
+TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
+KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
 
 
 def classes(shares, dark=False):
@@ -73,14 +79,6 @@ def test_models_are_drawn_next_to_the_baseline_for_each_phenomenon():
     assert figure.data[0].marker.symbol == "circle-open"
     assert len({trace.marker.symbol for trace in figure.data}) == 3
     assert figure.data[1].y[0] == "&lt;i&gt;irony" and figure.layout.yaxis.autorange == "reversed"
-
-
-NDT = {
-    "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
-    "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
-}
-TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
-KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
 
 
 def test_each_model_has_its_mean_with_interval_and_its_seed_range():

@@ -39,6 +39,9 @@ from dashboard.figures.threshold_curves import (
     draw_roc,
 )
 
+COUNTS = np.array([[8, 2], [1, 9]])
+BINS = [Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)), Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88))]
+
 
 @pytest.fixture
 def two():
@@ -134,9 +137,6 @@ def lines(figure):
     return [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
 
 
-COUNTS = np.array([[8, 2], [1, 9]])
-
-
 def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
     right, wrong = np.zeros(BARS, np.int64), np.zeros(BARS, np.int64)
     right[-1], wrong[3] = 7, 2
@@ -199,9 +199,6 @@ def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():
     assert list(dots.y) == ["irony", "&lt;i&gt;plain"]
     assert list(dots.marker.color) == [LIGHT.right, LIGHT.accent]
     assert [note.text for note in figure.layout.annotations] == ["12", "90"]
-
-
-BINS = [Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)), Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88))]
 
 
 def test_bins_have_predicted_and_observed_shares():

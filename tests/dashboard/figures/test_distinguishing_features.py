@@ -14,6 +14,13 @@ from dashboard.figures import distinguishing_features as features
 from dashboard.figures.row_selection import FURTHER, apply_query, update_clauses
 from dashboard.figures.theme import Look
 
+FOUND = {
+    "true positive": [Keyword("good", 9, 1, 2.0, 5.0), Keyword("warm", 5, 1, 1.0, 3.0), Keyword("w", 4, 1, 0.5, 2)],
+    "false negative": [Keyword("<b>", 3, 1, 4.0, 2.5)],
+    "false positive": [],
+    "true negative": [],
+}
+
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
@@ -118,14 +125,6 @@ def test_each_outcome_has_its_size_and_its_words_select_its_sentences(shown):
         for each in words:
             after = apply_query(known, ";".join(found.list_rules(outcome, each.words)), store)
             assert beside[found.make_id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
-
-
-FOUND = {
-    "true positive": [Keyword("good", 9, 1, 2.0, 5.0), Keyword("warm", 5, 1, 1.0, 3.0), Keyword("w", 4, 1, 0.5, 2)],
-    "false negative": [Keyword("<b>", 3, 1, 4.0, 2.5)],
-    "false positive": [],
-    "true negative": [],
-}
 
 
 def clouds(*clauses):

@@ -18,6 +18,15 @@ from dashboard.figures.drawing import Component, DataTable, TableColumn, add_tit
 from dashboard.figures.subplots import Panels, find_cell
 from dashboard.figures.theme import DARK, LIGHT, Look, build_template
 
+THEMES = [("light", LIGHT), ("dark", DARK)]
+FIRST, SECOND = np.array([0, 0, 1, 1, 0, -1]), np.array([0, 1, 1, 0, 1, -1])
+LOOK = Look(dark=True)
+TABLE = DataTable(
+    pd.DataFrame({"class": ["a <b>", "c"], "n": [6920, 3], "F1": [0.12345, np.nan], "change": [-0.5, 0.5]}),
+    {"class": TableColumn("Class"), "F1": TableColumn(decimals=2, help='of "all"'), "change": TableColumn(decimals=1)},
+)
+COMPONENT = Component("head_view", {"tokens": ["</script>", "é"], "maps": [[[1.0]]]}, Look())
+
 
 @pytest.mark.parametrize(
     ("name", "said"), [("built-in", "built-in"), ("/srv/runs/.data/files/ab12/tweets.csv", "tweets.csv"), ("/", "/")]
@@ -52,7 +61,6 @@ def test_symmetric_interval_is_a_half_width_and_asymmetric_one_has_both_ends():
 
 
 CONFIG = tomllib.loads((Path(__file__).parents[3] / "dashboard" / ".streamlit" / "config.toml").read_text())
-THEMES = [("light", LIGHT), ("dark", DARK)]
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
@@ -152,17 +160,11 @@ def test_projector_enlarges_text_and_lines():
     assert (Look(projector=True).scale_height(100), Look().scale_height(100)) == (120, 100)
 
 
-FIRST, SECOND = np.array([0, 0, 1, 1, 0, -1]), np.array([0, 1, 1, 0, 1, -1])
-
-
 def test_matrix_cell_is_found_only_for_exactly_its_rows():
     assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1)
     assert find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
     for rows in ([1], [1, 4, 0], [], [5]):
         assert find_cell(FIRST, SECOND, np.array(rows, np.int64)) is None
-
-
-LOOK = Look(dark=True)
 
 
 def parts(figure):
@@ -211,13 +213,6 @@ def test_unknown_plotly_setting_is_refused():
     figure.update_xaxes(rnage=[0, 1])
     with pytest.raises(ValueError, match="rnage"):
         figure.build_figure()
-
-
-TABLE = DataTable(
-    pd.DataFrame({"class": ["a <b>", "c"], "n": [6920, 3], "F1": [0.12345, np.nan], "change": [-0.5, 0.5]}),
-    {"class": TableColumn("Class"), "F1": TableColumn(decimals=2, help='of "all"'), "change": TableColumn(decimals=1)},
-)
-COMPONENT = Component("head_view", {"tokens": ["</script>", "é"], "maps": [[[1.0]]]}, Look())
 
 
 def cells(markup: str, tag: str) -> list[str]:

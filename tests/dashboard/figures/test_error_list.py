@@ -26,6 +26,8 @@ from dashboard.figures.error_list import (
 from dashboard.figures.row_selection import apply_query, make_facts
 from dashboard.figures.theme import LIGHT, Look
 
+KEYS = [f"k{n:02}" for n in range(20)]
+
 
 @pytest.fixture
 def store(tmp_path):
@@ -137,9 +139,6 @@ def test_words_are_colored_by_effect_and_neighbors_are_listed(store):
     assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
     assert said["double"] == "The same text is in training as negative (2) and positive (1)."
-
-
-KEYS = [f"k{n:02}" for n in range(20)]
 
 
 @pytest.fixture

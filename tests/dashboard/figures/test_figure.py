@@ -16,18 +16,17 @@ from dashboard.figures.drawing import ASSETS
 from dashboard.figures.figure import Figure, Option, Source, ValueRange
 from dashboard.figures.metrics import CONFIDENCE
 
+SIDE = Option("side", "Side", lambda source: ("left", "right"), endings={"left": "", "right": "-right"})
+DEEP = Option("deep", "Depth", lambda source: ("2-D", "3-D"), endings={"2-D": "-flat", "3-D": "-deep"})
+LIMIT = Option("limit", "Limit", lambda source: ValueRange(0, 1, 0.1), usual=lambda source: 0.5)
+RARE = Option("rare", "Rare", lambda source: ())
+
 
 def source(preset: str = "vanilla", **choices) -> Source:
     config = SimpleNamespace(model=PRESETS[preset].model)
     record = SimpleNamespace(run="one", task="single", preset=preset, config=config)
     reader = SimpleNamespace(list_splits=lambda run: ["train", "test"])
     return Source(record, reader, text="not bad", choices=choices)
-
-
-SIDE = Option("side", "Side", lambda source: ("left", "right"), endings={"left": "", "right": "-right"})
-DEEP = Option("deep", "Depth", lambda source: ("2-D", "3-D"), endings={"2-D": "-flat", "3-D": "-deep"})
-LIMIT = Option("limit", "Limit", lambda source: ValueRange(0, 1, 0.1), usual=lambda source: 0.5)
-RARE = Option("rare", "Rare", lambda source: ())
 
 
 def declared(page="train", **parts) -> Figure[int]:

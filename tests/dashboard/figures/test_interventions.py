@@ -20,6 +20,8 @@ from dashboard.figures.interventions import (
 )
 from dashboard.figures.theme import LIGHT, Look
 
+RECORD = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False)
+
 
 def curve(layer, component, chances, **named):
     place = {"learned": 0.25, "start": 0.5, "now": 0.25} | named
@@ -73,9 +75,6 @@ def test_table_has_each_value_with_its_name():
     assert table["layer"].isna().sum() == 4 and table["component"].tolist()[:5] == [1, 1, 1, 1, 2]
     last = table[(table["layer"] == 2) & (table["component"] == 1)].iloc[-1]
     assert (last["mark"], last["value"], last["probability"], last["log_odds"]) == ("now", 1.0, 0.9, 4.0)
-
-
-RECORD = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False)
 
 
 def shown(edited=False):

@@ -14,18 +14,17 @@ from dashboard.figures.lambdas import Track, draw_course
 from dashboard.figures.theme import LIGHT, Look
 from dashboard.figures.training_curves import SMALLEST_CHANGE, Curves, build_head_lines
 
-
-def record(run, preset="ndt-01-n2", final=None, **settings):
-    config = compose(preset, {"data.name": "imdb", **{name.replace("__", "."): v for name, v in settings.items()}})
-    results = {} if final is None else {"lambda": final}
-    return RunRecord(run, preset, "done", config, "2026-01-01", results=results)
-
-
 CURVES = Curves(
     epochs=2,
     **{"epoch": (1.0,), "validation_loss": (0.5,), "validation_metric": (0.7,), "lambda_step": (0.0, 1.0)},
     lambdas={(0, 1): (0.15, 0.16), (1, 1): (0.18, 0.17)},
 )
+
+
+def record(run, preset="ndt-01-n2", final=None, **settings):
+    config = compose(preset, {"data.name": "imdb", **{name.replace("__", "."): v for name, v in settings.items()}})
+    results = {} if final is None else {"lambda": final}
+    return RunRecord(run, preset, "done", config, "2026-01-01", results=results)
 
 
 def curves(start=0.15, move=0.002, steps=(0.0, 1.0, 2.0)):

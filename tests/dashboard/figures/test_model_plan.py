@@ -35,6 +35,9 @@ from dashboard.figures.model_plan import (
 )
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
 
+CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
+SVG = "{http://www.w3.org/2000/svg}"
+
 
 def test_baseline_describes_its_input_and_what_it_lacks():
     said = {model_plan.describe_baseline(family, "heads and layers") for family in BASELINES}
@@ -166,9 +169,6 @@ def test_changed_model_is_described_by_parts_changes_and_implied_settings():
     assert summarize_changes(compose("vanilla"), {}, {}) == "It has nothing besides a plain encoder."
 
 
-CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
-
-
 def test_time_estimate_names_its_basis_without_false_precision():
     assert describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
         "a guess: nothing similar has been trained on this machine yet"
@@ -198,9 +198,6 @@ def test_command_line_sets_the_same_values_as_typed():
     assert format_setting(CONFIG, "model.attention.row_norm") == "false"
     assert format_setting(CONFIG, "training.epochs") == "4"
     assert (format_millions(6), format_millions(9_999), format_millions(10_000)) == ("6", "9\u202f999", "0.01 M")
-
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def made(name: str):

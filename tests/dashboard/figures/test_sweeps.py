@@ -18,6 +18,11 @@ from dashboard.figures.sweeps import (
 )
 from dashboard.figures.theme import Look
 
+CELLS = [
+    CellScores("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
+    CellScores("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
+]
+
 
 def progress(seconds=0.0, unknown=0, **counts):
     return SweepState("study", {state: counts.get(state, 0) for state in STATES}, (), seconds, unknown, ())
@@ -39,12 +44,6 @@ def read_back(text: str) -> Plan:
         parse_seeds(given["--seeds"][0]),
         int(given.get("--folds", ["0"])[0]),
     )
-
-
-CELLS = [
-    CellScores("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
-    CellScores("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
-]
 
 
 def test_finding_names_the_two_highest_means_and_how_many_stay_below_the_baseline():

@@ -8,6 +8,13 @@ from core.training.history import History
 from dashboard.figures.theme import Look
 from dashboard.figures.training_curves import LIVE, Curves, build_curves, draw_lambdas, draw_learning, draw_progress
 
+CURVES = Curves(
+    epochs=4,
+    **{"step": (0.5, 1.0, 1.5), "loss": (0.7, 0.6, 0.5), "epoch": (1.0, 2.0)},
+    **{"validation_loss": (0.55, 0.65), "validation_metric": (0.6, 0.7), "lambda_step": (0.0, 1.0)},
+    lambdas={(0, 1): (0.2, 0.25), (1, 1): (0.3, 0.28), (0, 2): (0.1, 0.1), (1, 2): (-0.1, -0.15)},
+)
+
 
 def step(number: int, epoch: int, **more: object) -> dict:
     return {"kind": "step", "step": number, "epoch": epoch, "seconds": number / 10, "loss": 0.5, **more}
@@ -15,14 +22,6 @@ def step(number: int, epoch: int, **more: object) -> dict:
 
 def epoch(number: int, index: int, **more: object) -> dict:
     return {"kind": "epoch", "step": number, "epoch": index, "seconds": number / 10, **more}
-
-
-CURVES = Curves(
-    epochs=4,
-    **{"step": (0.5, 1.0, 1.5), "loss": (0.7, 0.6, 0.5), "epoch": (1.0, 2.0)},
-    **{"validation_loss": (0.55, 0.65), "validation_metric": (0.6, 0.7), "lambda_step": (0.0, 1.0)},
-    lambdas={(0, 1): (0.2, 0.25), (1, 1): (0.3, 0.28), (0, 2): (0.1, 0.1), (1, 2): (-0.1, -0.15)},
-)
 
 
 def lines(figure):
