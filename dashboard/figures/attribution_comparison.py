@@ -17,23 +17,19 @@ from core.formatting import count, number, signed
 from core.interpret.attribution_math import compute_log_odds
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
+from dashboard.figures import word_attributions
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
 from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import (
-    SHOWN,
     TOWARDS,
-    WORDS,
     Cell,
     Ramps,
     WordView,
-    draw_heatmap,
     find_full_color,
     get_target_class,
-    make_ink_cell,
-    make_push_cell,
     make_ramps,
 )
 
@@ -98,7 +94,7 @@ class MethodComparison:
     @property
     def shown(self) -> list[int]:
         """Return the positions of the words in the figure; of a long text, those with the largest attributions."""
-        return sorted(np.argsort(-np.abs(self.first.pushes), kind="stable")[:SHOWN].tolist())
+        return sorted(np.argsort(-np.abs(self.first.pushes), kind="stable")[: word_attributions.SHOWN].tolist())
 
     @property
     def agreed(self) -> str:
@@ -143,7 +139,9 @@ def _draw_methods(shown: MethodComparison, look: Look) -> Component:
     hidden = len(shown.first.words) - len(rows)
     lines = [f"… {count(hidden)} more words with smaller effects."] * bool(hidden) + list_checks(shown)
     heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
-    return draw_heatmap(heads, rows, f"words by method, effect towards {shown.first.target}", lines, look)
+    return word_attributions.draw_heatmap(
+        heads, rows, f"words by method, effect towards {shown.first.target}", lines, look
+    )
 
 
 def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Iterator[Cell]:
@@ -152,10 +150,10 @@ def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Ite
     for word in found.words:
         about = f"{word.word}, {NAMES[found.method]}: "
         if method in READ:
-            yield make_ink_cell(word.push, ink, f"{about}{number(word.push, 3)}", t)
+            yield word_attributions.make_ink_cell(word.push, ink, f"{about}{number(word.push, 3)}", t)
         else:
             error = "" if word.error is None else f" ± {number(word.error, 3)}"
-            yield make_push_cell(word.push, color, ramps, f"{about}{signed(word.push, 3)}{error}", t)
+            yield word_attributions.make_push_cell(word.push, color, ramps, f"{about}{signed(word.push, 3)}{error}", t)
 
 
 def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
@@ -321,7 +319,7 @@ def match_class(now: Source, other: Source) -> Source:
 def align_readings(now: Source, other: Source) -> Contrast:
     """Align words and attributions of two texts or runs for one class; NotAvailable: no common class or known word."""
     same = match_class(now, other)
-    mine, theirs = WORDS.read_data(now), WORDS.read_data(same)
+    mine, theirs = word_attributions.WORDS.read_data(now), word_attributions.WORDS.read_data(same)
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
     return Contrast(mine, theirs, align_words(*words))
 

@@ -22,20 +22,12 @@ from core.formatting import count, number, whole_percent
 from core.models.capabilities import HEAD
 from core.runs.layers import Layers
 from core.text.graphemes import quote_text
+from dashboard.figures import embeddings
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.embedding_map import Floats
-from dashboard.figures.embeddings import (
-    DIMENSIONS,
-    METHOD,
-    SENTENCES,
-    SPACE,
-    SentenceMap,
-    name_map,
-    read_map,
-    read_map_config,
-)
+from dashboard.figures.embeddings import SPACE, SentenceMap, name_map, read_map_config
 from dashboard.figures.figure import FREE, LONGEST, Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.row_selection import ORDER, SELECT, select_rows
@@ -130,7 +122,7 @@ class MapSilhouettes:
 
 def read_silhouettes(source: Source) -> MapSilhouettes:
     """Read how well the classes on an embedding map are separated; NotAvailable: no map, or no silhouettes."""
-    shown = source.read_once(read_map)
+    shown = source.read_once(embeddings.read_map)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
     return MapSilhouettes(shown, *group_silhouettes(shown.made, shown.placed, shown.classes, shown.config, shown.width))
@@ -154,8 +146,8 @@ SILHOUETTES = Figure(
     reading="One line per sentence. Below zero: closer to another class.",
     how="(b − a) / max(a, b): a is the mean distance to the true class, b to the nearest other class (Rousseeuw 1987, "
     "Euclidean). Solid: class mean; dotted: mean of all. If the two spaces disagree, trust the original one.",
-    options=(METHOD, DIMENSIONS, SPACE, SENTENCES),
-    spread=(METHOD,),
+    options=(embeddings.METHOD, embeddings.DIMENSIONS, SPACE, embeddings.SENTENCES),
+    spread=(embeddings.METHOD,),
     tables=lambda shape: {"Silhouettes": build_silhouette_table(shape.spaces)},
 )
 

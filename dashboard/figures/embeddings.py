@@ -24,16 +24,8 @@ from core.formatting import count, number, whole_percent
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles
 from core.text.graphemes import clip_text, wrap_bidi
-from dashboard.figures.embedding_map import (
-    GROUP,
-    MapOverlays,
-    PlacedSentence,
-    PointGroup,
-    Shades,
-    color_groups,
-    color_points,
-    draw_map,
-)
+from dashboard.figures import embedding_map
+from dashboard.figures.embedding_map import GROUP, MapOverlays, PlacedSentence, PointGroup, Shades
 from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.results import Stat
 from dashboard.figures.theme import Look
@@ -241,13 +233,15 @@ def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
     places, rows, names = shown.made.places, shown.made.rows, list[tuple[str, np.ndarray]]()
     groups: list[PointGroup] | Shades
     if shown.color == GROUP:
-        groups = color_groups(rows, shown.groups, look.tokens)
+        groups = embedding_map.color_groups(rows, shown.groups, look.tokens)
         names = [(each.name, each.points) for each in groups if each.front]
     else:
-        groups = color_points(shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered)
+        groups = embedding_map.color_points(
+            shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered
+        )
     found, wanted, density = shown.found_rows, shown.find.strip(), estimate_density(places) if shown.density else None
     upon = MapOverlays(shown.marked, found, wanted, shown.near, shown.center, shown.typed, names, density)
-    return draw_map(places, rows, words, groups, axes, look, upon)
+    return embedding_map.draw_map(places, rows, words, groups, axes, look, upon)
 
 
 def _write_note(shown: SentenceMap) -> str:

@@ -15,6 +15,7 @@ from core.formatting import format_subscript, number, signed
 from core.interpret.model_edits import Edits
 from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES, FilledTemplate, fill_template
 from core.runs.record import RunRecord
+from dashboard.figures import word_attributions
 from dashboard.figures.attention_heads import read_attention
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component
@@ -22,15 +23,7 @@ from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.model_comparison import get_model_color
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import SYMBOLS, Look, spread_labels
-from dashboard.figures.word_attributions import (
-    TOWARDS,
-    Cell,
-    draw_heatmap,
-    find_full_color,
-    get_target_class,
-    make_push_cell,
-    make_ramps,
-)
+from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, make_ramps
 
 if TYPE_CHECKING:
     from core.interpret.activation_patching import Patches
@@ -206,12 +199,12 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     found, t = shown.patches, look.tokens
     moved = {(each.layer, each.token, each.head): each.moved for each in found.patches}
     layers = sorted({each.layer for each in found.patches})
-    top, ramps = find_full_color(moved.values()), make_ramps(shown.record, found.target, t)
+    top, ramps = word_attributions.find_full_color(moved.values()), make_ramps(shown.record, found.target, t)
 
     def draw_cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
         push = moved[layer, token, head]
         about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
-        return make_push_cell(push, top, ramps, about, t)
+        return word_attributions.make_push_cell(push, top, ramps, about, t)
 
     rows = [
         {"name": name, "cells": [draw_cell(name, layer, token, head) for layer in layers]}
@@ -220,7 +213,7 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     heads = [{"name": f"layer {layer + 1}", "about": "output of this layer"} for layer in layers]
     both = f"{signed(found.log_odds)} for the first sentence, {signed(found.donor_log_odds)} for the second."
     lines = list(filter(None, (f"Log-odds of {found.target}: {both}", found.note)))
-    return draw_heatmap(heads, rows, "effect of each patched place, by layer", lines, look)
+    return word_attributions.draw_heatmap(heads, rows, "effect of each patched place, by layer", lines, look)
 
 
 def build_patch_table(shown: Patching) -> pd.DataFrame:

@@ -16,19 +16,8 @@ from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.formatting import count, format_plus_minus, number
 from core.metrics import METRICS as DEFINED
-from dashboard.figures import results, thresholding
-from dashboard.figures.decisions import (
-    BARS,
-    FEW,
-    PARTS,
-    PHENOMENON,
-    TICKS,
-    Decision,
-    Integers,
-    build_class_metrics,
-    draw_threshold_line,
-    write_sample_size,
-)
+from dashboard.figures import decisions, results, thresholding
+from dashboard.figures.decisions import BARS, FEW, PARTS, PHENOMENON, TICKS, Decision, Integers, write_sample_size
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
 from dashboard.figures.figure import Figure, Option, Source
@@ -65,7 +54,7 @@ def draw_confidence(
         marker = {"color": color, "line": {"width": 0}}
         hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
         figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
-    draw_threshold_line(figure, threshold, look)
+    decisions.draw_threshold_line(figure, threshold, look)
     corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom", "y": 1}
     for name, values, color, x in (("right", right, t.muted, 0.0), ("wrong", wrong, t.wrong, 0.3)):
         figure.add_annotation(x=x, text=f"{name} {count(int(values.sum()))}", font={"color": color}, **corner)
@@ -252,7 +241,9 @@ CLASSES = Figure(
     "each-class",
     "performance",
     "Per class",
-    lambda source: Classes(build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold),
+    lambda source: Classes(
+        decisions.build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold
+    ),
     _draw_classes,
     note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",

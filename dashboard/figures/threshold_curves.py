@@ -19,21 +19,8 @@ from core.evaluation.scores import SingleLabelScores, compute_precision_area, co
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.training.temperature import as_trained
-from dashboard.figures import thresholding
-from dashboard.figures.decisions import (
-    BINS,
-    FEW,
-    TICKS,
-    Decision,
-    Floats,
-    compute_rates,
-    draw_dotted_line,
-    draw_threshold_line,
-    draw_threshold_ring,
-    get_bands,
-    list_drawn_classes,
-    write_sample_size,
-)
+from dashboard.figures import decisions, thresholding
+from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, Floats, draw_dotted_line, draw_threshold_ring
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.subplots import Panels, make_whiskers
@@ -87,7 +74,7 @@ def compute_pr(decision: Decision) -> list[ClassCurve]:
 def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurve]:
     """Compute ROC or precision-recall curves, without classes that have no positive rows (for ROC, or no negative)."""
     curves, roc = [], axes == ("fpr", "tpr")
-    for place in list_drawn_classes(decision):
+    for place in decisions.list_drawn_classes(decision):
         # own: (n,) 1 for the class, 0 for others; pair: (n, 2), since only two columns need sorting
         own, chance = (decision.labels == place).astype(np.int64), decision.probabilities[:, place]
         pair = np.stack([1 - chance, chance], 1)
@@ -97,7 +84,7 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
             continue
         reach = count_positives(SingleLabelScores(own, pair), np.ones((1, len(own))), 1)
         area = float((compute_roc_area if roc else compute_precision_area)(*reach)[0])
-        false, recall, precision = compute_rates(decision, place)
+        false, recall, precision = decisions.compute_rates(decision, place)
         known = decision.positive is not None and (roc or not np.isnan(precision))
         at, own_n = ((false, recall) if roc else (recall, precision)) if known else None, int(own.sum())
         thin = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))  # includes both ends
@@ -185,7 +172,7 @@ def _read_ranking(
         raise NotAvailable("it needs sentences of at least two classes in this split")
     found = curves(decision)
     if len(found) <= BANDED:
-        every = [get_bands(report, decision, decision.classes.index(curve.name)) for curve in found]
+        every = [decisions.get_bands(report, decision, decision.classes.index(curve.name)) for curve in found]
         drawn = [None if each is None else getattr(each, side) for each in every]
         found = [replace(curve, band=band) for curve, band in zip(found, drawn, strict=True)]
     return Ranking(found, len(decision.rows), ROC_AXES if side == "roc" else PR_AXES)
@@ -270,7 +257,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
     for each in bins:
         font = {"size": look.scale_size(14)}
         figure.add_annotation(x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font=font)
-    draw_threshold_line(figure, threshold, look)
+    decisions.draw_threshold_line(figure, threshold, look)
     figure.update_xaxes(title=f"{escape_text(score)}, n above", range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="observed share", range=[0, 1.13], tickvals=TICKS)
     return figure.build_figure()
@@ -321,7 +308,7 @@ CALIBRATION = Figure(
     "Calibration",
     _read_calibration,
     lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
-    note=lambda shape: ", ".join(filter(None, (write_sample_size(shape.decision), shape.temperature))),
+    note=lambda shape: ", ".join(filter(None, (decisions.write_sample_size(shape.decision), shape.temperature))),
     reading="At a probability of 0.8, 80 % should be true (dotted line).",
     how=lambda shape: " ".join([HOW, *shape.about]),
     options=(*thresholding.OPTIONS, PROBABILITIES),
@@ -381,7 +368,7 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
     low, high = ends or (at[1], at[1])
     whisker = make_whiskers([at[1]], [(low, high)], look.scale_size(1.4), t.ink)
     draw_threshold_ring(figure, at, f"cost %{{y:.3f}}{_write_interval(ends)}", look, error_y=whisker)
-    draw_threshold_line(figure, costs.threshold, look)
+    decisions.draw_threshold_line(figure, costs.threshold, look)
     draw_dotted_line(figure, (costs.baseline_cost, costs.baseline_cost), look)
     figure.add_annotation(x=0.5, y=costs.baseline_cost, text="without a model", yanchor="bottom")
     figure.update_xaxes(title=f"threshold on P({escape_text(costs.name)})", range=[-0.02, 1.02], tickvals=TICKS)

@@ -20,17 +20,8 @@ from core.exceptions import NotAvailable
 from core.formatting import count
 from core.metrics import select_metrics
 from core.runs.record import RunRecord
-from dashboard.figures.decisions import (
-    ANSWER,
-    FEW,
-    TICKS,
-    Decision,
-    Floats,
-    SplitPredictions,
-    apply_threshold,
-    decide_label,
-    find_top_label,
-)
+from dashboard.figures import decisions
+from dashboard.figures.decisions import ANSWER, FEW, TICKS, Decision, Floats, SplitPredictions
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, ValueRange
 from dashboard.figures.results import Measurement, Stat, find_metric, list_stats
@@ -233,7 +224,7 @@ RULE = Option(
     list_rules,
     "Top answer: the most likely class, if its probability is above the threshold; otherwise no answer. "
     "A class: predicted if its own probability is above the threshold.",
-    usual=lambda source: find_top_label(source.report) if source.record.task == "multi" else ANSWER,
+    usual=lambda source: decisions.find_top_label(source.report) if source.record.task == "multi" else ANSWER,
     words=lambda source, rule: (
         f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
     ),
@@ -288,5 +279,5 @@ def decide_report(source: Source, report: SplitPredictions) -> Decision:
     threshold = float(source.get_choice(get_slider(source)))
     rule: Any = source.get_choice(RULE) if list_rules(source) else ANSWER
     if source.record.task == "multi":
-        return decide_label(report, rule, threshold)
-    return apply_threshold(report.labels, report.probabilities, report.classes, rule, threshold)
+        return decisions.decide_label(report, rule, threshold)
+    return decisions.apply_threshold(report.labels, report.probabilities, report.classes, rule, threshold)

@@ -16,7 +16,7 @@ from core.formatting import number
 from core.runs.record import RunRecord
 from core.text.lexicon import NEUTRAL, name_triples
 from core.text.pos_tags import TAGS
-from dashboard.figures import attention_heads
+from dashboard.figures import attention_heads, theme
 from dashboard.figures.attention import (
     MapRow,
     draw_map_grid,
@@ -28,16 +28,7 @@ from dashboard.figures.attention import (
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.theme import (
-    Look,
-    build_template,
-    choose_text_color,
-    make_diverging_scale,
-    make_sequential_scale,
-    make_two_sided_scale,
-    shade_ink,
-    shade_signed,
-)
+from dashboard.figures.theme import Look, build_template, choose_text_color
 from dashboard.figures.training_curves import NUMBERS, NumberLine
 
 if TYPE_CHECKING:
@@ -222,13 +213,15 @@ def draw_token_rows(
         "customdata": values,
         "zmin": -top if sided else 0,
         "zmax": top,
-        "colorscale": (make_diverging_scale if push else make_two_sided_scale if sided else make_sequential_scale)(t),
+        "colorscale": (
+            theme.make_diverging_scale if push else theme.make_two_sided_scale if sided else theme.make_sequential_scale
+        )(t),
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
         "hovertemplate": f"%{{text}}<br>{escape_text(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
-    color = shade_signed if push else shade_ink
+    color = theme.shade_signed if push else theme.shade_ink
     if len(words) > WRITTEN:
         pattern = None if push else make_hatching(z < 0, "", 1.5, look)
         layout["shapes"] = [pattern] if pattern else []

@@ -24,7 +24,7 @@ def ends(path: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, re.findall(r"-?[\d.]+", line))) for line in path.split("M")[1:]]
 
 
-def test_cells_on_a_diagonal_share_a_line_and_a_gap_splits_it():
+def test_hatching_covers_only_negative_cells_with_one_line_for_each_diagonal():
     away = np.zeros((3, 4), bool)
     assert attention.draw_stripes(away) == "" and attention.make_hatching(away, "", 1, Look()) is None
     away[2, 1] = True
@@ -33,9 +33,6 @@ def test_cells_on_a_diagonal_share_a_line_and_a_gap_splits_it():
     assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 3.5, -0.5)]
     away[1, 2] = False
     assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 1.5, 1.5), (2.5, 0.5, 3.5, -0.5)]
-
-
-def test_hatching_covers_only_negative_cells_with_a_limited_number_of_lines():
     away = np.random.default_rng(0).random((9, 7)) < 0.4
     for x, y, to_x, to_y in ends(attention.draw_stripes(away)):
         assert to_x - x == y - to_y > 0
@@ -47,15 +44,12 @@ def rows():
     return attention.build_component_rows(MAPS, MINUS, (MINUS[..., None] * MAPS).sum(0), subtracts=True)
 
 
-def test_component_row_is_its_map_times_its_coefficient():
+def test_rows_are_maps_times_their_coefficients_and_end_in_their_sum():
     base, second, joined = rows()
     assert [row.name for row in rows()] == ["A₀", "−λ₁A₁", "A₀ − λ₁A₁"]
     assert (base.weights == MAPS[0]).all()
     assert (second.weights == -0.5 * MAPS[1]).all()
     assert joined.weights == pytest.approx(base.weights + second.weights)
-
-
-def test_three_added_components_end_in_a_sum_and_a_single_one_has_none():
     maps, c = np.full((3, 1, 2, 2), 0.5), np.ones((3, 1, 2))
     assert [row.name for row in attention.build_component_rows(maps, c, maps.sum(0), False)] == [
         "A₀",
@@ -66,7 +60,7 @@ def test_three_added_components_end_in_a_sum_and_a_single_one_has_none():
     assert [row.name for row in attention.build_component_rows(maps[:1], c[:1], maps[0], False)] == ["A₀"]
 
 
-def test_signed_maps_have_a_symmetric_scale_and_hatched_negative_cells():
+def test_signed_maps_have_a_symmetric_scale_hatched_cells_and_escaped_words():
     figure, top = draw_map_grid(rows(), ["not", "bad"], Look()), attention.find_top_weight(rows())
     colors = figure.layout.coloraxis
     assert (colors.cmin, colors.cmax) == (-top, top)
@@ -77,22 +71,22 @@ def test_signed_maps_have_a_symmetric_scale_and_hatched_negative_cells():
     assert {shape.line.color for shape in figure.layout.shapes} == {LIGHT.paper}
     colors = draw_map_grid(rows()[:1], ["not", "bad"], Look()).layout.coloraxis
     assert colors.cmin == 0 and [list(stop) for stop in colors.colorscale] == make_sequential_scale(LIGHT)
-
-
-def test_first_word_attends_in_the_first_row_and_words_are_escaped():
     figure = draw_map_grid(rows(), ["not", "<bad>"], Look())
     heat = figure.data[0]
     assert (heat.y[0], heat.x[1]) == ("not (1)", "&lt;bad&gt; (2)") and heat.z[0][1] == 0.25
     assert figure.layout.yaxis.autorange == "reversed"
 
 
-def test_map_rows_are_stacked_and_heads_are_columns():
+def test_map_rows_are_stacked_heads_are_columns_and_ablated_ones_labeled():
     layout = draw_map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
     assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
     assert layout.xaxis.domain == layout.xaxis3.domain
     assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
     assert (layout.yaxis.domain[1], layout.xaxis2.domain[1], layout.yaxis3.domain[0]) == (1, 1, 0)
     assert [layout.yaxis.title.text, layout.yaxis3.title.text] == ["a", "b"]
+    row = MapRow("a", np.zeros((2, 2, 2)), frozenset({1}))
+    notes = [note for note in draw_map_grid([row], ["a", "b"], Look()).layout.annotations if note.text == "off"]
+    assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
 
 
 def test_top_weight_is_a_quantile_and_never_zero_or_rounding():
@@ -133,12 +127,6 @@ def test_absolute_scale_keeps_weights_and_each_scale_has_a_label():
     for name, label in attention.SCALES.items():
         figure = draw_map_grid([attention.scale_row(row, name)], ["not", "bad"], Look(), label=label)
         assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
-
-
-def test_ablated_head_is_labeled_on_its_map():
-    row = MapRow("a", np.zeros((2, 2, 2)), frozenset({1}))
-    notes = [note for note in draw_map_grid([row], ["a", "b"], Look()).layout.annotations if note.text == "off"]
-    assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
 
 
 def test_long_text_is_drawn_in_blocks_of_its_strongest_weights():
@@ -208,14 +196,11 @@ def test_difference_follows_the_second_class_and_reports_a_changed_label():
     ), "of several: it"
 
 
-def test_special_tokens_are_described():
+def test_special_tokens_and_padding_with_its_weight_are_described():
     assert attention.describe_special(view(), 0).startswith("A single sentence needs no padding")
     said = attention.describe_special(view(tokens=(CLASS_TOKEN, "bad")), 0)
     assert said.startswith("[CLS] is a learned token") and "weight of exactly 0" in said
     assert CLASS_TOKEN == CORE_CLASS_TOKEN
-
-
-def test_padding_read_as_text_is_reported_with_its_weight():
     folded = dataclasses.replace(view(tokens=("bad", name_padding(3)), coefficients=(1.0, 0.0)), filled=3)
     said = attention.describe_special(folded, 0)
     # A query with 1 position and 0.25 on padding, and one with 3 positions and 0.5.
@@ -277,7 +262,7 @@ def test_predictions_of_all_models_are_in_one_table():
     assert table.set_index("class")["other"].isna().to_dict() == {"n": True, "p": False}
 
 
-def test_attention_table_has_a_row_per_weight_and_names_the_edits():
+def test_attention_table_has_each_weight_the_edits_and_the_cancellation_of_heads():
     edits = Edits(heads_off=((0, 1),))
     table = attention.build_attention_table(view(), False, edits, view())
     assert len(table) == 2 * 2 * 2 * 2
@@ -288,9 +273,6 @@ def test_attention_table_has_a_row_per_weight_and_names_the_edits():
     row = off.iloc[1]
     assert (row["place"], row["reads"], row["read_place"], row["is_read"]) == (1, "not", 2, "bad")
     assert not {"as_trained", "changed"} & set(attention.build_attention_table(view(), False, Edits(), view()).columns)
-
-
-def test_attention_table_has_the_cancellation_of_heads_with_several_components():
     shown = view(coefficients=(1.0, -0.5))
     table = attention.build_attention_table(shown, True)
     own = table[table["layer"] == 2].groupby("head")["cancelled"].unique()

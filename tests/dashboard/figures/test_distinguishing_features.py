@@ -131,7 +131,7 @@ def clouds(*clauses):
     return features.Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
 
 
-def test_word_size_follows_log_odds_and_the_largest_is_in_the_middle():
+def test_cloud_words_follow_log_odds_and_can_be_picked():
     found, half = features.scale_words(FOUND), (features.SMALLEST + features.LARGEST) / 2
     assert found["false negative"] == [features.LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
@@ -144,9 +144,6 @@ def test_word_size_follows_log_odds_and_the_largest_is_in_the_middle():
     assert sorted(features.arrange_words(range(24))) == list(range(24))
     drawn = features.CLOUDS.draw(clouds(), Look()).data["clouds"]
     assert [each["words"] for each in drawn[0]["words"]] == ["warm", "good", "w"]
-
-
-def test_each_cloud_word_can_be_picked_and_has_its_numbers():
     picked = clouds("true=positive", "predicted!=positive", "word=<b>")
     data = features.CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]

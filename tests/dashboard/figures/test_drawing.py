@@ -35,11 +35,13 @@ def test_data_set_has_its_registered_name_or_its_file_name(name, said):
     assert get_data_name(name) == said
 
 
-def test_only_files_in_the_store_lose_their_path():
+def test_only_files_in_the_store_lose_their_path_and_intervals_are_short():
     store = Path("/srv/runs/.data")
     assert strip_store("/srv/runs/.data/files/ab12/tweets.csv", store) == "tweets.csv"
     assert strip_store("/home/me/tweets.csv", store) == "/home/me/tweets.csv"
     assert strip_store("built-in", store) == "built-in"
+    assert format_plus_minus(0.843, 0.819, 0.867) == "0.843 ± 0.024"
+    assert format_plus_minus(0.99, 0.95, 1.0) == "0.990 (0.950 to 1.000)"
 
 
 @pytest.mark.parametrize(
@@ -53,11 +55,6 @@ def test_only_files_in_the_store_lose_their_path():
 )
 def test_numbers_have_a_true_minus_and_times_have_words(write, value, words):
     assert write(value) == words
-
-
-def test_symmetric_interval_is_a_half_width_and_asymmetric_one_has_both_ends():
-    assert format_plus_minus(0.843, 0.819, 0.867) == "0.843 ± 0.024"
-    assert format_plus_minus(0.99, 0.95, 1.0) == "0.990 (0.950 to 1.000)"
 
 
 CONFIG = tomllib.loads((Path(__file__).parents[3] / "dashboard" / ".streamlit" / "config.toml").read_text())
@@ -103,16 +100,12 @@ def test_text_on_every_gray_has_enough_contrast(tokens):
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_zero_is_the_background_and_shades_reach_full_color(name, tokens):
+def test_scales_start_at_the_background_and_attention_has_equal_ink_on_both_sides(name, tokens):
     assert theme.make_sequential_scale(tokens)[0] == [0, tokens.paper]
     assert theme.make_diverging_scale(tokens)[5] == [0.5, tokens.paper]
     assert theme.shade_signed(tokens, 0.0, 1.0) == theme.shade_signed(tokens, 0.3, 0.0) == tokens.paper
     assert theme.shade_signed(tokens, 0.5, 0.5) == theme.shade_signed(tokens, 9, 0.5) == tokens.plus_scale[5]
     assert theme.shade_signed(tokens, -0.2, 0.5) == tokens.minus_scale[2]
-
-
-@pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_equal_attention_has_equal_ink_on_both_sides(name, tokens):
     upper = [[2 * (place - 0.5), color] for place, color in theme.make_two_sided_scale(tokens)[5:]]
     assert [color for _, color in upper] == [color for _, color in theme.make_sequential_scale(tokens)]
     assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.make_sequential_scale(tokens)])
@@ -122,13 +115,10 @@ def test_equal_attention_has_equal_ink_on_both_sides(name, tokens):
     assert theme.shade_ink(tokens, -0.4, 1) == theme.shade_ink(tokens, 0.4, 1) == tokens.ink_scale[2]
 
 
-def test_blend_meets_both_ends_and_the_middle():
+def test_blend_meets_both_ends_and_the_deepest_layer_has_the_strongest_color():
     assert theme.blend_colors("#000000", "#FFFFFF", 0) == "#000000"
     assert theme.blend_colors("#000000", "#FFFFFF", 1) == theme.blend_colors("#000000", "#FFFFFF", 7) == "#FFFFFF"
     assert theme.blend_colors("#000000", "#204060", 0.5) == "#102030"
-
-
-def test_deepest_layer_has_the_strongest_color():
     assert [theme.color_layer(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
     assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0]
     assert theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
@@ -147,14 +137,11 @@ def test_classes_are_colored_by_sign_or_order_if_they_have_one():
     assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
 
 
-def test_spread_labels_keep_their_distance_and_order():
+def test_labels_keep_their_distance_and_a_projector_enlarges_text():
     placed = theme.spread_labels([0.5, 0.51, 0.1], 0.1)
     assert placed[1] - placed[0] == pytest.approx(0.1)
     assert placed[2] == 0.1
     assert theme.spread_labels([], 0.1) == []
-
-
-def test_projector_enlarges_text_and_lines():
     large, usual = (theme.build_template(look).layout.font.size for look in (Look(projector=True), Look()))
     assert large == pytest.approx(1.3 * usual)
     assert (Look(projector=True).scale_height(100), Look().scale_height(100)) == (120, 100)
@@ -194,21 +181,15 @@ def test_figure_built_at_once_equals_plotly_built_part_by_part():
     assert ours.build_figure().to_plotly_json() == theirs.to_plotly_json()
 
 
-def test_panel_title_is_at_the_left_end():
+def test_panels_have_titles_at_the_left_share_nothing_and_refuse_unknown_settings():
     figure = Panels(LOOK, [["loss", "accuracy"], ["", "rate"]], height=300).build_figure()
     found = {each.text: (each.xref, each.yref) for each in figure.layout.annotations}
     places = {"loss": "", "accuracy": "2", "rate": "4"}
     assert found == {name: (f"x{at} domain", f"y{at} domain") for name, at in places.items()}
     assert {each.xanchor for each in figure.layout.annotations} == {"left"}
-
-
-def test_two_figures_of_one_shape_share_nothing():
     first, second = (Panels(LOOK, [["a"]], height=300) for _ in range(2))
     first.update_xaxes(range=[0, 1])
     assert second.build_figure().layout.xaxis.range is None
-
-
-def test_unknown_plotly_setting_is_refused():
     figure = Panels(LOOK, [["a"]], height=300)
     figure.update_xaxes(rnage=[0, 1])
     with pytest.raises(ValueError, match="rnage"):
@@ -219,14 +200,11 @@ def cells(markup: str, tag: str) -> list[str]:
     return re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", markup)
 
 
-def test_table_formats_numbers_as_pages_and_escapes_words():
+def test_table_formats_numbers_as_pages_aligns_columns_and_escapes_words():
     shown = TABLE.to_html()
     assert cells(shown, "th") == ["Class", "n", "F1", "change"]
     assert cells(shown, "td") == ["a &lt;b&gt;", "6\u202f920", "0.12", "\u22120.5", "c", "3", "–", "0.5"]
     assert 'title="of &quot;all&quot;"' in shown
-
-
-def test_words_are_left_aligned_and_numbers_right_aligned_by_default():
     rows = pd.DataFrame({"word": ["x"], "number": [1.5], "said": ["1.5"]})
     shown = DataTable(rows, {"said": TableColumn(alignment="right")}).to_html()
     assert re.findall("text-align:(left|right)", shown) == 2 * ["left", "right", "right"]
@@ -249,14 +227,11 @@ def test_component_has_script_and_style_and_requests_nothing(name):
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|\bimport\b", own.script + own.style)
 
 
-def test_drawing_outside_pages_has_a_title_also_in_notebooks():
+def test_drawing_outside_pages_has_a_title_and_only_charts_need_plotly():
     for drawing in (TABLE, COMPONENT):
         assert "A &lt;title&gt;" in add_title(drawing, "A <title>")._repr_html_()
     chart = add_title(go.Figure(layout={"height": 300}), "A title")
     assert chart.layout.title.text == "A title" and chart.layout.height > 300
-
-
-def test_only_charts_need_plotly():
     assert "plotly.js v" in write_fragment(go.Figure(), "one", plotly=True)
     assert "plotly.js v" not in write_fragment(go.Figure(), "one", plotly=False)
     for drawing in (TABLE, COMPONENT):

@@ -33,12 +33,16 @@ def declared(page="train", **parts) -> Figure[int]:
     return Figure("name", page, "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts)
 
 
-def test_figure_has_a_file_name_for_each_value_of_its_spread_options():
+def test_figure_has_a_file_name_for_each_spread_value_and_is_not_read_without_its_needs():
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
     flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
     names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
     assert dict(figure.iterate_variants()) == names
     assert dict(declared().iterate_variants()) == {"name": {}}
+    figure = declared(needs="gates")
+    assert figure.read_data(source("sentiformer")) == 7
+    with pytest.raises(NotAvailable, match="vanilla has no gates"):
+        figure.read_data(source())
 
 
 @pytest.mark.parametrize(
@@ -53,13 +57,6 @@ def test_figure_has_a_file_name_for_each_value_of_its_spread_options():
 )
 def test_caption_outside_pages_has_split_note_and_options(parts, choices, words):
     assert declared(**parts).write_caption(source(**choices), 7) == words
-
-
-def test_figure_is_not_read_if_the_model_lacks_its_needs():
-    figure = declared(needs="gates")
-    assert figure.read_data(source("sentiformer")) == 7
-    with pytest.raises(NotAvailable, match="vanilla has no gates"):
-        figure.read_data(source())
 
 
 @pytest.mark.parametrize(

@@ -42,16 +42,19 @@ def shown(*matrices: StageMatrix, key: str = "scores") -> StageView:
     return StageView(steps, key)
 
 
-def test_stage_has_its_formula_as_mathml_its_numbers_and_their_origin():
+def test_stage_has_formula_numbers_and_their_origin_and_a_position_in_words():
     data = _draw_stages(shown(pairs(3)), Look()).data
     stage, empty = data["stages"]
     assert stage["formulas"][0].startswith("<math ") and empty["matrices"] == [] and data["at"] == "scores"
     (matrix,) = stage["matrices"]
     assert matrix["cells"][2] == [1.0, 1.0, 1.0] and (matrix["low"], matrix["top"]) == (-1.0, 1.0)
     assert matrix["fills"][0][1] == "(−1.00)·1.00 = −1.00"
+    assert shown(pairs(2)).place == STEPS.resolve_text(STEPS.note, shown(pairs(2))) == "layer 2, head 1, A₀"
+    script = (ASSETS / "steps.js").read_text()
+    assert "innerHTML" not in script and "insertAdjacent" not in script
 
 
-def test_long_text_draws_its_first_tokens_with_a_note():
+def test_long_texts_and_vectors_draw_their_first_tokens_and_numbers():
     long = shown(pairs(DRAWN + 5))
     (matrix,) = _draw_stages(long, Look()).data["stages"][0]["matrices"]
     assert len(matrix["rows"]) == len(matrix["columns"]) == len(matrix["cells"]) == len(matrix["fills"][0]) == DRAWN
@@ -59,9 +62,6 @@ def test_long_text_draws_its_first_tokens_with_a_note():
     assert long.left_out in STEPS.resolve_text(STEPS.reading, long)
     assert len(build_step_table(long.steps)) == (DRAWN + 5) ** 2
     assert shown(pairs(DRAWN)).left_out == ""
-
-
-def test_vector_draws_its_first_numbers():
     vector = StageMatrix("x", np.full((2, 32), -2.0), ("a", "b"), name_dimensions(32))
     (matrix,) = _draw_stages(shown(vector), Look()).data["stages"][0]["matrices"]
     assert matrix["columns"] == [str(i) for i in range(1, DIMENSIONS + 1)] and matrix["note"] == "8 of 32"
@@ -81,12 +81,6 @@ def test_maps_of_a_stage_share_their_scale_and_hidden_scores_have_no_ink():
 def test_numbers_are_readable_on_each_shade(tokens):
     for background, ink in _draw_stages(shown(pairs(2)), Look(dark=tokens is DARK)).data["shades"]:
         assert compute_contrast(ink, background) >= 4.5
-
-
-def test_position_is_described_in_words_that_become_text_nodes():
-    assert shown(pairs(2)).place == STEPS.resolve_text(STEPS.note, shown(pairs(2))) == "layer 2, head 1, A₀"
-    script = (ASSETS / "steps.js").read_text()
-    assert "innerHTML" not in script and "insertAdjacent" not in script
 
 
 def inside(latex: str) -> str:

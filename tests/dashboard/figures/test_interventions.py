@@ -10,14 +10,7 @@ from core.interpret.activation_patching import Patch, Patches
 from core.interpret.lambda_response import LambdaCurve, LambdaCurves
 from core.interpret.model_edits import Edits
 from core.runs.store import RunStore
-from dashboard.figures.interventions import (
-    LAMBDA_BENCH,
-    PATCHING,
-    LambdaBench,
-    Patching,
-    build_curve_table,
-    build_patch_table,
-)
+from dashboard.figures import interventions
 from dashboard.figures.theme import LIGHT, Look
 
 RECORD = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False)
@@ -36,12 +29,14 @@ CURVES = (
     curve(1, 2, (0.2, 0.25, 0.25, 0.2), start=None),
     curve(None, None, (0.6, 0.7, 0.8, 0.25), learned=1.0, start=None, now=1.0),
 )
-SHOWN = LambdaBench(LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies."), True, Edits(lambdas=((1, 1, 1.0),)))
+SHOWN = interventions.LambdaBench(
+    LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies."), True, Edits(lambdas=((1, 1, 1.0),))
+)
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_each_layer_and_the_factor_have_their_own_panel(dark):
-    drawn = LAMBDA_BENCH.draw(SHOWN, Look(dark=dark))
+    drawn = interventions.LAMBDA_BENCH.draw(SHOWN, Look(dark=dark))
     lines = [trace for trace in drawn.data if trace.mode == "lines"]
     upper, lower = lines[::2], lines[1::2]
     two = [("λ₁", "solid"), ("λ₂", "dash")]
@@ -60,16 +55,13 @@ def test_each_layer_and_the_factor_have_their_own_panel(dark):
     assert len(dotted) == 3 and {shape.line.dash for shape in dotted} == {"dot"}
 
 
-def test_reading_names_the_strongest_lambda_and_the_prediction_without_all():
-    assert LAMBDA_BENCH.reading(SHOWN) == (
+def test_reading_names_the_strongest_lambda_and_the_table_has_each_value():
+    assert interventions.LAMBDA_BENCH.reading(SHOWN) == (
         "λ₁ of layer 2 changes P(<b>) most: 0.10 to 0.90 (others as you changed them). All λ at 0: 0.60. "
         "Dotted: P = 0.5, where the answer changes. λ varies."
     )
-    assert LAMBDA_BENCH.note(SHOWN) == "towards <b>, P 0.250, log-odds −2.50"
-
-
-def test_table_has_each_value_with_its_name():
-    table = build_curve_table(SHOWN)
+    assert interventions.LAMBDA_BENCH.note(SHOWN) == "towards <b>, P 0.250, log-odds −2.50"
+    table = interventions.build_curve_table(SHOWN)
     assert len(table) == 4 * len(CURVES)
     assert table["mark"].tolist()[:4] == ["zero", "learned", "start", ""]
     assert table["layer"].isna().sum() == 4 and table["component"].tolist()[:5] == [1, 1, 1, 1, 2]
@@ -85,11 +77,11 @@ def shown(edited=False):
         for layer, move in enumerate(each)
     ]
     found = Patches("good", "bad", "positive", {}, {}, 1.0, -3.0, ("good",), ("bad",), tuple(patches), "")
-    return Patching(RECORD, found, edited)
+    return interventions.Patching(RECORD, found, edited)
 
 
 def test_each_place_has_its_change_in_each_layer():
-    data = PATCHING.draw(shown(), Look()).data
+    data = interventions.PATCHING.draw(shown(), Look()).data
     assert [head["name"] for head in data["heads"]] == ["layer 1", "layer 2"]
     moves = {row["name"]: [cell["text"] for cell in row["cells"]] for row in data["rows"]}
     everywhere = {"everything": ["−4.00", "−4.00"], "good ← bad": ["−3.00", "+0.50"]}
@@ -98,8 +90,11 @@ def test_each_place_has_its_change_in_each_layer():
     assert first["colour"] == LIGHT.minus_scale[-1] and last[0]["colour"] == LIGHT.paper
     assert last[1]["about"] == "head 2, layer 2: log-odds of positive +2.000"
     assert data["lines"] == ["Log-odds of positive: +1.00 for the first sentence, −3.00 for the second."]
-    assert PATCHING.resolve_text(PATCHING.note, shown(edited=True)) == "towards positive, both after your changes"
-    table = build_patch_table(shown())  # layers count from 1
+    assert (
+        interventions.PATCHING.resolve_text(interventions.PATCHING.note, shown(edited=True))
+        == "towards positive, both after your changes"
+    )
+    table = interventions.build_patch_table(shown())  # layers count from 1
     assert table["layer"].tolist() == [1, 2, 1, 2, 1, 2] and table["moved"][2] == -3.0
     assert (table["token"][2], table["here"][2], table["donor"][2], table["head"][4]) == (1, "good", "bad", 2)
 

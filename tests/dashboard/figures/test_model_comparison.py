@@ -15,14 +15,7 @@ from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TI
 from dashboard.figures.compare_sentences import MAPS, MATRIX, build_cell_table, find_one_right
 from dashboard.figures.figure import Source
 from dashboard.figures.interval_table import Mark
-from dashboard.figures.model_comparison import (
-    MODELS,
-    PAIRS,
-    WHERE,
-    build_column_table,
-    build_models_table,
-    build_pairs_table,
-)
+from dashboard.figures.model_comparison import MODELS, PAIRS, WHERE, build_column_table
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
@@ -63,16 +56,18 @@ def marks_of(table, column="interval"):
 
 @pytest.mark.slow
 def test_models_have_letters_and_colors_and_tie_intervals_include_0(source):
-    table = build_models_table(MODELS.read_data(source()), LOOK).marks
+    table = model_comparison.build_models_table(MODELS.read_data(source()), LOOK).marks
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
     marks = marks_of(table)
     assert [mark.value for mark in marks.values()] == pytest.approx([right.mean() for right in RIGHT.values()])
     assert all(mark.low < mark.value < mark.high for mark in marks.values())
     assert len({mark.color for mark in marks.values()}) == 3
     shape = PAIRS.read_data(source())
-    for pair, (name, mark) in zip(shape.pairs, marks_of(build_pairs_table(shape).marks).items(), strict=True):
+    for pair, (name, mark) in zip(
+        shape.pairs, marks_of(model_comparison.build_pairs_table(shape).marks).items(), strict=True
+    ):
         assert isinstance(mark, Mark) and mark.tie == (not pick_better(pair)) == (mark.low <= 0 <= mark.high), name
-    assert [row.id for row in build_pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
+    assert [row.id for row in model_comparison.build_pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
     assert shape.summary == "good and fair are better than poor; 1 of 3 pairs show no clear difference."
     assert shape.closest.startswith("good and fair: ") and "Detecting it would take about" in shape.closest
 

@@ -16,23 +16,6 @@ from core.runs.cost_estimate import Estimate, Size
 from core.runs.record import RunRecord
 from core.settings import GROUPS
 from dashboard.figures import model_plan
-from dashboard.figures.model_plan import (
-    ALL,
-    OFFERED,
-    USUAL,
-    WIDTH,
-    build_parts_table,
-    describe_cost,
-    describe_parts,
-    describe_size,
-    describe_time,
-    draw_diagram,
-    format_millions,
-    format_setting,
-    list_shown_settings,
-    summarize_changes,
-    write_command,
-)
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
 
 CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
@@ -46,7 +29,9 @@ def test_baseline_describes_its_input_and_what_it_lacks():
 
 
 def parts_of(name):
-    return build_parts_table(list_parts(PRESETS[name].model, vocabulary=USUAL.vocabulary, classes=USUAL.classes))
+    return model_plan.build_parts_table(
+        list_parts(PRESETS[name].model, vocabulary=model_plan.USUAL.vocabulary, classes=model_plan.USUAL.classes)
+    )
 
 
 def run(preset="vanilla", status="done", **known):
@@ -60,7 +45,7 @@ def test_run_gives_the_sizes_for_counting_parameters():
     own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
     record = RunRecord("r", "vanilla", "done", compose("vanilla", own), "", vocabulary=1_234, classes=("a", "b"))
     sizes = model_plan.read_sizes(record)
-    table = model_plan.build_preset_frame(ALL, sizes, []).set_index("model")["parameters"]
+    table = model_plan.build_preset_frame(model_plan.ALL, sizes, []).set_index("model")["parameters"]
     assert table["vanilla"] == count_parameters(record.config.model, vocabulary=1_234, classes=2)
     assert sizes.get_model("vanilla") == record.config.model
     assert sizes.get_model("ndt-01-n3") == PRESETS["ndt-01-n3"].model
@@ -72,14 +57,16 @@ def test_run_gives_the_sizes_for_counting_parameters():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_paper_shows_its_presets_with_their_runs(paper):
     own = [name for name, preset in PRESETS.items() if preset.paper == paper]
-    frame = model_plan.build_preset_frame(PAPERS[paper], USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")])
+    frame = model_plan.build_preset_frame(
+        PAPERS[paper], model_plan.USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")]
+    )
     assert frame["model"].tolist() == own == model_plan.list_presets(PAPERS[paper])
     assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
     assert set(frame["paper"]) == {PAPERS[paper]}
 
 
 def test_all_presets_have_a_size_and_their_parts_add_up():
-    frame = model_plan.build_preset_frame(ALL, USUAL, []).set_index("model")
+    frame = model_plan.build_preset_frame(model_plan.ALL, model_plan.USUAL, []).set_index("model")
     assert len(frame) == len(PRESETS) and frame.loc["tweet-v1-p1", "parameters"] == 4_139_010
     assert frame.loc["vanilla", "parts"] == "plain encoder"
     for name in ("sentiformer", "inceptive-64", "cnn", "tfidf-svm"):
@@ -89,35 +76,36 @@ def test_all_presets_have_a_size_and_their_parts_add_up():
     assert parts_of("tweet-v1-p2")["term"].tolist().count("QK-norm") == 1
 
 
-def test_preset_differences_name_both_models():
+def test_preset_differences_name_both_models_and_newest_finished_runs_are_linked():
     frame = model_plan.compare_presets("lexical-all", "lexical-last")
     assert frame.columns.tolist() == ["what", "lexical-all", "lexical-last", "setting"]
     assert frame.iloc[0].tolist() == ["heads that sigma reaches", "all", "last", "model.attention.lexical_heads"]
-
-
-def test_newest_finished_runs_of_a_preset_are_linked():
     records = [RunRecord(f"run{i}", "vanilla", "done", compose("vanilla"), "") for i in range(model_plan.LINKED + 2)]
     linked = model_plan.list_preset_runs("vanilla", [run("vanilla", "failed"), run("cnn"), *records])
     assert linked == [f"run{i}" for i in range(model_plan.LINKED)]
 
 
 def test_each_setting_is_offered_once_under_its_group():
-    offered = [name for names in list_shown_settings({}, None).values() for name in names]
-    assert set(offered) == OFFERED
+    offered = [name for names in model_plan.list_shown_settings({}, None).values() for name in names]
+    assert set(offered) == model_plan.OFFERED
     assert len(offered) == len(set(offered))
     model = {name for name in SETTINGS if name.startswith("model.")}
-    assert model <= OFFERED
+    assert model <= model_plan.OFFERED
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
-    assert OFFERED - model == further
-    assert set(SETTINGS) >= OFFERED
-    everything = list_shown_settings({}, None)
+    assert model_plan.OFFERED - model == further
+    assert set(SETTINGS) >= model_plan.OFFERED
+    everything = model_plan.list_shown_settings({}, None)
     assert tuple(everything) == GROUPS
     assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
 
 
 def offered(preset, own=(), **settings):
     config = compose(preset, settings)
-    return {name for names in list_shown_settings(dict.fromkeys(own, "x"), config.model).values() for name in names}
+    return {
+        name
+        for names in model_plan.list_shown_settings(dict.fromkeys(own, "x"), config.model).values()
+        for name in names
+    }
 
 
 def test_settings_without_effect_are_hidden_unless_the_user_set_them():
@@ -126,8 +114,8 @@ def test_settings_without_effect_are_hidden_unless_the_user_set_them():
     assert "model.attention.lexicon_gate" in offered("sentiformer")
     assert "model.attention.lexicon_gate" in offered("vanilla", ["model.attention.lexicon_gate"])
     assert {"model.attention.constraint", "training.diversity"} <= offered("ndt-01-n3") - plain
-    assert "Lexicon" in list_shown_settings({}, compose("vanilla").model)
-    assert "Scores" not in list_shown_settings({}, compose("cnn").model)
+    assert "Lexicon" in model_plan.list_shown_settings({}, compose("vanilla").model)
+    assert "Scores" not in model_plan.list_shown_settings({}, compose("cnn").model)
 
 
 @pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])
@@ -141,7 +129,7 @@ def test_baseline_shows_the_settings_that_its_family_reads(preset):
 def test_settings_that_a_preset_changes_are_never_hidden(preset):
     usual = flatten_config(compose("vanilla"))
     own = flatten_config(compose(preset))
-    changed = {name for name in OFFERED if own[name] != usual[name]}
+    changed = {name for name in model_plan.OFFERED if own[name] != usual[name]}
     assert changed <= offered(preset)
 
 
@@ -155,49 +143,52 @@ def test_settings_that_a_preset_changes_are_never_hidden(preset):
     ],
 )
 def test_size_names_its_basis(size, said):
-    assert describe_size(size) == said
+    assert model_plan.describe_size(size) == said
 
 
 def test_changed_model_is_described_by_parts_changes_and_implied_settings():
     settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
     along = {"text.lexicon": "vader"}
-    said = summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
+    said = model_plan.summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
     assert said == (
         "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
         "Also set, because a part needs it: text.lexicon=vader."
     )
-    assert summarize_changes(compose("vanilla"), {}, {}) == "It has nothing besides a plain encoder."
+    assert model_plan.summarize_changes(compose("vanilla"), {}, {}) == "It has nothing besides a plain encoder."
 
 
-def test_time_estimate_names_its_basis_without_false_precision():
-    assert describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
+def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
+    assert model_plan.describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
         "a guess: nothing similar has been trained on this machine yet"
     )
-    said = describe_time(Estimate(1000, 41.7, 2), CONFIG)
+    said = model_plan.describe_time(Estimate(1000, 41.7, 2), CONFIG)
     assert said == "About 40 s at most · 1\u202f000 steps in 4 epochs · measured on 2 earlier runs here"
-    assert "· up to 1\u202f000 steps" in describe_time(Estimate(1000, 41.7, 2, counted=False), CONFIG)
-    assert "About 4 min 0 s at most" in describe_time(Estimate(9, 228.0, 1), CONFIG)
-    assert "About 2 h 0 min at most" in describe_time(Estimate(9, 7100.0, 1), CONFIG)
-    assert "known after the first steps" in describe_time(None, CONFIG)
-    assert "in one go" in describe_time(None, compose("tfidf-logreg"))
-
-
-def test_cost_is_a_sentence_without_what_is_unknown():
+    assert "· up to 1\u202f000 steps" in model_plan.describe_time(Estimate(1000, 41.7, 2, counted=False), CONFIG)
+    assert "About 4 min 0 s at most" in model_plan.describe_time(Estimate(9, 228.0, 1), CONFIG)
+    assert "About 2 h 0 min at most" in model_plan.describe_time(Estimate(9, 7100.0, 1), CONFIG)
+    assert "known after the first steps" in model_plan.describe_time(None, CONFIG)
+    assert "in one go" in model_plan.describe_time(None, compose("tfidf-logreg"))
     size, time = Size(4_300_000, 30_000, "bound"), Estimate(1000, 52.0, 0)
-    assert describe_cost("x", size, time, CONFIG) == "x has 4.30 M parameters and trains in at most about 50 s."
-    assert describe_cost("x", None, time, CONFIG) == "x trains in at most about 50 s."
-    assert describe_cost("x", size, None, CONFIG) == "x has 4.30 M parameters."
-    assert describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
-    assert describe_cost("x", None, None, CONFIG) == "x can be trained."
+    assert (
+        model_plan.describe_cost("x", size, time, CONFIG) == "x has 4.30 M parameters and trains in at most about 50 s."
+    )
+    assert model_plan.describe_cost("x", None, time, CONFIG) == "x trains in at most about 50 s."
+    assert model_plan.describe_cost("x", size, None, CONFIG) == "x has 4.30 M parameters."
+    assert model_plan.describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
+    assert model_plan.describe_cost("x", None, None, CONFIG) == "x can be trained."
 
 
 def test_command_line_sets_the_same_values_as_typed():
-    said = write_command("my data.csv", "vanilla", {"data.name": "x", "training.lr": "0.001"}, "first")
+    said = model_plan.write_command("my data.csv", "vanilla", {"data.name": "x", "training.lr": "0.001"}, "first")
     parts = ["sentiscope", "train", "--data=my data.csv", "--model=vanilla", "--set=training.lr=0.001", "--name=first"]
     assert shlex.split(said) == parts
-    assert format_setting(CONFIG, "model.attention.row_norm") == "false"
-    assert format_setting(CONFIG, "training.epochs") == "4"
-    assert (format_millions(6), format_millions(9_999), format_millions(10_000)) == ("6", "9\u202f999", "0.01 M")
+    assert model_plan.format_setting(CONFIG, "model.attention.row_norm") == "false"
+    assert model_plan.format_setting(CONFIG, "training.epochs") == "4"
+    assert (model_plan.format_millions(6), model_plan.format_millions(9_999), model_plan.format_millions(10_000)) == (
+        "6",
+        "9\u202f999",
+        "0.01 M",
+    )
 
 
 def made(name: str):
@@ -205,7 +196,7 @@ def made(name: str):
 
 
 def drawn(name: str, look: Look = Look()) -> ElementTree.Element:  # noqa: B008 - frozen
-    return ElementTree.fromstring(draw_diagram(made(name), look))
+    return ElementTree.fromstring(model_plan.draw_diagram(made(name), look))
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
@@ -218,16 +209,14 @@ def test_parts_and_terms_are_drawn_in_order_without_overlap(name):
     boxes = [box for box in root.iter(f"{SVG}rect") if box.get("stroke")]
     edges = [(float(box.get("y")), float(box.get("y")) + float(box.get("height"))) for box in boxes]
     assert all(above[1] < below[0] for above, below in pairwise(edges))
-    assert all(0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= WIDTH for text in texts)
+    assert all(0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= model_plan.WIDTH for text in texts)
 
 
-def test_each_branch_of_a_layer_returns_to_its_residual_connection():
+def test_branches_return_to_their_residual_connection_around_pre_and_post_norm():
     for name in ("sentiformer", "sentiformer-no-norm", "tweet-v1-p1"):
         assert len(list(drawn(name).iter(f"{SVG}circle"))) == 2, name
     assert not list(drawn("bilstm").iter(f"{SVG}circle"))
 
-
-def test_post_norm_follows_the_sum_and_pre_norm_precedes_the_branch():
     def order(name):
         root = drawn(name)
         seen = [(float(each.get("cy")), "+") for each in root.iter(f"{SVG}circle")]
@@ -239,7 +228,7 @@ def test_post_norm_follows_the_sum_and_pre_norm_precedes_the_branch():
 
 
 def test_alternative_text_describes_the_diagram_and_a_projector_enlarges_it():
-    said, root = describe_parts(made("sentiformer")), drawn("sentiformer")
+    said, root = model_plan.describe_parts(made("sentiformer")), drawn("sentiformer")
     assert (root.get("aria-label"), root.get("role")) == (said, "img")
     assert "in each of 6 layers Attention, 8 heads, queries of 32, values of 32 with gate (each key" in said
     assert float(drawn("sentiformer", Look(projector=True)).get("width")) == 1.3 * float(root.get("width"))

@@ -75,13 +75,10 @@ def test_report_has_rows_by_position_and_by_name():
         parse_predictions(SAVED, ("no", "maybe"))
 
 
-def test_baseline_has_phenomena_only_for_the_test_split():
+def test_metric_axes_span_chance_to_perfect_and_phenomena_are_of_the_test_split():
     record = dataclasses.replace(RECORD, results={"yardstick": {"phenomena": {"plain": 0.9}}})
     assert results.read_tfidf_phenomena(record, "test") == {"plain": 0.9}
     assert results.read_tfidf_phenomena(record, "challenge") == results.read_tfidf_phenomena(RECORD, "test") == {}
-
-
-def test_metric_axes_span_chance_to_perfect_and_skip_unknown_metrics():
     accuracy, error = results.list_split_stats(RECORD, "test", parse_predictions(SAVED, ("no", "yes")))
     assert accuracy == results.Stat("Accuracy", 0.8, (0.5, 1.0), 4, 0.75, 0.85)
     assert (error.ends, error.low) == ((0.0, 0.2), None)

@@ -37,14 +37,11 @@ ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [
 ROWS.table["tuned_f1"] = [0.6, np.nan]
 
 
-def test_confidence_is_the_probability_of_exactly_these_labels():
+def test_confidence_is_of_exactly_these_labels_and_one_is_decided_against_the_rest():
     assert REPORT.labels.tolist() == OWN.tolist()
     assert REPORT.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
     assert compute_confidence(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
     assert compute_confidence(np.array([[0.9, 0.1]]), multi=False) == pytest.approx([0.9])
-
-
-def test_one_label_is_decided_against_the_rest():
     decision = decide_label(REPORT, "calm", 0.5)
     assert decision.classes == ("not calm", "calm") and decision.positive == 1
     assert decision.counts.tolist() == [[1, 1], [1, 1]]
@@ -60,7 +57,7 @@ def test_examples_have_all_labels_at_the_thresholds_and_one_probability():
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
 
-def test_table_has_each_label_at_both_thresholds_most_frequent_first():
+def test_table_has_each_label_at_both_thresholds_if_they_were_tuned():
     table = thresholding.build_label_table(REPORT, thresholding.read_thresholds(RECORD))
     assert list(table["label"]) == ["calm", "joy", "odd, rare"] and list(table["n"]) == [2, 2, 1]
     row = table.iloc[0]
@@ -71,9 +68,6 @@ def test_table_has_each_label_at_both_thresholds_most_frequent_first():
     assert thresholding.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
     without = thresholding.build_label_table(REPORT, None)
     assert not [name for name in without if "tuned" in name]
-
-
-def test_run_without_tuned_thresholds_has_only_half():
     bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
     assert thresholding.list_choices(RECORD) == ["tuned", "0.5"]
     assert thresholding.list_choices(bare) == ["0.5"]

@@ -85,14 +85,11 @@ def test_branches_and_head_attention_are_shown_and_an_empty_text_has_none(recwar
     assert not recwarn.list
 
 
-def test_lambda_is_shown_for_each_token():
+def test_lambda_is_shown_for_each_token_and_a_tweet_encoder_shows_its_temperatures():
     seen, _ = read("differential-v2")
     rows = token_values.build_lambda_rows(seen, minus=True)
     assert [row.name for row in rows] == ["layer 1, −λ₁", "layer 2, −λ₁"]
     np.testing.assert_allclose(rows[0].values, seen.layers[0].coefficients[1].mean(0))
-
-
-def test_tweet_encoder_shows_only_its_temperatures():
     seen, model = read("tweet-v1-p2")
     assert token_values.build_number_table(token_values.read_view_scalars(seen))["learned"].tolist() == [
         ", ".join(f"{value:.3f}" for value in model.get_scalars()["tau"])
