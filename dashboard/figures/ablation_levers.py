@@ -21,7 +21,7 @@ from core.text.graphemes import clip_text
 from dashboard.figures.attention import describe_difference, has_subtraction, name_maps
 from dashboard.figures.attention_heads import LAYER, get_layer, read_attention
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import TOWARDS, find_full_color, get_target_class, make_ramps, shade_push
 
@@ -41,12 +41,11 @@ STEP = 0.01  # of a slider
 LONG = 8  # letters of a word above a gate
 Place = tuple[str, int, int | None, int | None, int | None]
 """Kind of a model part, with its layer, head, component and token; None if the part has none."""
-SILENT = Option(
+SILENT = QuietOption(
     "silent",
     "A switched-off part outputs",
     lambda source: (ZERO, MEAN),
     "zero: nothing; mean: its mean over the words, so that its effect on the text as a whole stays.",
-    words=lambda source, way: "",
 )
 
 

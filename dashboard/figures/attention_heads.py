@@ -26,7 +26,7 @@ from dashboard.figures.attention import (
     scale_row,
 )
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure, Option, Source, ValueRange
+from dashboard.figures.figure import Figure, Option, QuietOption, Source, ValueRange
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
@@ -58,28 +58,25 @@ def _list_maps(source: Source) -> list[str]:
     return [row.name for row in build_map_rows(view, 0, has_subtraction(source.record))] if there else []
 
 
-LAYER = Option(
+LAYER = QuietOption(
     "layer",
     "Layer",
     _list_layers,
     "The layer of the single maps, the head view and the first kind of grid.",
     usual=lambda source: next(reversed(_list_layers(source)), "0"),
-    words=lambda source, layer: "",
 )
-MAP = Option(
+MAP = QuietOption(
     "map",
     "Map",
     _list_maps,
     "A component times its coefficient, or the sum of all.",
     usual=lambda source: next(reversed(_list_maps(source)), ""),
-    words=lambda source, shown: "",
 )
-GRID = Option(
+GRID = QuietOption(
     "grid",
     "Grid",
     lambda source: [OF_LAYER, OF_MAP] if len(_list_maps(source)) > 1 else [OF_MAP],
     "All components of the chosen layer, or the chosen map in all layers.",
-    words=lambda source, grid: "",
 )
 SCALE = Option(
     "scale",
@@ -235,13 +232,12 @@ COMBINED = Figure(
 )
 
 
-FROM = Option(
+FROM = QuietOption(
     "from",
     "From token",
     lambda source: ValueRange(1, len(source.view.tokens) - WINDOW + 1, 1) if len(source.view.tokens) > WINDOW else (),
     "The head view shows a window of a long text; the maps show all of it.",
     usual=lambda source: 1.0,
-    words=lambda source, first: "",
 )
 
 

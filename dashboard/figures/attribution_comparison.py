@@ -20,7 +20,7 @@ from core.text.graphemes import quote_text
 from dashboard.figures import word_attributions
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
-from dashboard.figures.figure import FREE, Figure, Option, Source
+from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import (
@@ -69,12 +69,11 @@ CONTRAST_COLUMNS = {
 }
 Pair = tuple[int | None, int | None]
 
-EXTENT = Option(
+EXTENT = QuietOption(
     "methods",
     "Methods",
     lambda source: (QUICK, ALL),
     "All adds Shapley values, which run the model up to 4 000 times.",
-    words=lambda source, extent: "",
 )
 
 

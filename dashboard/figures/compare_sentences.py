@@ -16,7 +16,7 @@ from core.runs.comparison_data import match_runs
 from core.runs.labeled_predictions import Answers
 from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.figure import Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import METRIC, PAIR, get_letter, get_model_color, get_pair
 from dashboard.figures.subplots import draw_bar_matrix
 from dashboard.figures.theme import Look, blend_colors
@@ -26,12 +26,11 @@ RIGHTS = ("right", "wrong")
 SHADE = {True: 0.32, False: 0.45}
 
 
-WHO = Option(
+WHO = QuietOption(
     "who",
     "Model",
     lambda source: [get_letter(source, side) for side in source.sides.sides],
     "The model whose map is shown",
-    words=lambda source, letter: "",
     endings={letter: f"-{letter.lower()}" for letter in LETTERS},
 )
 

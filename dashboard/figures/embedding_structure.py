@@ -28,7 +28,7 @@ from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.embedding_map import Floats
 from dashboard.figures.embeddings import SPACE, SentenceMap, name_map, read_map_config
-from dashboard.figures.figure import FREE, LONGEST, Figure, Option, Source, make_interval_figure
+from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.row_selection import ORDER, SELECT, select_rows
 from dashboard.figures.subplots import Panels
@@ -326,12 +326,11 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
 )
 
 
-AT = Option(
+AT = QuietOption(
     "at",
     "Sentence",
     lambda source: FREE,
     "Key of the row whose neighbours are shown, if there is no text",
-    words=lambda source, at: "",
 )
 
 

@@ -26,7 +26,7 @@ from core.runs.projections import MapFiles
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard.figures import embedding_map
 from dashboard.figures.embedding_map import GROUP, MapOverlays, PlacedSentence, PointGroup, Shades
-from dashboard.figures.figure import FREE, Figure, Option, Source
+from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.results import Stat
 from dashboard.figures.theme import Look
 
@@ -98,34 +98,30 @@ def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table, points.reset_index(drop=True)], axis=1)
 
 
-METHOD = Option(
+METHOD = QuietOption(
     "method",
     "Method",
     lambda source: list(BY_NAME),
     "PCA is exact and immediate; t-SNE and UMAP keep neighbours together and take longer",
-    words=lambda source, method: "",
     endings={name: f"-{method}" for name, method in BY_NAME.items()},
 )
-DIMENSIONS = Option(
+DIMENSIONS = QuietOption(
     "dimensions",
     "Dimensions",
     lambda source: list(DIMENSIONS_BY_NAME),
-    words=lambda source, dimensions: "",
     endings={"2-D": "", "3-D": "-3d"},
 )
-SENTENCES = Option(
+SENTENCES = QuietOption(
     "rows",
     "Sentences",
     lambda source: ["1000", str(ROWS), "10000"],
     "A seeded sample with the class shares of the split; ten thousand take some minutes",
     usual=lambda source: str(ROWS),
-    words=lambda source, rows: "",
 )
-COLOR = Option(
+COLOR = QuietOption(
     "colour",
     "Colour",
     lambda source: source.reader.list_colorings(source.record, source.split),
-    words=lambda source, color: "",
 )
 """The note of a map has its colouring and n, so `words` is empty."""
 SPACE = Option(
@@ -136,12 +132,11 @@ SPACE = Option(
     usual=lambda source: HEAD,
     words=lambda source, space: "" if space == HEAD else str(space),
 )
-DENSITY = Option(
+DENSITY = QuietOption(
     "density",
     "Density",
     lambda source: [OFF, ON] if source.choices.get(DIMENSIONS.name, "2-D") == "2-D" else [],
     "Shades behind a flat map; lines enclose 10, 30, 50, 70 and 90 % of the points",
-    words=lambda source, shown: "",
 )
 FIND = Option(
     "find",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -115,6 +115,10 @@ class Option:
         if value == self.get_default(source):
             return ""
         return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
+
+
+QuietOption = partial(Option, words=lambda source, value: "")
+"""Option whose value the heading of an exported figure leaves out."""
 
 
 class Source:

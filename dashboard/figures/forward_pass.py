@@ -15,7 +15,7 @@ from core.formatting import count, format_subscript
 from core.models.capabilities import list_capabilities
 from dashboard.figures.attention_heads import LAYER
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.figure import Figure, Option, QuietOption, Source
 from dashboard.figures.theme import Look, blend_colors, choose_text_color
 
 if TYPE_CHECKING:
@@ -147,19 +147,17 @@ def _list_numbers(source: Source, name: str, first: int) -> list[str]:
     return [str(number) for number in range(first, first + many)]
 
 
-HEAD = Option(
+HEAD = QuietOption(
     "head",
     "Head",
     lambda source: _list_numbers(source, "heads", 1),
     "The head whose queries, keys, maps and values are shown.",
-    words=lambda source, head: "",
 )
-COMPONENT = Option(
+COMPONENT = QuietOption(
     "component",
     "Map",
     lambda source: _list_numbers(source, "components", 0),
     "The map whose queries, keys and scores are shown; 0 is the first.",
-    words=lambda source, component: "",
 )
 
 

@@ -104,29 +104,19 @@ class _Drawing:
 
     def draw_table(self) -> Node:
         """Return the HTML node of the whole interval table."""
-        rows = [each for row in self.table.rows for each in self._draw_rows(row)]
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
         style = f"--row:{self.table.height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
-        box = [IntervalColumn(self.tick, "")] if self.tick else []
-        heads = map(_draw_head, [*box, *self.table.columns])
-        return make_node(
-            "table",
-            make_node("colgroup", *self._draw_widths()),
-            make_node("thead", make_node("tr", *heads)),
-            make_node("tbody", *rows),
-            aria_label=self.table.label,
-            style=style,
-            **role,
-        )
-
-    def _draw_widths(self) -> Iterator[Node]:
-        if self.tick:
-            yield make_node("col", style="width:2.2rem")
-        for column in self.table.columns:
-            lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
-            width = lanes if column.ties else column.width
-            yield make_node("col", **_set_class(column), **({"style": f"width:{width}"} if width else {}))
+        columns = [*([IntervalColumn(self.tick, "", "2.2rem")] if self.tick else []), *self.table.columns]
+        lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
+        widths = [lanes if column.ties else column.width for column in columns]
+        styles = [
+            _set_class(each) | ({"style": f"width:{w}"} if w else {}) for each, w in zip(columns, widths, strict=True)
+        ]
+        rows = (each for row in self.table.rows for each in self._draw_rows(row))
+        head, body = make_node("thead", make_node("tr", *map(_draw_head, columns))), make_node("tbody", *rows)
+        cols = make_node("colgroup", *(make_node("col", **each) for each in styles))
+        return make_node("table", cols, head, body, aria_label=self.table.label, style=style, **role)
 
     def _draw_rows(self, row: IntervalRow) -> Iterator[Node]:
         state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and row.picks else {}

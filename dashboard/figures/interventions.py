@@ -19,7 +19,7 @@ from dashboard.figures import word_attributions
 from dashboard.figures.attention_heads import read_attention
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import FREE, Figure, Option, Source
+from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import get_model_color
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import SYMBOLS, Look, spread_labels
@@ -250,13 +250,12 @@ def _is_binary(record: RunRecord) -> bool:
     return record.task == "single" and len(record.classes) == 2
 
 
-OF = Option(
+OF = QuietOption(
     "of",
     "Class",
     lambda source: () if _is_binary(source.record) else source.record.classes,
     "The class whose probability is shown",
     usual=lambda source: choose_plotted_class(source.record.classes),
-    words=lambda source, name: "",
 )
 
 

@@ -18,7 +18,7 @@ from core.papers.reported_results import Counterpart, explain_unmatched, find_co
 from core.runs.record import RunRecord
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable
-from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, Curves, Line, Place, read_lambda_curves
@@ -315,12 +315,11 @@ class Course:
         return build_final_table(self.tracks, self.records, self.reported)
 
 
-SCALE = Option(
+SCALE = QuietOption(
     "course",
     "Scale",
     lambda source: ("change", "value"),
     "Change since the first step, or λ itself",
-    words=lambda source, scale: "",
     endings={"change": "", "value": "-value"},
 )
 

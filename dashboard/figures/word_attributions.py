@@ -18,7 +18,7 @@ from core.text.pos_tags import find_content_words
 from dashboard.figures.attention import sum_received
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.figure import Figure, Option, QuietOption, Source
 from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, choose_text_color, color_classes, shade_ink
 
 if TYPE_CHECKING:
@@ -132,13 +132,12 @@ def _predict_label(source: Source) -> str:
     return source.reader.inspect_text(source.record.run, source.text).label
 
 
-TOWARDS = Option(
+TOWARDS = QuietOption(
     "towards",
     "Effect towards",
     lambda source: source.record.classes if _is_not_binary(source.record) else (),
     "The class that is explained; by default the answer.",
     usual=_predict_label,
-    words=lambda source, target: "",
 )
 
 

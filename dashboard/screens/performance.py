@@ -19,6 +19,7 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import thresholding
 from dashboard.figures.decisions import FEW, Decision, SplitPredictions
+from dashboard.figures.error_rates import SAVED
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.metrics import (
     CELLS,
@@ -30,7 +31,6 @@ from dashboard.figures.metrics import (
     build_confusion_table,
     describe_errors,
 )
-from dashboard.figures.saved_slices import SAVED
 from dashboard.figures.threshold_curves import CALIBRATION, COSTS, PR, PROBABILITIES, ROC
 from dashboard.figures.thresholding import LABELS
 from dashboard.figures.token_values import NUMBERS_OF
