@@ -1,8 +1,6 @@
 """Ablation of model parts: how a prediction changes if a head, attention map, gate or lexicon is switched off.
 
-A part that is switched off (`silent` in links) outputs zero, or at every token its mean over the tokens. On a page, a
-click on a cell switches its part off. Above each column is the slider of its λ, with the prediction as a curve over λ.
-A gate can be set to any value from 0 to 1.
+A part that is switched off (`silent` in links) outputs zero, or at every token its mean over the tokens.
 """
 
 from __future__ import annotations
@@ -165,8 +163,7 @@ class _Painter:
     ) -> list[Cells]:
         """Return a list with the table cell of a model part's ablation effect; an empty list if it was not computed.
 
-        `keys` name the part in a link, `silent` its ablated state there if that differs from the default. While the
-        part is ablated, `how` replaces the number; empty: it is not ablated.
+        `keys` name the part in a link, `silent` its ablated state there; `how` replaces the number while it is ablated.
         """
         if (part := self.parts.get(place)) is None:
             return []

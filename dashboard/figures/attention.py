@@ -46,10 +46,7 @@ WINDOW = 40  # most tokens in a head view; more lines would be unreadable
 
 
 def draw_stripes(away: NDArray[np.bool_]) -> str:
-    """Return an SVG path of diagonal stripes over the true cells of a boolean matrix; a cell is one unit wide.
-
-    Neighbouring cells on a diagonal share one line, so the path of an all-negative map stays short.
-    """
+    """Return an SVG path of diagonal stripes over the true cells, one unit wide; neighbours share a line."""
     rows, columns = away.shape
     rising = away[::-1]
     parts = []
@@ -83,9 +80,8 @@ class MapRow:
 def scale_row(row: MapRow, scale: str) -> MapRow:
     """Convert attention weights to a display scale: unchanged, relative to the row's strongest, or to an even spread.
 
-    Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
-    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column of
-    several tokens is compared by its weight per token.
+    Against uniform, 0 is an even spread of the row's own sum: weight × tokens − 1 for a plain softmax, − λ for a map
+    that enters with λ. A column of several tokens is compared by its weight per token.
     """
     if scale == "absolute":
         return row
@@ -161,14 +157,9 @@ def draw_map_grid(
 ) -> go.Figure:
     """Draw attention maps as a grid on one colour scale, one head per column; negative weights are hatched.
 
-    Args:
-        rows: At least one.
-        tokens: L words, for the hover label.
-        look: Theme and size.
-        top: The |weight| in the strongest colour, if other figures share it.
-        label: What the colour bar measures, for weights one of the texts of `SCALES`.
-        numbered: Write the number of its head above each map.
-        worded: Write the words along both sides, as far as they fit; for a single map.
+    `tokens` are for the hover label, `top` is the |weight| in the strongest colour if other figures share it, `label`
+    says what the colour bar measures. `numbered`: the number of its head above each map; `worded`: the words along both
+    sides of a single map, as far as they fit.
     """
     t, size = look.tokens, look.scale_size
     heads, step = rows[0].weights.shape[0], get_block_size(len(tokens))
@@ -243,10 +234,7 @@ def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str
 
 
 def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
-    """Draw the coefficients (λ) of all attention maps but the first in a sentence: a dot for each head and token.
-
-    Solid: attention is added. Dashed and hollow: it is subtracted.
-    """
+    """Draw the λ of all attention maps but the first, a dot for each head and token; dashed and hollow: subtracted."""
     t, size = look.tokens, look.scale_size
     signs = name_coefficients(len(layers[0]), subtracts)
     lines = [
@@ -287,10 +275,7 @@ def has_subtraction(record: RunRecord) -> bool:
 
 
 def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """Return the attention maps of one layer (from 0), each times its coefficient, and their sum if there are several.
-
-    A part that is switched off or outputs its mean attends to no token: its maps are 0, and `off` names its heads.
-    """
+    """Return a layer's maps times their coefficients, then their sum; ablated heads have zeros and are in `off`."""
     found = view.layers[layer]
     heads = range(len(found.combined))
     silent = {head for at, head in edits.heads_off + edits.heads_mean if at == layer}
@@ -388,10 +373,7 @@ def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.Dat
 def build_attention_table(
     view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
 ) -> pd.DataFrame:
-    """Return a table of a text's attention weights: layer, head, both tokens, and a column for each map of the head.
-
-    With `edits`, one column describes them and another has the combined map `untouched` by them.
-    """
+    """Return weights by layer, head and both tokens; with `edits`, also what they are and the `untouched` map."""
     frames = [_build_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
     table = pd.concat(frames, ignore_index=True)
     if untouched is None or not edits:

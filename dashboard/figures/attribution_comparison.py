@@ -330,8 +330,7 @@ def read_other(source: Source) -> Source:
     text = str(source.get_choice(OTHER_TEXT))
     if not (source.others or text):
         raise NotAvailable("it is of two readings: name another run with --against, or a sentence with --with pinned=…")
-    record = source.others[0] if source.others else source.record
-    return Source(record, source.reader, text=text or source.text)
+    return Source(source.others[0] if source.others else source.record, source.reader, text=text or source.text)
 
 
 def build_contrast_table(shape: Contrast) -> pd.DataFrame:

@@ -228,8 +228,7 @@ def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> Failing
 def build_failures_table(found: FailingCases) -> pd.DataFrame:
     """Return a row for each failing test case: its texts, test, expectation, and each run's prediction.
 
-    Each run's column has the probability of the expected answer, or, for tests that compare texts, all answers with
-    their probabilities. `text` is the last text, which a page can open.
+    A run's column has P(expected answer), or all answers if texts are compared; `text` is the last, for a link.
     """
     rows = []
     for test, case in found.cases:

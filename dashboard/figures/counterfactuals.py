@@ -161,10 +161,7 @@ def build_examples_table(shown: ClassList) -> pd.DataFrame:
 
 
 def get_page_link(link: str) -> str:
-    """Return the link typed with a counter-example if it leads to a page of the dashboard, else an empty text.
-
-    The returned link is relative, so it works on any machine.
-    """
+    """Return a counter-example's link, made relative, if it leads to a page of the dashboard, else an empty text."""
     try:
         parts = urlsplit(link.strip())
     except ValueError:

@@ -103,10 +103,7 @@ def build_catalog_table(hub: bool) -> pd.DataFrame:
 
 
 def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
-    """Return the rows of a data set that match a filter, with their split and class name.
-
-    The search is literal and ignores case.
-    """
+    """Return the rows that match a filter (its search is literal and ignores case), with their split and class name."""
     parts = [rows.assign(split=name) for name, rows in dataset.splits.items() if filters.split in ("", name)]
     frame = pd.concat(parts, ignore_index=True)
     keep = pd.Series(True, index=frame.index)

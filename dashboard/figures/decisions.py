@@ -49,10 +49,8 @@ class SplitPredictions:
 def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPredictions:
     """Convert a split's saved predictions to labels and probabilities; RunDamaged: a column or a class is missing.
 
-    Args:
-        saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
-            with several labels per text also a 0/1 column `label:CLASS` each.
-        classes: C names in label order.
+    `saved` has text, label and predicted by name, and a column `probability:CLASS` for each of the C classes in label
+    order; with several labels per text also a 0/1 column `label:CLASS` each.
     """
     try:
         if not classes:
@@ -135,15 +133,11 @@ class Decision:
 def apply_threshold(
     labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float
 ) -> Decision:
-    """Compute the predictions that follow from probabilities and a decision threshold.
+    """Compute the predictions that follow from labels (n,), probabilities (n, C) and a decision threshold.
 
-    Args:
-        labels: (n,).
-        probabilities: (n, C).
-        classes: C names.
-        rule: Ignored for two classes, where the threshold applies to the second. For more: `ANSWER`, which gives no
-            prediction to a row whose top probability is not above the threshold, or a class to compare with the rest.
-        threshold: A class is predicted if its probability is above this.
+    A class is predicted if its probability is above the threshold: of two classes the second. For more, `rule` is
+    `ANSWER`, which gives no prediction to a row whose top probability is not above it, or a class to compare with the
+    rest.
     """
     every = np.arange(len(labels))
     if len(classes) > 2 and rule not in classes:

@@ -1,7 +1,4 @@
-"""Kinds of drawings: a Plotly chart, a table, or one of the dashboard's own browser components.
-
-Each can display itself in a notebook and be written to an HTML file that works offline.
-"""
+"""Kinds of drawings (charts, tables and browser components) for pages, notebooks and HTML files that work offline."""
 
 from __future__ import annotations
 
@@ -190,10 +187,7 @@ def add_title(drawing: Drawing, words: str) -> Drawing:
 def write_fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
     """Write a drawing (chart, table or component) as a part of an HTML document.
 
-    Args:
-        drawing: What is drawn.
-        name: The id of its element.
-        plotly: Whether a chart includes plotly.js (5 MB), because the document does not.
+    `name` is the id of its element; with `plotly`, a chart includes plotly.js (5 MB), because the document does not.
     """
     if isinstance(drawing, go.Figure):
         return drawing.to_html(full_html=False, include_plotlyjs=plotly, config=make_config(name), div_id=name)

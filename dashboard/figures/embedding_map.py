@@ -130,10 +130,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _parse_column(column: pd.Series) -> pd.Series:
-    """Parse a text column of a data file: as numbers, or as dates grouped into quartiles; otherwise leave it unchanged.
-
-    Whole numbers that are all different are row ids and stay unchanged.
-    """
+    """Parse a text column: as numbers (but all whole and different: row ids), as quarters of dates, or not at all."""
     if is_numeric_dtype(column) or is_bool_dtype(column):
         return column
     numbers = pd.to_numeric(column, errors="coerce")
@@ -195,14 +192,8 @@ def draw_map(
 ) -> go.Figure:
     """Draw an embedding map in two or three dimensions; each point carries its row number in the split.
 
-    Args:
-        places: (m, k).
-        rows: (m,) rows of the split.
-        words: m unescaped texts for the hover label; empty for none.
-        coloring: Groups that cover all points, or a value for each point.
-        axes: k titles; empty if the direction has no meaning.
-        look: Theme and size.
-        upon: Markers and density contours.
+    `places` are (m, k), `rows` (m,) of the split, `words` m unescaped hover texts or none, `axes` k titles, empty if a
+    direction has no meaning; `coloring`: groups that cover all points, or a value for each.
     """
     figure, flat, t = go.Figure(layout={"template": build_template(look)}), places.shape[1] == 2, look.tokens
     if upon.density is not None and flat:

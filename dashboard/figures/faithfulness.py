@@ -145,8 +145,7 @@ def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
             for name, held in numbers.items():
                 outcome = said.outcomes.get(name, "") if what == "test" else ""
                 rows.append((found.method, said.verdict, what, name, held.value, held.low, held.high, held.n, outcome))
-    columns = ["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"])
 
 
 BELIEF = Figure(

@@ -138,15 +138,9 @@ class Source:
     ) -> None:
         """Set up the data source of one run's figures; InputError: the split was not evaluated.
 
-        Args:
-            record: The run's record, which must not be damaged.
-            reader: Reads the files of runs.
-            others: Finished runs to compare with.
-            split: Empty: test, or the last evaluated split.
-            text: A text to explain; empty: none.
-            edits: Changes inside the model for the forward pass of the text.
-            choices: Option name → value; other options have their defaults.
-            author: The annotator whose codes may be shown; None: all.
+        The record must not be damaged; `others` are finished runs to compare with. Empty split: test, or the last
+        evaluated one. `edits` change the model for the forward pass of the text; `choices` are option name → value;
+        `author` is the annotator whose codes may be shown, None: all.
         """
         self.record, self.reader, self.text, self.author, self._edits = record, reader, text, author, edits
         self.others = tuple(others)

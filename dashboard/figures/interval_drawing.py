@@ -67,13 +67,8 @@ def build_component(
 ) -> Component:
     """Draw a table with intervals as a browser component that can be used with the keyboard.
 
-    Args:
-        table: The table to draw.
-        look: Theme and size.
-        picked: The selected row; empty: none.
-        picks: Whether rows can be selected; the component's state `picked` is the row's id.
-        tick: Label of the check boxes; empty: none. The state `ticked` has the ids of ticked rows.
-        ticked: The ticked rows.
+    `picked` is the selected row, if rows can be selected (`picks`); `tick` is the label of check boxes (empty: none)
+    and `ticked` the ticked rows. The component's states `picked` and `ticked` have the ids of rows.
     """
     node = draw_node(table, look, tick=tick, live=True)
     told = {"table": node, "colours": _map_colors(look), "picked": picked, "picks": picks, "ticked": list(ticked)}
@@ -136,11 +131,9 @@ class _Drawing:
         first, *others = self.table.columns
         name = _to_text_cell(row.cells.get(first.key, ""))
         if self.tick:
-            label = f"{self.tick} {name.text}"
-            box = make_node("input", type="checkbox", tabindex="-1", aria_label=label)
+            box = make_node("input", type="checkbox", tabindex="-1", aria_label=f"{self.tick} {name.text}")
             yield make_node("td", box if row.ticks and not child else None, class_="box")
-        sign = "\u25b8" if foldable else ""
-        fold = make_node("span", sign, class_="fold", aria_hidden="true") if self.folds else None
+        fold = make_node("span", "\u25b8" * foldable, class_="fold", aria_hidden="true") if self.folds else None
         parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
         yield make_node("th", parts, scope="row", title=name.title or name.text)
         for column in others:

@@ -1,7 +1,6 @@
 """Tables with intervals: a name in each row, its interval on one shared axis, the number, and a verdict in words.
 
-Used for runs, differences, phenomena, failure rates and papers. The tables are plain data, drawn by `interval_drawing`;
-on a page `assets/marks.js` adds keyboard control and selection.
+They are plain data, drawn by `interval_drawing`; on a page `assets/marks.js` adds keyboard control and selection.
 """
 
 from __future__ import annotations
@@ -124,13 +123,9 @@ def make_axis(
 ) -> Axis:
     """Compute the range, ticks and labels of the axis on which a table column draws its intervals.
 
-    Args:
-        marks: All marks of the column, also without a value.
-        zero: A value that must be on the axis, with a darker line.
-        ends: Least and largest possible value, such as 0 and 1.
-        leaves_out: The side on which outliers are left out: if less than half of the marks lie beyond a gap wider than
-            the range of all others, the axis ends before the gap, and their numbers are shown at the edge.
-        signed: Whether labels have a plus sign.
+    `zero` must be on the axis, with a darker line; `ends` are the least and largest possible value. On the side that
+    `leaves_out` names, less than half of the marks are left out if they lie beyond a gap wider than the range of all
+    others: the axis ends before the gap, and their numbers are shown at the edge.
     """
     known = ([mark.value, mark.low, mark.high, *mark.dots] for mark in marks if mark.value is not None)
     ends_of = ([each for each in values if each is not None] for values in known)

@@ -193,8 +193,7 @@ def _read_metrics(source: Source) -> MetricTable:
 
 
 def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
-    better = [DEFINED[name].better for name in shown.table["metric"]]
-    rows = shown.table.drop(columns="metric").assign(better=better)
+    rows = shown.table.assign(better=[DEFINED[name].better for name in shown.table["metric"]]).drop(columns="metric")
     value = {name: TableColumn(title, decimals=3) for name, title in TITLES.items() if name in rows}
     return DataTable(rows, {"title": TableColumn("Metric"), **value, "better": TableColumn("Better")})
 

@@ -125,10 +125,7 @@ def list_questions(name: str) -> pd.DataFrame:
 
 
 def list_backbones(paper: str) -> pd.DataFrame:
-    """Return a row for each pretrained backbone of a paper: recipe, name, state on disk, download command, settings.
-
-    The table has no paths, since other people may see the page.
-    """
+    """Return a row for each pretrained backbone of a paper, without paths, since other people may see the page."""
     own, rows = get_own_folder(), []
     for each in list_backbone_recipes():
         if paper not in (ALL, each["paper"]):

@@ -36,10 +36,7 @@ EVERYDAY = "everyday"  # the split most similar to what new users type
 
 @dataclass(frozen=True)
 class Headline:
-    """Main test score of a run, and that of its baseline: accuracy, macro F1 (multi-label) or span F1 (tagging).
-
-    Macro F1 is measured at the thresholds chosen on validation, if there are any.
-    """
+    """Main test score of a run (at tuned thresholds, if any) and of its baseline: accuracy, macro F1 or span F1."""
 
     value: float
     low: float | None
@@ -137,9 +134,8 @@ PAIR = join_pair("The film was not bad at all.", "It was a good film.")
 def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """Return the run that pages show by default; a run with λ is preferred, since every page can show it.
 
-    Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
-    `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), those that
-    read everyday sentences best, and the best.
+    Of the finished runs, those on the built-in corpus come first, since they know the words of `SENTENCE`; then runs
+    with λ, those with one label per text, those that read everyday sentences best, and the best.
     """
 
     def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:

@@ -257,10 +257,7 @@ def update_clauses(
 def apply_search(
     clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the filter rules after a text search; a new search text or row id replaces the earlier one.
-
-    The clause comes from `core.error_analysis.facets.parse_search`; None: the search is removed.
-    """
+    """Return the filter rules after a search (None: removed), which replaces an earlier text or row id."""
     if clause is None or clause in clauses:
         return update_clauses(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
     usual = ASKED if _is_id_clause(clause, asked) else find_word(facets, str(clause))

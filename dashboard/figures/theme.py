@@ -140,10 +140,7 @@ def _make_stops(colors: Sequence[str]) -> list[list[Any]]:
 
 
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return Plotly's colour scale for signed attention weights, where w and −w look the same; set zmin = -zmax.
-
-    A pattern marks the negative side (`dashboard.figures.attention`).
-    """
+    """Return Plotly's scale for signed attention, where w and −w differ only in the hatching; set zmin = -zmax."""
     return _make_stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
 
 

@@ -81,10 +81,7 @@ def _refuse_texts(source: Source) -> None:
 
 
 def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
-    """Describe how many labelled spans are predicted correctly, and in a second text the kinds of errors.
-
-    The numbers of errors add up to the labelled spans that are not right; spurious spans are counted separately.
-    """
+    """Describe how many labelled spans are predicted correctly, and in a second text the errors."""
     ends = rows.outcomes
     head = f"{count(ends['right'])} of {count(rows.labeled)} spans are found with their type and both borders."
     wrong = [kind for kind in sorted(_WORDS, key=lambda kind: -ends[kind]) if ends[kind]]
@@ -118,8 +115,7 @@ class FilteredSentences:
 def _filter_sentences(source: Source) -> FilteredSentences:
     rows = read_tagged_rows(source)
     outcome, kind, search = (str(source.get_choice(option)) for option in (OUTCOME, TYPE, SEARCH))
-    texts = rows.table["text"].str.casefold()
-    has = texts.str.contains(search.strip().casefold(), regex=False).tolist()
+    has = rows.table["text"].str.casefold().str.contains(search.strip().casefold(), regex=False).tolist()
     wanted = [at for at, found in enumerate(rows.scores.found) if has[at] and _has_outcome(found, outcome, kind)]
     said = [outcome, *([kind] if kind != ALL_TYPES else []), *([f"“{search.strip()}”"] if search.strip() else [])]
     return FilteredSentences(rows, tuple(wanted), ", ".join(said))

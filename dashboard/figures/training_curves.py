@@ -88,12 +88,8 @@ def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
 def build_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
     """Convert the training history of a run to curves over epochs.
 
-    Args:
-        history: The logged rows.
-        epochs: Planned epochs.
-        metric: The validation metric that chooses the best epoch.
-        steps: Planned steps; 0: unknown, then estimated from the rows (an epoch row ends its epoch).
-        rows: Validation sentences; 0: unknown.
+    `metric` chooses the best epoch; `steps` are planned (0: estimated from the rows; an epoch row ends its epoch),
+    `rows` validation sentences (0: unknown).
     """
     ends = history.select_kind("epoch")
     per_epoch = compute_epoch_steps(history, epochs, steps)
@@ -290,10 +286,7 @@ def _draw_lambda_panel(
 
 
 def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go.Figure:
-    """Draw a training for a room: the loss on the left, λ by layer on the right, without λ the validation metric.
-
-    `whole`: the curves that set the length of the axes, where `curves` is an earlier state of them.
-    """
+    """Draw a training for a room: loss, and λ by layer or the validation metric; `whole` sets the axes."""
     whole = whole or curves
     t, wide = look.tokens, look.scale_size(3)
     figure = Panels(look, [["loss", "λ by layer" if whole.lambdas else f"validation {curves.metric}"]], height=340)
@@ -306,8 +299,7 @@ def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go
         ends = list(curves.lambdas.items())
         heights = spread_labels([values[-1] for _, values in ends], 0.03)
         for ((layer, i), values), height in zip(ends, heights, strict=True):
-            color = color_layer(t, layer, layers)
-            own = {"color": color, "width": wide, "dash": "solid" if i == 1 else "dash"}
+            own = {"color": color_layer(t, layer, layers), "width": wide, "dash": "solid" if i == 1 else "dash"}
             figure.add_scatter(x=curves.lambda_step[: len(values)], y=values, mode="lines", line=own, col=2)
             label = f"λ{format_subscript(i)} layer {layer + 1}"
             figure.add_annotation(
