@@ -19,6 +19,7 @@ from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
 if TYPE_CHECKING:
+    from core.interpret.attribution import Explanation
     from core.interpret.sentence_inspection import SentenceView
 
 
@@ -75,6 +76,16 @@ class MapRow:
     off: frozenset[int] = frozenset()  # heads (from 0) that were switched off; their weights are 0
     places: Floats | None = None
     """(L,) number of tokens that each row and column represents, if merged padding makes it more than one."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttributedWords:
+    """Effect of each word of a text on the prediction, and the tokens that each word consists of."""
+
+    found: Explanation
+    belongs: NDArray[np.float64]  # (words, tokens) share of each token that belongs to each word
+    read: Explanation | None = None
+    """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:

@@ -19,8 +19,9 @@ from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import write_tag
 from dashboard.figures.figure import Figure, Option, make_interval_figure
+from dashboard.figures.filtering import SELECT, select_rows
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
-from dashboard.figures.row_selection import SELECT, RowSelection, select_rows
+from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import find_positive_class
 

@@ -29,8 +29,8 @@ from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.embedding_map import Floats
 from dashboard.figures.embeddings import SPACE, SentenceMap, name_map, read_map_config
 from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source, make_interval_figure
+from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.row_selection import ORDER, SELECT, select_rows
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
 

@@ -23,8 +23,9 @@ from core.formatting import count, format_exact, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
+from dashboard.figures.filtering import ORDER, SELECT, WRONG, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, TextCell, make_axis
-from dashboard.figures.row_selection import ORDER, SELECT, WRONG, RowSelection, select_rows
+from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look, Tokens, choose_text_color, color_classes
 from dashboard.figures.word_attributions import find_full_color, find_positive_class, make_ramps, shade_push
 

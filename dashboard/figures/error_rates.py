@@ -23,6 +23,7 @@ from core.formatting import count, number, percent, signed
 from core.metrics import format_title
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, Source, make_interval_figure
+from dashboard.figures.filtering import select_rows
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import (
     Axis,
@@ -35,7 +36,7 @@ from dashboard.figures.interval_table import (
     TextCell,
     make_axis,
 )
-from dashboard.figures.row_selection import RowSelection, select_rows
+from dashboard.figures.row_selection import RowSelection
 
 SHOWN = 20
 FARTHEST = 16.0

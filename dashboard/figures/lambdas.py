@@ -21,7 +21,8 @@ from dashboard.figures.drawing import DataTable
 from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, Curves, Line, Place, read_lambda_curves
+from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, read_lambda_curves
+from dashboard.figures.training_log import Curves, Line, Place
 
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]

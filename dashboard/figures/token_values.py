@@ -29,7 +29,7 @@ from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.theme import Look, build_template, choose_text_color
-from dashboard.figures.training_curves import NUMBERS, NumberLine
+from dashboard.figures.training_log import NUMBERS, NumberLine
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView

@@ -15,14 +15,13 @@ from core.interpret.attribution_math import find_top_words
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from core.text.pos_tags import find_content_words
-from dashboard.figures.attention import sum_received
+from dashboard.figures.attention import AttributedWords, sum_received
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, Option, QuietOption, Source
 from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, choose_text_color, color_classes, shade_ink
 
 if TYPE_CHECKING:
-    from core.interpret.attribution import Explanation
     from core.interpret.sentence_inspection import SentenceView
 
 
@@ -34,16 +33,6 @@ Ramps = tuple[Sequence[str], Sequence[str]]
 CONTENT = "words only"
 SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
 NAMED = 6  # most unknown words that are named
-
-
-@dataclass(frozen=True, eq=False)
-class AttributedWords:
-    """Effect of each word of a text on the prediction, and the tokens that each word consists of."""
-
-    found: Explanation
-    belongs: NDArray[np.float64]  # (words, tokens) share of each token that belongs to each word
-    read: Explanation | None = None
-    """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
 
 
 def find_full_color(pushes: Iterable[float]) -> float:
@@ -128,16 +117,12 @@ def find_positive_class(record: RunRecord) -> str:
     return record.classes[colors.index(LIGHT.plus) if LIGHT.plus in colors else 1]
 
 
-def _predict_label(source: Source) -> str:
-    return source.reader.inspect_text(source.record.run, source.text).label
-
-
 TOWARDS = QuietOption(
     "towards",
     "Effect towards",
     lambda source: source.record.classes if _is_not_binary(source.record) else (),
     "The class that is explained; by default the answer.",
-    usual=_predict_label,
+    usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
 )
 
 

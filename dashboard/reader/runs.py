@@ -22,8 +22,8 @@ from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.training.history import History, read_history
 from dashboard.figures import decisions
-from dashboard.figures import training_curves as lines
-from dashboard.figures.training_curves import Curves, Line, NumberLine, Place
+from dashboard.figures import training_log as lines
+from dashboard.figures.training_log import Curves, Line, NumberLine, Place
 from dashboard.reader.read_cache import Key, Memo, cache_result
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ from dashboard.figures.embeddings import (
     find_matches,
 )
 from dashboard.figures.figure import Source
-from dashboard.figures.row_selection import SELECT
+from dashboard.figures.filtering import SELECT
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.figure import show, show_caption, show_figure_heading
 from dashboard.widgets.messages import show_finding, show_problem, show_selection

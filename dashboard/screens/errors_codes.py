@@ -26,8 +26,9 @@ from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.error_list import ABOUT_CODES, CodesShape, build_codes_table, count_codes, describe_coding
+from dashboard.figures.filtering import WRONG
 from dashboard.figures.interval_drawing import build_component
-from dashboard.figures.row_selection import WRONG, RowSelection
+from dashboard.figures.row_selection import RowSelection
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading
 from dashboard.widgets.messages import escape_label, show_problem
 from dashboard.widgets.style import get_look

@@ -44,19 +44,19 @@ from dashboard.figures.error_rates import (
     suggest_steps,
 )
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.registry import list_unplaced
-from dashboard.figures.row_selection import (
+from dashboard.figures.filtering import (
     ASKED,
     FURTHER,
     SPLIT,
     TEXT,
     WRONG,
-    RowSelection,
     apply_search,
     draw_filter,
     find_word,
     update_clauses,
 )
+from dashboard.figures.registry import list_unplaced
+from dashboard.figures.row_selection import RowSelection
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_heading, show_others
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import pick_option

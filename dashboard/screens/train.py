@@ -17,7 +17,8 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data, dataset_cards
 from dashboard.figures.results import read_headline
-from dashboard.figures.training_curves import LAMBDAS, LEARNING, PROGRESS, Curves, describe_learning, draw_progress
+from dashboard.figures.training_curves import LAMBDAS, LEARNING, PROGRESS, describe_learning, draw_progress
+from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import show_form
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_heading

@@ -5,7 +5,8 @@ import streamlit as st
 
 from core.runs.store import RunStore
 from dashboard import selection, state
-from dashboard.figures.row_selection import TEXT, apply_query, find_word, make_facts
+from dashboard.figures.filtering import TEXT, find_word
+from dashboard.figures.row_selection import apply_query, make_facts
 from dashboard.screens.errors_statistics import _apply_words
 
 KEY = "fig-filter"

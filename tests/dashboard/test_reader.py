@@ -8,7 +8,7 @@ from core.interpret.model_edits import UNCHANGED, Edits
 from core.runs.store import RunStore
 from core.training.history import HistoryWriter
 from dashboard.data import StreamlitMemo, data
-from dashboard.figures.training_curves import Curves
+from dashboard.figures.training_log import Curves
 from dashboard.reader import Reader
 from dashboard.reader.read_cache import Memo, cache_result
 

@@ -11,7 +11,8 @@ from knowing import known_of
 from core.error_analysis.keywords import Keyword, Phrases
 from core.error_analysis.selection import Selection, match_selection
 from dashboard.figures import distinguishing_features as features
-from dashboard.figures.row_selection import FURTHER, apply_query, update_clauses
+from dashboard.figures.filtering import FURTHER, update_clauses
+from dashboard.figures.row_selection import apply_query
 from dashboard.figures.theme import Look
 
 FOUND = {

@@ -12,7 +12,8 @@ from core.training.history import History
 from dashboard.figures import lambdas
 from dashboard.figures.lambdas import Track, draw_course
 from dashboard.figures.theme import LIGHT, Look
-from dashboard.figures.training_curves import SMALLEST_CHANGE, Curves, build_head_lines
+from dashboard.figures.training_curves import SMALLEST_CHANGE
+from dashboard.figures.training_log import Curves, build_head_lines
 
 CURVES = Curves(
     epochs=2,

@@ -8,7 +8,8 @@ from knowing import known_of
 
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.query import Clause
-from dashboard.figures.row_selection import apply_query, apply_search, draw_filter, update_clauses
+from dashboard.figures.filtering import apply_search, draw_filter, update_clauses
+from dashboard.figures.row_selection import apply_query
 from dashboard.figures.theme import Look
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from core.runs.record import RunRecord
 from core.training.history import History
 from dashboard.figures import token_values
 from dashboard.figures.theme import DARK, LIGHT, Look, shade_signed
-from dashboard.figures.training_curves import build_number_lines
+from dashboard.figures.training_log import build_number_lines
 
 
 @pytest.mark.slow

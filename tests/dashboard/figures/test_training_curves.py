@@ -6,7 +6,8 @@ import pytest
 
 from core.training.history import History
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, Curves, build_curves, draw_lambdas, draw_learning, draw_progress
+from dashboard.figures.training_curves import LIVE, draw_lambdas, draw_learning, draw_progress
+from dashboard.figures.training_log import Curves, build_curves
 
 CURVES = Curves(
     epochs=4,

@@ -10,8 +10,9 @@ from core.interpret.attribution import Explanation, WordAttribution
 from core.interpret.attribution_math import RankTest
 from core.text.pos_tags import find_content_words
 from dashboard.figures import word_attributions
+from dashboard.figures.attention import AttributedWords
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
-from dashboard.figures.word_attributions import AttributedWords, WordView, build_push_table, explain_answer, make_ramps
+from dashboard.figures.word_attributions import WordView, build_push_table, explain_answer, make_ramps
 
 
 def record(classes=("negative", "positive"), *, task="single", ordered=False, family="encoder"):
