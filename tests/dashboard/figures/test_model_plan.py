@@ -170,10 +170,11 @@ def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
     assert "in one go" in model_plan.describe_time(None, compose("tfidf-logreg"))
     size, time = Size(4_300_000, 30_000, "bound"), Estimate(1000, 52.0, 0)
     assert (
-        model_plan.describe_cost("x", size, time, CONFIG) == "x has 4.30 M parameters and trains in at most about 50 s."
+        model_plan.describe_cost("x", size, time, CONFIG)
+        == "x has at most 4.30 M parameters and trains in at most about 50 s."
     )
     assert model_plan.describe_cost("x", None, time, CONFIG) == "x trains in at most about 50 s."
-    assert model_plan.describe_cost("x", size, None, CONFIG) == "x has 4.30 M parameters."
+    assert model_plan.describe_cost("x", size, None, CONFIG) == "x has at most 4.30 M parameters."
     assert model_plan.describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
     assert model_plan.describe_cost("x", None, None, CONFIG) == "x can be trained."
 
