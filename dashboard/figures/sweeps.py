@@ -215,7 +215,9 @@ TABLE = Figure[pd.DataFrame](
     _draw_table,
     note=lambda rows: f"{count(len(rows))} settings",
     reading=lambda rows: (
-        f"±: standard deviation.{' Brackets: 95 % interval.' * any('(' in each for each in rows['difference'])} Star: significant at 5 %."
+        "±: standard deviation."
+        + " Brackets: 95 % interval." * any("(" in each for each in rows["difference"])
+        + " Star: significant at 5 %."
     ),
     how=METHOD,
 )

@@ -72,8 +72,7 @@ def test_gate_is_closed_by_its_cell_and_lexicon_has_a_slider():
     parts = [*PLAIN, PartEffect("gate", 0, token=1, zero=0.3, mean=-0.2), PartEffect("lexical", 0, zero=0.1)]
     can = Editable(1, 2, 1, 0, 1, gated=2, lexical="add")
     tokens, edits = ("[CLS]", "<b>outstanding"), Edits(gates=((0, 1, 0.0),), lexical=0.5)
-    closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
-    data = _draw_levers(closed, Look()).data
+    data = _draw_levers(shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]]), Look()).data
     gates = data["grids"][1]
     assert gates["columns"] == ["<b>outs…"]  # the script inserts it as text
     cells, open_ = gates["rows"]

@@ -206,8 +206,7 @@ def test_special_tokens_and_padding_with_its_weight_are_described():
     # A query with 1 position and 0.25 on padding, and one with 3 positions and 0.5.
     assert said.startswith("[PAD] × 3: 3 padding tokens, weight 0.44 (mean over tokens and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
-    full = dataclasses.replace(view(), filled=0)
-    assert "exactly 0" not in attention.describe_special(full, 0)
+    assert "exactly 0" not in attention.describe_special(dataclasses.replace(view(), filled=0), 0)
 
 
 def test_merged_padding_counts_as_often_as_its_tokens():
@@ -263,8 +262,7 @@ def test_predictions_of_all_models_are_in_one_table():
 
 
 def test_attention_table_has_each_weight_the_edits_and_the_cancellation_of_heads():
-    edits = Edits(heads_off=((0, 1),))
-    table = attention.build_attention_table(view(), False, edits, view())
+    table = attention.build_attention_table(view(), False, Edits(heads_off=((0, 1),)), view())
     assert len(table) == 2 * 2 * 2 * 2
     off = table[(table["layer"] == 1) & (table["head"] == 2)]
     assert (off["A₀ + λ₁A₁"] == 0).all()

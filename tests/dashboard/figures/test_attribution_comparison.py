@@ -39,8 +39,7 @@ def shown(agreement=None, left_out=None, edited=False, **pushes):
 
 
 def test_each_column_has_its_own_scale_and_long_texts_are_shortened():
-    two = shown(deletion=[4.0, -0.5, 0.001], attention=[0.2, 0.1, 0.4])
-    rows = comparison.METHODS.draw(two, Look()).data["rows"]
+    rows = comparison.METHODS.draw(shown(deletion=[4.0, -0.5, 0.001], attention=[0.2, 0.1, 0.4]), Look()).data["rows"]
     texts = [[cell["text"] for cell in row["cells"]] for row in rows]
     assert texts == [["+4.00", "0.20"], ["−0.50", "0.10"], ["0.00", "0.40"]]
     assert rows[0]["cells"][0]["colour"] == LIGHT.plus_scale[-1] and rows[1]["cells"][0]["colour"] in LIGHT.minus_scale

@@ -51,8 +51,7 @@ def test_many_classes_share_one_color_and_their_names_are_escaped():
 def test_bars_keep_the_distribution_and_the_truncation_length_is_on_the_axis():
     (bars,) = lengths([0, 2, 3, 5], [4, 2, 4], 4, 0.25).data
     assert tuple(bars.y) == (2, 2, 2)
-    told = ("0 to 1 tokens<br>4 texts", "2 tokens<br>2 texts", "3 or more tokens<br>4 texts")
-    assert tuple(bars.hovertext) == told
+    assert tuple(bars.hovertext) == ("0 to 1 tokens<br>4 texts", "2 tokens<br>2 texts", "3 or more tokens<br>4 texts")
     layout = lengths([0, 2, 4], [1, 1], 64, 0.0).layout
     assert layout.shapes[0].x0 == layout.shapes[0].x1 == 64 <= layout.xaxis.range[1]
     assert "cut at 64: 0 % of the texts" in layout.annotations[-1].text

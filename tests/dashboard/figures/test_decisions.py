@@ -141,8 +141,7 @@ def test_each_cell_has_its_position_and_count_or_row_share():
     assert list(bars.x) == [0, 1, 0, 1]
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look()).data
     assert bars.base[0] > bars.base[2]
-    counts = np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]])
-    colors = draw_confusion(counts, ["a", "b", "c"], Look()).data[0].marker.color
+    colors = draw_confusion(np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]]), ["a", "b", "c"], Look()).data[0].marker.color
     assert colors[2] == LIGHT.paper
     assert compute_contrast(colors[1], LIGHT.paper) > compute_contrast(colors[3], LIGHT.paper) > 1
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look(), normalized=True).data
@@ -274,10 +273,8 @@ def test_threshold_is_the_cheapest_on_validation_until_it_is_moved():
     assert thresholding.read_decision(here).threshold == 0.9
     shown = COSTS.read_data(here)
     assert "the cheapest" not in COSTS.resolve_text(COSTS.reading, shown)
-    own = here.report.labels == 1
-    assert shown.here["false_negatives"] == (own & (here.report.probabilities[:, 1] <= 0.9)).sum()
+    assert shown.here["false_negatives"] == ((here.report.labels == 1) & (here.report.probabilities[:, 1] <= 0.9)).sum()
     shown = COSTS.read_data(cost_source(cost=3))
-    drawn = COSTS.draw(shown, Look())
-    ring = next(trace for trace in drawn.data if trace.mode == "markers")
+    ring = next(trace for trace in COSTS.draw(shown, Look()).data if trace.mode == "markers")
     assert ring.x[0] == shown.threshold and ring.y[0] == shown.here["cost"]
     assert COSTS.build_tables(shown)["Costs"].columns.tolist() == ["threshold", "validation", "test"]

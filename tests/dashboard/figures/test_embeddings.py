@@ -93,8 +93,7 @@ def test_groups_cover_all_points(way, expected):
 
 def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
     assert embeddings.write_hover_texts(POINTS)[1] == "b · true negative, predicted positive (0.600)"
-    long = POINTS.assign(text="x" * 100)
-    assert embeddings.write_hover_texts(long)[0].startswith("x" * 69 + "… ·")
+    assert embeddings.write_hover_texts(POINTS.assign(text="x" * 100))[0].startswith("x" * 69 + "… ·")
     assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
@@ -102,8 +101,7 @@ def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
     assert stats["10 nearest neighbours kept"] == (0.25, 3)
     assert stats["Variance shown"] == (pytest.approx(0.9), 4)
     assert embeddings.name_axes(MADE, PCA)[0] == "component 1, 60 % of the variance"
-    other = Projection(MADE.rows, MADE.places, QUALITY)
-    assert embeddings.name_axes(other, ProjectionConfig("umap", 3)) == [""] * 3
+    assert embeddings.name_axes(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == [""] * 3
 
 
 def test_silhouettes_are_sorted_within_classes_and_are_in_the_table_of_points():
@@ -229,8 +227,7 @@ def test_separation_has_two_lines_chance_the_shaded_layer_and_a_table():
     assert (shaded.x0, shaded.x1, shaded.fillcolor) == (0.8, 1.2, LIGHT.panel)
     assert chance.y0 == chance.y1 == 0.5
     assert {note.text for note in figure.layout.annotations} == {"purity", "silhouette", "by chance"}
-    shown = Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9]))
-    table = MAP_LAYERS.build_tables(shown)["Layers"]
+    table = MAP_LAYERS.build_tables(Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9])))["Layers"]
     assert table["stage"].tolist() == ["embedding", "layer 1", "head"]
     assert table["purity"].tolist() == [0.6, 0.7, 0.9] and set(table["purity_by_chance"]) == {0.5}
     assert set(table["n"]) == {3}

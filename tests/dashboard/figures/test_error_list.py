@@ -124,8 +124,7 @@ def test_no_errors_and_no_rows_have_different_messages(store):
 
 def test_words_are_colored_by_effect_and_neighbors_are_listed(store):
     answering(store, "one", [[0.2, 0.8]], texts([0]), classes=("negative", "positive"))
-    shown = reading(store)
-    key = shown.analysis.table.frame["key"].iat[0]
+    key = reading(store).analysis.table.frame["key"].iat[0]
     pushed = DeletionAttribution("positive", ("not", "good"), (-2.0, 1.0), (False, True))
     near, same = [TrainingNeighbor("so good", "positive", "words", 0.51239)], {"negative": 2, "positive": 1}
     detail = error_list.Detail(pushed, near, same, among="of 2 drawn from 9")

@@ -156,8 +156,7 @@ def steps(tmp_path, chance):
     asks = rows % 3 == 0
     frame = texts(rows % 2)
     frame["text"] = [f"{text}{'?' * int(ask)}" for text, ask in zip(frame["text"], asks, strict=True)]
-    right = random.random(600) > np.where(asks, *chance)
-    known, store = known_of(tmp_path, right_where(right, rows % 2, 0.8), frame)
+    known, store = known_of(tmp_path, right_where(random.random(600) > np.where(asks, *chance), rows % 2, 0.8), frame)
     shown = apply_query(known, "wrong", store)
     return rates.suggest_steps(shown, rates.count_errors(shown), rates.find_slices(shown)), known.table.frame, asks
 

@@ -25,8 +25,7 @@ RARE = Option("rare", "Rare", lambda source: ())
 def source(preset: str = "vanilla", **choices) -> Source:
     config = SimpleNamespace(model=PRESETS[preset].model)
     record = SimpleNamespace(run="one", task="single", preset=preset, config=config)
-    reader = SimpleNamespace(list_splits=lambda run: ["train", "test"])
-    return Source(record, reader, text="not bad", choices=choices)
+    return Source(record, SimpleNamespace(list_splits=lambda run: ["train", "test"]), text="not bad", choices=choices)
 
 
 def declared(page="train", **parts) -> Figure[int]:
@@ -122,8 +121,7 @@ def test_tables_and_components_are_figures_like_charts(name, trained, tmp_path):
     page = (tmp_path / f"{name}.html").read_text()
     assert f"<title>{written['title']}" in page and "plotly" not in page
     assert len(numbers) == (name != "head-view")
-    shown = api.figure("finished", name, text="good", store=store)
-    assert written["title"] in shown._repr_html_()
+    assert written["title"] in api.figure("finished", name, text="good", store=store)._repr_html_()
 
 
 @pytest.mark.slow

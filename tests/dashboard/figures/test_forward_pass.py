@@ -38,8 +38,7 @@ def pairs(many: int) -> StageMatrix:
 def shown(*matrices: StageMatrix, key: str = "scores") -> StageView:
     stage = ForwardStage(key, "Scores", (r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}}",), "Row i asks.", matrices)
     empty = ForwardStage("terms", "Terms", (), "This model has none.")
-    steps = ForwardStages("a b", ("a", "b"), (stage, empty), 2, 1, 0, 2, 4, 3, ())
-    return StageView(steps, key)
+    return StageView(ForwardStages("a b", ("a", "b"), (stage, empty), 2, 1, 0, 2, 4, 3, ()), key)
 
 
 def test_stage_has_formula_numbers_and_their_origin_and_a_position_in_words():

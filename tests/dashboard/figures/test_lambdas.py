@@ -24,8 +24,7 @@ CURVES = Curves(
 
 def record(run, preset="ndt-01-n2", final=None, **settings):
     config = compose(preset, {"data.name": "imdb", **{name.replace("__", "."): v for name, v in settings.items()}})
-    results = {} if final is None else {"lambda": final}
-    return RunRecord(run, preset, "done", config, "2026-01-01", results=results)
+    return RunRecord(run, preset, "done", config, "2026-01-01", results={} if final is None else {"lambda": final})
 
 
 def curves(start=0.15, move=0.002, steps=(0.0, 1.0, 2.0)):
@@ -150,8 +149,7 @@ def test_main_run_is_in_front_others_are_gray_and_names_are_escaped():
     figure, t = draw_course([ONE, replace(OTHER, run="<b>x")], Look()), LIGHT
     assert {trace.line.color for trace in named(figure, "one")} == {t.accent}
     assert {trace.line.color for trace in named(figure, "&lt;b&gt;x")} == {t.right}
-    first = [trace.name for trace in figure.data if trace.xaxis in (None, "x")]
-    assert first == ["&lt;b&gt;x", "one"]
+    assert [trace.name for trace in figure.data if trace.xaxis in (None, "x")] == ["&lt;b&gt;x", "one"]
     assert not [trace for trace in figure.data if "<b>" in trace.hovertemplate]
 
 

@@ -52,8 +52,7 @@ def test_seeds_share_a_row_with_their_spread_and_unfold_to_runs():
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
     assert (entry.low, entry.high) == pool_intervals(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
-    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
-    row = table.rows[0]
+    row = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)]).rows[0]
     assert [child.id for child in row.children] == ["s0", "s1"]
     assert row.cells["95 % interval"].dots == (0.90, 0.88)
     assert row.cells["model"].small.startswith("2 seeds · ")
@@ -96,8 +95,7 @@ def test_summary_names_the_best_model_and_its_certainty_by_display_names():
 
 def test_own_data_come_first_and_the_built_in_board_is_shortened():
     starters = [run(f"starter-{place}", 0.9 - place / 100, training__lr=(place + 1) / 1000) for place in range(5)]
-    own = [run("own", 0.5, training__lr=0.5), run("other", 0.9, data__name="sst2")]
-    first, corpus = list_boards([*starters, *own])
+    first, corpus = list_boards([*starters, run("own", 0.5, training__lr=0.5), run("other", 0.9, data__name="sst2")])
     assert (first.name, first.built_in, corpus.built_in) == ("sst2", False, True)
     cut = leaderboard.shorten_board(corpus)
     assert rows(cut) == ["starter-0", "starter-1", "starter-2", "own"] and cut.yardstick is None

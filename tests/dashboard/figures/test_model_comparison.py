@@ -84,15 +84,13 @@ def test_matrix_counts_correct_models_or_their_predictions(source):
     shape = MATRIX.read_data(source(pair="A-B", matrix="answers"))
     assert shape.kinds == ("bad", "good") and shape.counts.sum() == ROWS
     assert shape.counts[0, 1] == ((RIGHT["good"] != RIGHT["fair"]) & (RIGHT["good"] == (LABELS == 0))).sum()
-    bars = MATRIX.draw(shape, LOOK).data[0]
-    assert [list(each) for each in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert [list(each) for each in MATRIX.draw(shape, LOOK).data[0].customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
 def test_column_values_are_tested_as_a_family_and_rare_ones_are_grouped(source):
     shape = WHERE.read_data(source(pair="A-C", by="kind"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
-    table = build_column_table(shape).marks
-    assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(table).values())
+    assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(build_column_table(shape).marks).values())
     first = next(test for test in shape.tests if test["value"] == "long")
     assert first["first_value"] == pytest.approx(RIGHT["good"][np.arange(ROWS) % 3 > 0].mean())
     shape = WHERE.read_data(source(pair="A-C", by="ticker"))
@@ -169,7 +167,6 @@ def test_unknown_pair_and_map_without_a_sentence_are_refused(source):
 @pytest.mark.slow
 def test_all_figures_of_two_runs_are_written_without_those_of_a_third(store, tmp_path):
     result = api.figures("good", tmp_path, against=["fair"], store=store)
-    names = {each["name"] for each in result["files"]}
-    assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= names
+    assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= {each["name"] for each in result["files"]}
     assert "sentence is needed" in result["left_out"]["compare-map-a"]
     assert result["left_out"]["compare-map-c"] == "there is no model C, only A, B"

@@ -120,8 +120,7 @@ def test_settings_without_effect_are_hidden_unless_the_user_set_them():
 
 @pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])
 def test_baseline_shows_the_settings_that_its_family_reads(preset):
-    model = compose(preset).model
-    read = {f"model.{name}" for name in READS[model.family]}
+    read = {f"model.{name}" for name in READS[compose(preset).model.family]}
     assert {name for name in offered(preset) if name.startswith("model.")} - {"model.family"} == read
 
 

@@ -56,8 +56,7 @@ def test_default_run_is_the_best_finished_one_with_lambda(records, first):
 def test_headline_has_its_interval_and_run_rows_format_it():
     assert results.read_headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
     assert results.read_headline(dataclasses.replace(RECORD, results={})) is None
-    damaged = dataclasses.replace(RECORD, status="damaged", preset="", results={})
-    row = results.build_run_frame([damaged]).iloc[0]
+    row = results.build_run_frame([dataclasses.replace(RECORD, status="damaged", preset="", results={})]).iloc[0]
     assert row.to_dict() == {"run": "r", "status": "damaged", "data": "", "model": "", "accuracy": "", "tfidf": ""}
     row = results.build_run_frame([RECORD]).iloc[0]
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")

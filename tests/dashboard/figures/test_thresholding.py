@@ -51,8 +51,7 @@ def test_confidence_is_of_exactly_these_labels_and_one_is_decided_against_the_re
 
 def test_examples_have_all_labels_at_the_thresholds_and_one_probability():
     limits = thresholding.pick_thresholds(RECORD, "tuned")
-    decision = decide_label(REPORT, "calm", limits[0])
-    examples = thresholding.apply_thresholds(REPORT, decision, limits).examples
+    examples = thresholding.apply_thresholds(REPORT, decide_label(REPORT, "calm", limits[0]), limits).examples
     assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
@@ -66,8 +65,7 @@ def test_table_has_each_label_at_both_thresholds_if_they_were_tuned():
     assert row["average_precision"] == pytest.approx(sk.average_precision_score(OWN[:, 0], CHANCE[:, 0]))
     assert list(table["threshold"]) == [0.3, 0.5, 0.25]
     assert thresholding.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
-    without = thresholding.build_label_table(REPORT, None)
-    assert not [name for name in without if "tuned" in name]
+    assert not [name for name in thresholding.build_label_table(REPORT, None) if "tuned" in name]
     bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
     assert thresholding.list_choices(RECORD) == ["tuned", "0.5"]
     assert thresholding.list_choices(bare) == ["0.5"]
@@ -77,8 +75,7 @@ def test_table_has_each_label_at_both_thresholds_if_they_were_tuned():
 
 def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
     half, tuned = (thresholding.list_metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
-    found = {stat.name: stat.value for stat in half}
-    assert found == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
+    assert {stat.name: stat.value for stat in half} == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
     assert (half[0].low, half[0].high, half[0].ends) == (0.3, 0.5, (0.0, 1.0))
     assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # precision of guessing
@@ -110,8 +107,7 @@ def test_map_can_be_colored_by_a_chosen_label():
     assert groups("label calm") == calm
     assert [len(each) for each in groups("label odd, rare").values()] == [3, 0, 1, 0]
     assert groups("correctness") == {"correct": [0], "wrong": [1, 2, 3]}
-    shades = embedding_map.color_points(points, "confidence", LABELS, LIGHT)
-    assert shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
+    assert embedding_map.color_points(points, "confidence", LABELS, LIGHT).values[1] == pytest.approx(0.6 * 0.8 * 0.9)
 
 
 def test_ring_is_at_half_dot_is_tuned_and_n_is_shown():

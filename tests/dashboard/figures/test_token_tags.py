@@ -48,8 +48,7 @@ class Reading:
 
 
 def source(task="tokens", text="", **choices):
-    model = SimpleNamespace(family="encoder")
-    config = SimpleNamespace(model=model)
+    config = SimpleNamespace(model=SimpleNamespace(family="encoder"))
     record = SimpleNamespace(run="names", task=task, status="done", config=config, preset="vanilla")
     choices = {name.replace("_", "-"): each for name, each in choices.items()}
     return Source(record, Reading(), text=text, choices=choices)
@@ -96,8 +95,7 @@ def test_type_and_error_figures_equal_their_tables_and_typed_words_have_tags():
     table = TAG_TYPES.build_tables(rows)["Types"].set_index("type")
     assert table.loc["PER", ["spans", "right", "wrong type", "missed"]].tolist() == [3, 1, 1, 1]
     assert table.loc["LOC", "recall"] == pytest.approx(1 / 2)
-    drawn = TAG_ERRORS.draw(rows, Look())
-    assert {trace.name: sum(trace.x) for trace in drawn.data} == {"LOC": 2, "PER": 2}
+    assert {trace.name: sum(trace.x) for trace in TAG_ERRORS.draw(rows, Look()).data} == {"LOC": 2, "PER": 2}
     typed = TAG_CHANCES.read_data(source(text="Almo ran"))
     table = TAG_CHANCES.build_tables(typed)["Probabilities"]
     assert table["tag"].tolist() == ["B-PER", "O"]

@@ -63,8 +63,7 @@ def test_gates_polarity_and_factors_of_sentiformer_are_shown():
 def test_positive_effects_are_blue_and_negative_ones_orange(theme):
     rows = token_values.build_polarity_rows(read("lexical-last")[0])
     look, words = Look(dark=theme is DARK), ["[CLS]", "not", "a", "bad", "film"]
-    chart = token_values.draw_token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3)
-    (heat,) = chart.data
+    (heat,) = token_values.draw_token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3).data
     drawn = {
         row: [shade_signed(theme, value, heat.zmax) for value in line] for row, line in zip(heat.y, heat.z, strict=True)
     }
@@ -122,5 +121,4 @@ def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():
     results = {"scalars": {"tau": [1.5, 0.25]}, "gates": [[0.9, 0.05]], "neutral_share": shares}
     record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)
     rows = token_values.read_run_numbers(record).set_index("number")["learned"].to_dict()
-    neutral = "validation 50.0 %, test 88.4 %"
-    assert rows == {"τ": "1.500, 0.250", "gate": "0.90 ± 0.05", "neutral tokens": neutral}
+    assert rows == {"τ": "1.500, 0.250", "gate": "0.90 ± 0.05", "neutral tokens": "validation 50.0 %, test 88.4 %"}

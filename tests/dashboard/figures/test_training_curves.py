@@ -101,5 +101,4 @@ def test_progress_has_loss_and_lambdas_or_metric_on_axes_that_stay():
     assert [part[name].range for name in axes] == [whole[name].range for name in axes]
     found = lines(draw_progress(CURVES, Look()))
     assert found["x", CURVES.step] == CURVES.loss and ("x2", CURVES.lambda_step) in found
-    bare = lines(draw_progress(replace(CURVES, lambdas={}), Look()))
-    assert bare["x2", CURVES.epoch] == CURVES.validation_metric
+    assert lines(draw_progress(replace(CURVES, lambdas={}), Look()))["x2", CURVES.epoch] == CURVES.validation_metric

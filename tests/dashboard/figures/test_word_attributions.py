@@ -62,8 +62,7 @@ def test_most_important_word_and_unknown_words_are_named():
 
 
 def test_word_without_tokens_is_unread_and_unknown_words_of_baselines_have_no_effect():
-    of = record(family="tfidf-logreg")
-    found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
+    found = shown({"good": 1.0, "qqq": 0.0}, of=record(family="tfidf-logreg"), belongs=np.array([[1.0], [0.0]]))
     assert "Unknown: “qqq”, ignored." in join_text(explain_answer(found))
     assert found.unread.tolist() == [False, False]
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
