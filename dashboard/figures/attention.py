@@ -219,7 +219,6 @@ def draw_map_grid(
 
 
 def _place_panel(index: int, count: int) -> list[float]:
-    """Return where a chart panel starts and ends along an axis (0 to 1), with `count` equal panels and gaps."""
     width = (1 - 0.03 * (count - 1)) / count
     return [index * (width + 0.03), min(1.0, index * (width + 0.03) + width)]
 

@@ -91,7 +91,6 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
 
 
 def _describe_differences(behaved: BehaviorResults) -> list[str]:
-    """Return a sentence for each other run: on which capabilities its failure rate differs significantly."""
     found = []
     for other in behaved.runs[1:]:
         pair = {behaved.run, other}

@@ -162,11 +162,6 @@ def get_bands(report: SplitPredictions, decision: Decision, number: int) -> Band
     return report.kept[key]
 
 
-def list_drawn_classes(decision: Decision) -> list[int]:
-    """Return the indices of the classes whose ROC and precision-recall curves are drawn."""
-    return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
-
-
 def compute_share(part: float, whole: float) -> float:
     """Divide a part by a whole; NaN if the whole is 0."""
     return float(part / whole) if whole else float("nan")
@@ -219,11 +214,6 @@ def decide_label(report: SplitPredictions, label: str, threshold: float) -> Deci
     chance = report.probabilities[:, number]
     pair = np.stack([1 - chance, chance], 1)
     return apply_threshold(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
-
-
-def find_top_label(report: SplitPredictions) -> str:
-    """Return the most frequent label of a split with several labels per text."""
-    return report.classes[int(report.labels.sum(0).argmax())]
 
 
 def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:

@@ -90,15 +90,11 @@ class DataTable:
     narrow: bool = False  # on a page it is as wide as its content, not as the page
     title: str = ""  # heading outside of pages
 
-    def get_column(self, name: str) -> TableColumn:
-        """Return the heading and format of a table column by its name."""
-        return self.columns.get(name, TableColumn())
-
     def to_html(self) -> str:
         """Write a table as HTML without a style of its own; texts are escaped."""
         names = list(map(str, self.rows))
         usual = {name: "right" if self.rows[name].dtype.kind in "iuf" else "left" for name in names}
-        columns = [(each := self.get_column(name), each.alignment or usual[name]) for name in names]
+        columns = [(each := self.columns.get(name, TableColumn()), each.alignment or usual[name]) for name in names]
         head, body = [], []
         for name, (column, side) in zip(names, columns, strict=True):
             more = {"style": f"text-align:{side}"} | ({"title": column.help} if column.help else {})

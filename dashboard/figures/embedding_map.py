@@ -254,7 +254,6 @@ def _format_name(name: str, n: int, look: Look) -> str:
 
 
 def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
-    """Draw density contours of an embedding map, which enclose 10, 30, 50, 70 and 90 % of its points."""
     t, (start, end, step) = look.tokens, HELD
     figure.add_contour(
         x=density.x,
@@ -273,7 +272,6 @@ def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
 def _draw_markers(
     figure: go.Figure, places: Floats, rows: NDArray[np.integer], shown: Sequence[str], upon: MapOverlays, look: Look
 ) -> None:
-    """Draw open markers around map points, such as search matches; each kind has its own shape."""
     t, place = look.tokens, {row: at for at, row in enumerate(rows.tolist())}
     kinds = (
         (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),

@@ -105,16 +105,13 @@ def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
     """Build the faithfulness table, a row for each attribution method and a column for each test."""
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
 
-    def show_verdict(found: MethodMeasurements) -> TextCell:
-        return TextCell(shown.verdicts[found.method].verdict, strong=True)
-
     def define_test(name: str) -> ColumnSpec:
         width = "7.1rem" if name == longest else ""
         return columns.name(name, TESTS[name], lambda of: _build_cell(name, of, shown.verdicts[of.method]), width)
 
     drawn = (
         columns.name("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
-        columns.name("verdict", "Verdict", show_verdict, "6rem"),
+        columns.name("verdict", "Verdict", lambda of: TextCell(shown.verdicts[of.method].verdict, strong=True), "6rem"),
         *map(define_test, TESTS),
     )
     return IntervalTable("methods and test results", drawn, shown.found.methods, "method", height=1.75)

@@ -171,7 +171,6 @@ class _Remaining:
 
 
 def _match_others(analysis: RowSelection, skip: Callable[[Clause], bool]) -> _Remaining:
-    """Return the rows that match all filter rules except the skipped ones."""
     rows = every = np.ones(len(analysis.table), bool)
     for clause, mask in zip(analysis.clauses, analysis.masks, strict=True):
         if not skip(clause):

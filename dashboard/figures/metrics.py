@@ -93,7 +93,6 @@ def draw_confusion(
 
 
 def _color_cell(share: float, correct: bool, look: Look) -> str:
-    """Return the colour of a confusion matrix cell: grey if correct, else magenta, stronger for a larger share."""
     t = look.tokens
     if correct:
         return blend_colors(t.paper, t.right, 0.08 + 0.3 * share)

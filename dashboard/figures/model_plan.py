@@ -298,7 +298,6 @@ def _write_size(part: ModelPart, form: str) -> str:
 
 
 def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
-    """Draw the layers of a model, each with its sublayers and their residual connections."""
     tokens, times = canvas.look.tokens, layer[0].times
     canvas.draw_arrow(canvas.y + GAP)
     start, place = canvas.y, len(canvas.marks)
@@ -321,7 +320,6 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
 
 
 def _draw_sum(canvas: _Canvas, left: float) -> None:
-    """Draw the plus sign that adds a sublayer's output to its residual connection."""
     y, t = canvas.y + GAP, canvas.look.tokens
     canvas.draw_arrow(y - 8)
     canvas.draw_path(f"M{CENTER:g} {left:g}H26V{y:g}H{CENTER - 8:g}", stroke_linejoin="round")

@@ -67,14 +67,17 @@ def draw_start(view: StartView, look: Look) -> Component:
     ask = (
         f"Is the writer {' or '.join(classes[place] for place in reversed(order))}?" if writer else "Which label fits?"
     )
-    scales = {"plus": t.plus_scale, "minus": t.minus_scale}
+    scales, own = {"plus": t.plus_scale, "minus": t.minus_scale}, None
+    if typed := view.typed:
+        own = {name: getattr(typed, name) for name in ("number", "problem", "link", "saved")}
+        own |= {"question": typed.question and _describe_question(typed.question, classes)}
     data = {
         "subject": [record.run if record else "", [each.text for each in view.questions]],
         **{name: getattr(view, name) for name in ("model", "at", "note", "again", "saved")},
         **{"classes": classes, "order": order, "ends": ends, "writer": writer, "ask": ask, "enough": ENOUGH},
         "questions": [_describe_question(each, classes) for each in view.questions],
         **{"links": dict(view.links), "state": view.state or None, "accuracy": write_accuracy(record)},
-        "own": view.typed and _describe_typed(view.typed, classes),
+        "own": own,
         "ramps": {name: [(each, choose_text_color(t, each)) for each in scale] for name, scale in scales.items()},
     }
     return Component(NAME, data, look)
@@ -109,8 +112,3 @@ def _describe_question(question: Question, classes: Sequence[str]) -> dict[str, 
     labels = {"label": numbers.get(question.label), "predicted": numbers.get(question.predicted)}
     found = {**asdict(question), **labels, "words": words}
     return {name: value for name, value in found.items() if name not in ("kind", "split")}
-
-
-def _describe_typed(typed: TypedSentence, classes: Sequence[str]) -> dict[str, Any]:
-    rest = {name: getattr(typed, name) for name in ("number", "problem", "link", "saved")}
-    return rest | {"question": typed.question and _describe_question(typed.question, classes)}

@@ -74,7 +74,7 @@ def compute_pr(decision: Decision) -> list[ClassCurve]:
 def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurve]:
     """Compute ROC or precision-recall curves, without classes that have no positive rows (for ROC, or no negative)."""
     curves, roc = [], axes == ("fpr", "tpr")
-    for place in decisions.list_drawn_classes(decision):
+    for place in range(len(decision.classes)) if decision.positive is None else [decision.positive]:
         # own: (n,) 1 for the class, 0 for others; pair: (n, 2), since only two columns need sorting
         own, chance = (decision.labels == place).astype(np.int64), decision.probabilities[:, place]
         pair = np.stack([1 - chance, chance], 1)
@@ -116,7 +116,6 @@ def draw_pr(curves: Sequence[ClassCurve], look: Look) -> go.Figure:
 def _draw_curves(
     figure: Panels, curves: Sequence[ClassCurve], look: Look, axes: tuple[str, str], *, names_at: str
 ) -> None:
-    """Draw ROC or precision-recall curves with their labels in a free corner and a ring at the chosen threshold."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         color = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]

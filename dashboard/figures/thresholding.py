@@ -224,7 +224,9 @@ RULE = Option(
     list_rules,
     "Top answer: the most likely class, if its probability is above the threshold; otherwise no answer. "
     "A class: predicted if its own probability is above the threshold.",
-    usual=lambda source: decisions.find_top_label(source.report) if source.record.task == "multi" else ANSWER,
+    usual=lambda source: (  # the most frequent label
+        source.report.classes[int(source.report.labels.sum(0).argmax())] if source.record.task == "multi" else ANSWER
+    ),
     words=lambda source, rule: (
         f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
     ),

@@ -207,7 +207,6 @@ def build_type_table(rows: TaggedRows) -> pd.DataFrame:
 
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
-    """Draw a bar for each kind of span error, divided by span type."""
     t = look.tokens
     colors, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
