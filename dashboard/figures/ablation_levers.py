@@ -74,19 +74,10 @@ def read_levers(source: Source) -> Levers:
     of = record.run, source.text, get_target_class(source)
     trained = source.reader.inspect_text(record.run, source.text)
     can, before = get_text_editable(record.config.model, trained), source.reader.parts(*of)
-    return Levers(
-        record,
-        trained,
-        view,
-        source.reader.parts(*of, edits) if edits else before,
-        before if edits else None,
-        source.reader.lambdas(*of, edits) if can.components > 1 else None,
-        can,
-        get_learned_lambdas(trained, has_subtraction(record)),
-        edits,
-        get_layer(source),
-        source.get_choice(SILENT) == MEAN,
-    )
+    parts, untouched = (source.reader.parts(*of, edits), before) if edits else (before, None)
+    curves = source.reader.lambdas(*of, edits) if can.components > 1 else None
+    learned, mean = get_learned_lambdas(trained, has_subtraction(record)), source.get_choice(SILENT) == MEAN
+    return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, get_layer(source), mean)
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:

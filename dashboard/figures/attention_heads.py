@@ -259,12 +259,9 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
     shown, part, taken = lines.shown, slice(lines.first, lines.first + WINDOW), lines.shown.cancelled
     shares = [] if taken is None else taken.tolist()
     data = {
-        "tokens": list(shown.view.tokens[part]),
-        "first": lines.first,
+        **{"tokens": list(shown.view.tokens[part]), "first": lines.first, "top": round(shown.top, 4)},
         "maps": np.round(shown.map.weights[:, part, part], 3).tolist(),
-        "top": round(shown.top, 4),
-        "size": look.scale_size(16.5),
-        "muted": look.tokens.muted,
+        **{"size": look.scale_size(16.5), "muted": look.tokens.muted},
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
         "hint": f"{'' if look.projector else _write_lines_reading(lines)} Point at a word, or use arrow keys.".strip(),

@@ -45,22 +45,13 @@ def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
     read = repeats["as_read"]
     for name, split in card["splits"].items():
         tokens, from_train = split["tokens"], repeats["from_train"].get(name, {})
-        rows.append(
-            {
-                "split": name,
-                "rows": split["rows"],
-                "median": tokens["quantiles"]["0.5"],
-                "95 %": tokens["quantiles"]["0.95"],
-                "longest": tokens["longest"],
-                "unknown": tokens["unknown_share"],
-                "cut": tokens["cut_texts_share"],
-                "repeats": repeats["within"][name],
-                "repeats as read": read["within"][name],
-                "also in train": from_train.get("rows"),
-                "in train as read": read["from_train"].get(name, {}).get("rows"),
-                "inside a training text": from_train.get("phrase_share"),
-            }
-        )
+        row = {"split": name, "rows": split["rows"]}
+        row |= {"median": tokens["quantiles"]["0.5"], "95 %": tokens["quantiles"]["0.95"], "longest": tokens["longest"]}
+        row |= {"unknown": tokens["unknown_share"], "cut": tokens["cut_texts_share"]}
+        row |= {"repeats": repeats["within"][name], "repeats as read": read["within"][name]}
+        row |= {"also in train": from_train.get("rows")}
+        row |= {"in train as read": read["from_train"].get(name, {}).get("rows")}
+        rows.append(row | {"inside a training text": from_train.get("phrase_share")})
     whole = {"also in train": "Int64", "in train as read": "Int64", "inside a training text": "Float64"}
     return pd.DataFrame(rows).astype(whole)
 

@@ -208,14 +208,9 @@ def read_map(source: Source) -> SentenceMap:
         asked += f" --space '{config.space}'" * bool(config.space)
         raise NotAvailable(f"it has not been computed: sentiscope project {record.run} {asked}")
     points, color = reader.read_points(record, source.split), str(source.get_choice(COLOR))
+    width = reader.read_space(record, files).vectors.shape[1]
     return SentenceMap(
-        files,
-        made,
-        points.iloc[made.rows],
-        len(points),
-        color,
-        record.classes,
-        reader.read_space(record, files).vectors.shape[1],
+        *(files, made, points.iloc[made.rows], len(points), color, record.classes, width),
         ordered=record.ordered,
         find=str(source.get_choice(FIND)),
         density=config.dimensions == 2 and source.get_choice(DENSITY) == ON,

@@ -236,13 +236,9 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
     return {
         "name": write_mathml(matrix.name),
         "note": f"{columns} of {count(wide)}" if columns < wide and dimensions else "",
-        "rows": list(matrix.rows[:rows]),
-        "columns": list(matrix.columns[:columns]),
-        "beside": list(matrix.columns[wide:]),
-        "words": [list(row) for row in matrix.words[:rows]],
-        "dimensions": dimensions,
-        "count": matrix.kind == "count",
-        "score": score,
+        **{"rows": list(matrix.rows[:rows]), "words": [list(row) for row in matrix.words[:rows]]},
+        **{"columns": list(matrix.columns[:columns]), "beside": list(matrix.columns[wide:])},
+        **{"dimensions": dimensions, "count": matrix.kind == "count", "score": score},
         # A cell shows fewer than four digits.
         "cells": [[float(f"{value:.4g}") if np.isfinite(value) else None for value in row] for row in values],
         # Values without ink and with most ink: zero and the largest magnitude; for scores, minimum and maximum.

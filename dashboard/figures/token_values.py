@@ -205,20 +205,12 @@ def draw_token_rows(
         "yaxis": {**plain, "autorange": "reversed"},
     }
     trace = {
-        "type": "heatmap",
-        "z": z,
-        "x": places,
-        "y": [escape_text(row.name) for row in rows],
-        "text": [words] * len(rows),
-        "customdata": values,
-        "zmin": -top if sided else 0,
-        "zmax": top,
+        **{"type": "heatmap", "z": z, "x": places, "y": [escape_text(row.name) for row in rows]},
+        **{"text": [words] * len(rows), "customdata": values, "xgap": 2, "ygap": 2},
+        **{"zmin": -top if sided else 0, "zmax": top, "showscale": False},
         "colorscale": (
             theme.make_diverging_scale if push else theme.make_two_sided_scale if sided else theme.make_sequential_scale
         )(t),
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
         "hovertemplate": f"%{{text}}<br>{escape_text(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
     color = theme.shade_signed if push else theme.shade_ink

@@ -53,17 +53,10 @@ class Curves:
     def cut_at(self, end: float) -> Curves:
         """Return the curves up to an epoch, which may be a fraction."""
         n, ended, moved = (sum(x <= end for x in each) for each in (self.step, self.epoch, self.lambda_step))
-        return replace(
-            self,
-            step=self.step[:n],
-            loss=self.loss[:n],
-            epoch=self.epoch[:ended],
-            validation_loss=self.validation_loss[:ended],
-            validation_metric=self.validation_metric[:ended],
-            validation_range=self.validation_range[:ended],
-            lambda_step=self.lambda_step[:moved],
-            lambdas={place: values[:moved] for place, values in self.lambdas.items() if moved},
-        )
+        lengths = {"step": n, "loss": n, "epoch": ended, "lambda_step": moved}
+        lengths |= dict.fromkeys(("validation_loss", "validation_metric", "validation_range"), ended)
+        lambdas = {place: values[:moved] for place, values in self.lambdas.items() if moved}
+        return replace(self, lambdas=lambdas, **{name: getattr(self, name)[:end] for name, end in lengths.items()})
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
