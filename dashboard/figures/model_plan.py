@@ -16,7 +16,7 @@ import pandas as pd
 from core import preset_catalog
 from core.api.models import list_backbone_recipes
 from core.config import SETTINGS, RunConfig, explain_idle, to_dict
-from core.data.counterexample_snapshot import NAME
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.exceptions import NotAvailable
 from core.formatting import count, format_duration
 from core.models.config import Family, ModelConfig
