@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]
-"""(`core.evaluation.scores.Scores` of n rows, weights (R, n)) → (R,); NaN if it is not defined."""
+"""(`core.evaluation.metrics.Scores` of n rows, weights (R, n)) → (R,); NaN if it is not defined."""
 Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 

@@ -8,9 +8,8 @@ from core import interpret, runs
 from core.api.inspection import collect_fields, describe_text, open_text
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
 from core.api.printing import say, say_edit, tabulate
-from core.formatting import signed
+from core.formatting import format_decimals, signed
 from core.runs.text_predictions import build_answer, format_answer
-from core.table_format import format_decimals
 
 BAR = 24  # length of the longest bar
 

@@ -13,8 +13,7 @@ from core.api.options import Change, CliArgument, Edit, OnProgress, PairText, Ru
 from core.api.printing import say, tabulate, write_rho
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, signed
-from core.table_format import format_decimals
+from core.formatting import count, format_decimals, signed
 
 
 def explain(  # noqa: PLR0913 - each is an option that a person types by name

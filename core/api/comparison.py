@@ -44,14 +44,14 @@ def compare(
     Returns:
         As `core.runs.comparison.compare_models`.
     """
-    if runs.comparison_data.SLICE in by and data:
+    if runs.comparison.SLICE in by and data:
         raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
     if rename and not data:
         raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
     names, store = get_names((run, *others)), get_store((run, *others), store)
     wanted = runs.evaluation_data.DataRequest(data, split, rename or {}, asked=("compare", *names)) if data else None
-    sides = runs.comparison_data.read_comparison_data(store, names, split=split, wanted=wanted)
-    if runs.comparison_data.SLICE in by and runs.comparison_data.SLICE not in sides.columns:
+    sides = runs.comparison.read_comparison_data(store, names, split=split, wanted=wanted)
+    if runs.comparison.SLICE in by and runs.comparison.SLICE not in sides.columns:
         kept, read = error_analysis.slices.read_slices(store, store.read(names[0])), error_analysis.predictions_table
         sides = error_analysis.slices.add_slices(store, sides, kept, lambda of, at: read.read_table(store, of.run, at))
     return runs.comparison.compare_models(sides, metrics=metrics, by=by)

@@ -13,8 +13,8 @@ from core.api.printing import make_printer, say, tabulate
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError
+from core.formatting import format_csv
 from core.runs.store import RunStore
-from core.table_format import format_csv
 
 
 def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Store = None) -> dict[str, Any]:
@@ -113,4 +113,4 @@ print_counter_examples_export = make_printer(lambda r: f"{plural(r['rows'], 'cou
 
 
 def _join_labels(row: dict[str, Any]) -> str:
-    return ", ".join(row["labels"]) or evaluation.scores.NOTHING
+    return ", ".join(row["labels"]) or evaluation.metrics.NOTHING

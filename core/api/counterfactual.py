@@ -14,10 +14,10 @@ from core.api.options import Against, Change, CliArgument, Edit, OnProgress, Pai
 from core.api.printing import escape_controls, out, say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
+from core.formatting import format_decimals
 from core.interpret.negation_templates import TEMPLATES
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, format_answer
-from core.table_format import format_decimals
 
 TEMPLATE = (
     "A sentence with {} where words are put in and its negation in brackets, e.g. 'The film was [not] {} good.'; or "

@@ -18,11 +18,9 @@ from core.data.sources import SOURCES
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.fingerprint import hash_value
 from core.formatting import count
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
-from core.runs.configuration import configure
+from core.runs.background_jobs import Analysis, Offer, Tell
+from core.runs.configuration import START, configure
 from core.runs.store import RunStore
-from core.runs.warm_start import START
 
 if TYPE_CHECKING:
     from core.data.dataset import Dataset

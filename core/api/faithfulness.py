@@ -60,7 +60,7 @@ def agreement(
     found = texts["text"].tolist()
     if not found:
         raise InputError(f"run '{run}' has no {'wrong ' if wrong else ''}text in split '{split}'")
-    chosen = evaluation.nearest_neighbors.draw_rows(len(found), limit or len(found), SEED)
+    chosen = evaluation.projection.draw_rows(len(found), limit or len(found), SEED)
     drawn = [found[place] for place in chosen]
     tell = on_progress or (lambda what, share: None)
     told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)

@@ -13,9 +13,9 @@ from core.api.options import Change, Edit, File, PairText, RunName, Store
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
+from core.formatting import format_decimals
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, check_pair, format_answer
-from core.table_format import format_decimals
 from core.text.text_pairs import join_pair
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def inspect(
     said = build_answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
-        words = "" if labels is None else ", ".join(labels) or evaluation.scores.NOTHING
+        words = "" if labels is None else ", ".join(labels) or evaluation.metrics.NOTHING
         find_drawing("inside")(view, Path(html), record, words)
     return {
         **describe_text(run, text, edits),

@@ -10,8 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from core import interpret
-from core.formatting import count
-from core.table_format import format_cell
+from core.formatting import count, format_cell
 
 if TYPE_CHECKING:
     import numpy as np

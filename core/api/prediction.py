@@ -57,7 +57,7 @@ def predict(
     file, to = (None if each is None else Path(each) for each in (file, to))
     if store.read(run).task == "tokens":
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
-        return runs.tag_predictions.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
+        return runs.word_tagging.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if file is not None and edit:

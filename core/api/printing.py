@@ -13,8 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from core.formatting import NARROW, signed, whole_percent
-from core.table_format import format_decimals
+from core.formatting import NARROW, format_decimals, signed, whole_percent
 
 # Markup is off, since a run may be called :x: and a text may contain [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}

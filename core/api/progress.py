@@ -14,7 +14,7 @@ from rich.console import Console
 
 from core.api.printing import PLAIN
 from core.runs.sweep import STATES
-from core.runs.worker import OnEvent
+from core.runs.training_jobs import OnEvent
 
 
 class _Bar:
@@ -42,7 +42,7 @@ class _Bar:
 
 
 class TrainingProgress(_Bar):
-    """A printer of the progress events of a training run (`core.runs.worker.OnEvent`)."""
+    """A printer of the progress events of a training run (`core.runs.training_jobs.OnEvent`)."""
 
     def __init__(self, console: Console) -> None:
         columns = rich.progress.TextColumn("{task.percentage:>3.0f} %"), rich.progress.TimeRemainingColumn()

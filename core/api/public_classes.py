@@ -38,7 +38,7 @@ from core.exceptions import RunNotFound
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, format_answer
-from core.runs.worker import OnEvent
+from core.runs.training_jobs import OnEvent
 
 if TYPE_CHECKING:
     import numpy as np

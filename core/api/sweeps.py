@@ -16,15 +16,13 @@ from core.api.printing import make_printer, say, tabulate
 from core.api.progress import format_time_left
 from core.atomic import write_text
 from core.exceptions import InputError, RunDamaged
-from core.formatting import count
+from core.formatting import BOM, count, escape_formula, format_decimals
 from core.recipes import NAMES
 from core.runs import sweep as planned
 from core.runs import sweep_drive as driving
-from core.runs.configuration import configure
+from core.runs.configuration import add_start_settings, configure
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
-from core.runs.warm_start import add_start_settings
-from core.table_format import BOM, escape_formula, format_decimals
 
 SweepName = Annotated[str, CliArgument("Name of a sweep; `sentiscope sweeps list` shows all.")]
 Metrics = Annotated[

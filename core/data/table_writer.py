@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.atomic import replace_file
 from core.data.cells import as_word
 from core.exceptions import InputError
-from core.table_format import escape_formula
+from core.formatting import escape_formula
 
 if TYPE_CHECKING:
     import pyarrow as pa

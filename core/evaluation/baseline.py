@@ -19,20 +19,18 @@ from core import json_store
 from core.cache import get_cache_folder, keep_files, read_arrays
 from core.config import compose
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
-from core.evaluation import scores
+from core.evaluation import metrics
 from core.evaluation.baseline_schema import VERSION, BaselineResult
 from core.evaluation.inference import predict_texts
-from core.evaluation.metrics import evaluate
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF, evaluate
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import hash_value
 from core.metrics import METRICS
 from core.models.baselines import BagOfNgrams, BagOfPairs, Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import restore_tokenizer
-from core.training.calibration import UNSCALED, Scaling
 from core.training.linear import SOLVERS, fit_linear
-from core.training.temperature import fit_scaling
+from core.training.temperature import UNSCALED, Scaling, fit_scaling
 
 log = logging.getLogger(__name__)
 
@@ -190,7 +188,7 @@ def _evaluate_tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[st
     """Compute a baseline's metrics at thresholds tuned on validation, if texts have several labels."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
-    limits = scores.tune_thresholds(dataset.get_targets(VALIDATION), said[VALIDATION])
+    limits = metrics.tune_thresholds(dataset.get_targets(VALIDATION), said[VALIDATION])
     named = dict(zip(dataset.classes, map(float, limits), strict=True))
     return {"tuned": {"thresholds": named, "splits": _evaluate_splits(dataset, said, limits)}}
 

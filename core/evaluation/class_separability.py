@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.evaluation.inference import OnBatch, get_device, ignore_progress, switch_to_eval
-from core.evaluation.nearest_neighbors import compute_purity, draw_rows
-from core.evaluation.scores import SEVERAL
+from core.evaluation.metrics import SEVERAL
+from core.evaluation.projection import compute_purity, draw_rows
 from core.models.encoder import EncoderClassifier
 from core.models.head import average_tokens
 from core.models.trace import Batch

@@ -12,7 +12,7 @@ import pandas as pd
 from core import json_store
 from core.cache import get_cache_folder, keep_files, mark_used
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, encode_targets
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.evaluation.split_differences import (
     ComparedTexts,
     compare_split,
@@ -22,9 +22,9 @@ from core.evaluation.split_differences import (
 )
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import hash_value
+from core.runs.lineage import load_trained_data
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
-from core.runs.train_overlap import load_trained_data
 
 if TYPE_CHECKING:
     from core.runs.load import LoadedRun

@@ -15,10 +15,10 @@ from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.evaluation.inference import predict_texts
 from core.fingerprint import hash_file, hash_value
+from core.runs.configuration import check_classes, find_teacher
 from core.runs.load import load_run
 from core.runs.record import RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
-from core.runs.warm_start import check_classes, find_teacher
 from core.text.config import TextConfig
 from core.text.normalization import make_text_keys
 from core.training.linear import fit_linear

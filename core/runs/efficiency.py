@@ -14,8 +14,7 @@ from core import evaluation
 from core.cache import get_cache_folder
 from core.exceptions import InputError, NotAvailable
 from core.fingerprint import get_file_version, hash_value
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord, refuse_tagged
 from core.runs.store import RunStore, get_machine_id

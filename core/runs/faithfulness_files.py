@@ -18,8 +18,7 @@ from core.data.dataset import VALIDATION
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_file, hash_value
 from core.interpret.faithfulness_verdict import Belief
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer, locate_folder
+from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
 from core.runs.record import WEIGHTS
 from core.runs.store import RunStore
 

@@ -24,11 +24,10 @@ from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_tar
 from core.data.lineage import write_lineage
 from core.data.load import load_dataset
 from core.data.mixture import CORPUS
-from core.evaluation import scores
+from core.evaluation import metrics
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
-from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import compute_probabilities, get_device, predict_texts
+from core.evaluation.inference import Ensemble, compute_probabilities, get_device, predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
@@ -36,12 +35,12 @@ from core.models.builder import Model, build_model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import distillation, queue, word_tagging
-from core.runs.backbone_builder import read_tokenizer
-from core.runs.backbone_weights import list_frozen, resolve_backbone, summarize_backbone
+from core.runs.backbone_weights import list_frozen, read_tokenizer, resolve_backbone, summarize_backbone
+from core.runs.configuration import Start
 from core.runs.cost_estimate import check_fits, get_free_memory
 from core.runs.data_shift import compare_run_split
 from core.runs.lineage import collect_lineage, describe_unknown, find_parents
-from core.runs.load import read_mixed_in
+from core.runs.load import pack_weights, read_mixed_in, read_weights
 from core.runs.record import (
     CHECKPOINT,
     HISTORY,
@@ -56,26 +55,20 @@ from core.runs.record import (
 )
 from core.runs.results import EvaluatedSplit, write_split
 from core.runs.store import RunStore, get_machine_id
-from core.runs.warm_start import Start
-from core.runs.weights import pack_weights, read_weights
 from core.text.config import TextConfig
 from core.text.pretrained_tokenizer import PublishedTokenizer
 from core.text.token_table import TokenTable, build_token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import fit_tokenizer, load_tokenizer
 from core.training.augmentation import append_joined, append_nonsense
-from core.training.calibration import UNSCALED, Scaling
-from core.training.checkpoint import FILE, Progress
 from core.training.config import resolve_metric
 from core.training.device import choose_device, keep_freed_memory
 from core.training.history import Row, read_history, replace_nonfinite
 from core.training.linear import fit_lexicon, fit_linear
-from core.training.loop import PROBE, Training, read_gates, read_learned_numbers
-from core.training.loss import mix_targets
-from core.training.mlm import Masking
-from core.training.ppmi import compute_word_vectors, place_vectors
-from core.training.temperature import compute_class_prior, fit_scaling
-from core.training.training_stage import Events, Examples
+from core.training.loop import PROBE, Training, mix_targets, read_gates, read_learned_numbers
+from core.training.mlm import Masking, compute_word_vectors, place_vectors
+from core.training.temperature import UNSCALED, Scaling, compute_class_prior, fit_scaling
+from core.training.training_stage import FILE, Events, Examples, Progress
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -347,7 +340,7 @@ class Experiment(Events):
             if tokenizer.lexicon is not None:
                 neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
-                thresholds = scores.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
+                thresholds = metrics.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
             found = split, dataset.splits[split], predictions, dataset.classes, dataset.task, thresholds
             evaluated.append(EvaluatedSplit(*found, ordered=dataset.ordered, scaling=scaling))
         before = {each.split: each.as_trained for each in evaluated}

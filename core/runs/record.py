@@ -16,7 +16,7 @@ from core.json_store import Count, Figure, Seconds, flatten_tree
 from core.metrics import INTERVAL_VERSION
 from core.metrics import METRICS as MEASURES
 from core.paths import ELSEWHERE
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 
@@ -117,7 +117,7 @@ class Temperature(TypedDict, total=False):
 
 
 class TfidfMixture(TypedDict, total=False):
-    """The weights and metrics of TF-IDF mixed into a run's predictions; see core.evaluation.ensemble."""
+    """The weights and metrics of TF-IDF mixed into a run's predictions; see core.evaluation.inference."""
 
     model: str
     weight: Annotated[float, Meta(ge=0, le=1)]  # of the network (TF-IDF has the rest), chosen on validation

@@ -26,9 +26,9 @@ from core.formatting import count
 from core.models.presets import find_paper
 from core.recipes import AppliedRecipe, apply_recipe
 from core.runs.backbones import add_backbone_sizes
+from core.runs.configuration import find_teacher
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, is_alive, make_slug, refuse_reserved, to_absolute
-from core.runs.warm_start import find_teacher
 
 FOLDER = ".sweeps"
 SCHEMA = 1

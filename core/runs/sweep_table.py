@@ -17,7 +17,7 @@ from core.evaluation.significance import METHOD, Draws, PairedDifference, Run, c
 from core.exceptions import InputError, SentiscopeError
 from core.metrics import TUNED, USUAL, format_title, get_metric, refuse_unknown
 from core.runs import sweep
-from core.runs.labeled_predictions import Answers, align_answers, average_answers, combine_scores, read_answers
+from core.runs.predictions import Answers, align_answers, average_answers, combine_scores, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, TOGETHER, Cell, Member, Plan

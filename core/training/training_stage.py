@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 import time
 from abc import ABC, abstractmethod
@@ -11,17 +13,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import safetensors
 import torch
 from torch import Tensor, nn
 
+from core.atomic import convert_os_errors, write_parts
 from core.exceptions import Cancelled, RunDamaged, SentiscopeError
+from core.json_store import Count, Seconds, convert, parse_json
 from core.text.token_table import TokenTable, split_batches
 from core.training.adamw import AdamW
-from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from core.training.config import TrainingConfig
 from core.training.device import get_random_state, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate_history
 
+Tensors = dict[str, Tensor]
 POOL = 50
 """Batches per pool that is sorted by length: nearly as little padding as sorting all rows, but in random order."""
 
@@ -75,7 +80,6 @@ LONG_SAVE, SAVES = 1.0, 20
 """A save that takes longer than 1 second delays the next one by 20 times its duration."""
 LOGGED_STEPS = 200
 """About how many steps a long training logs, evenly; before the first of these also steps 1, 2, 4, 8, …"""
-Tensors = dict[str, Tensor]
 
 
 class Events:
@@ -251,3 +255,89 @@ def compute_lr_factor(
     if schedule == "cosine":
         return (1 + math.cos(math.pi * progress)) / 2
     return 1 - progress if schedule == "linear" else 1.0
+
+
+FILE = "state.safetensors"
+KINDS = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+
+
+@dataclass
+class Progress:
+    """The progress of a training run as numbers for a checkpoint: steps, loss, best epoch and seconds."""
+
+    step: Count = 0
+    loss_sum: float = 0.0
+    """Sum over this epoch's batches so far of loss times rows."""
+    best: float | None = None
+    best_epoch: int = -1
+    stale: Count = 0
+    seconds: Seconds = 0.0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The complete state of a training run, from which it can be resumed exactly."""
+
+    progress: Progress
+    groups: dict[str, Tensors]
+    """Named sets of tensors: model, best (weights of the best epoch), random, and AdamW's step, exp_avg, exp_avg_sq."""
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Save a training checkpoint in `folder`; it replaces the previous one once it is complete on disk."""
+    named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
+    with convert_os_errors(folder):
+        folder.mkdir(exist_ok=True)
+    write_parts(
+        folder / FILE, _serialize_tensors(named, {"progress": json.dumps(dataclasses.asdict(checkpoint.progress))})
+    )
+
+
+def _serialize_tensors(tensors: Tensors, metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of a safetensors file tensor by tensor, which needs less memory than the library's writer."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name, each in sorted(tensors.items(), key=_get_sort_key):
+        begin, end = end, end + each.nbytes
+        header[name] = {"dtype": KINDS[each.dtype], "shape": list(each.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for _, each in sorted(tensors.items(), key=_get_sort_key):
+        yield each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
+
+
+def _get_sort_key(named: tuple[str, Tensor]) -> tuple[int, str]:
+    """Return a sort key that stores tensors with wider numbers first, so that every number is aligned."""
+    return -named[1].element_size(), named[0]
+
+
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """Load the training checkpoint in a folder; return None if there is none; raise RunDamaged if it is unreadable."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    groups: dict[str, Tensors] = {}
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            progress = convert(parse_json((file.metadata() or {})["progress"]), Progress)
+            for key in file.keys():
+                group, _, name = key.partition("/")
+                groups.setdefault(group, {})[name] = file.get_tensor(key)
+    except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise RunDamaged(
+            f"{path}: cannot be read ({error}); delete the folder '{folder.name}' to train from the beginning"
+        ) from error
+    return Checkpoint(progress, groups)

@@ -10,8 +10,7 @@ from core import data as labeled
 from core.evaluation.baseline_schema import VERSION
 from core.exceptions import SentiscopeError
 from core.fingerprint import hash_value
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.cost_estimate import Counts, get_vocab_settings
 from core.runs.store import RunStore
 from core.text.config import TextConfig

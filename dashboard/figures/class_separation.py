@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.nearest_neighbors import NEIGHBORS
-from core.evaluation.projection import Projection, ProjectionConfig
+from core.evaluation.projection import NEIGHBORS, Projection, ProjectionConfig
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.models.capabilities import HEAD
-from core.runs.layers import Layers
+from core.runs.projections import Layers
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.embedding_map import Floats
 from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, SentenceMap, name_map, read_map

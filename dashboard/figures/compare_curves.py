@@ -27,7 +27,7 @@ from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look, spread_labels
 
 if TYPE_CHECKING:
-    from core.runs.comparison_data import ModelPredictions
+    from core.runs.comparison import ModelPredictions
 
 CLASS = Option(
     "class",

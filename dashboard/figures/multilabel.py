@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.metrics import evaluate_classes
-from core.evaluation.scores import HALF, join_class_names
+from core.evaluation.metrics import HALF, evaluate_classes, join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count
 from core.metrics import select_metrics

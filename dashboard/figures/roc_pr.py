@@ -12,8 +12,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.intervals import CURVES, Band
-from core.evaluation.metrics import compute_pr_curve, compute_roc_curve
-from core.evaluation.scores import SingleLabelScores, compute_precision_area, compute_roc_area, count_positives
+from core.evaluation.metrics import (
+    SingleLabelScores,
+    compute_pr_curve,
+    compute_precision_area,
+    compute_roc_area,
+    compute_roc_curve,
+    count_positives,
+)
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from dashboard.figures import thresholding

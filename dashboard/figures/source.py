@@ -15,7 +15,7 @@ from core.text.graphemes import quote_text
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
     from dashboard.figures.decisions import SplitPredictions
     from dashboard.reader import Reader
 

@@ -29,7 +29,7 @@ from dashboard.reader.read_cache import Key, Memo, cache_result
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
     from core.runs.run_names import RunName
     from dashboard.figures.drawing import Component
     from dashboard.figures.leaderboard import Board

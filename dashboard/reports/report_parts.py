@@ -10,8 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.formatting import count
-from core.table_format import BOM, format_csv
+from core.formatting import BOM, count, format_csv
 from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
 from dashboard.figures.figure import Figure
 from dashboard.figures.registry import ALL, FIGURES

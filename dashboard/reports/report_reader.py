@@ -10,7 +10,7 @@ from core.error_analysis.neighbors import NearestTraining
 from core.error_analysis.predictions_table import read_table
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import TableTags
-from core.runs.labeled_predictions import Answers
+from core.runs.predictions import Answers
 from core.runs.record import LABEL, PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.row_selection import RowSelection, SplitFacts, apply_query
@@ -19,7 +19,7 @@ from dashboard.reader import Reader
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
 
 WITHOUT_TEXTS = frozenset(
     (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from core.table_format import format_csv
+from core.formatting import format_csv
 from dashboard import state
 from dashboard.figures.drawing import read_asset
 

@@ -16,7 +16,7 @@ EVERYWHERE = {
     "core.fingerprint",
     "core.atomic",
     "core.cache",
-    "core.table_format",
+    "core.formatting",
     "core.paths",
 }
 EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
@@ -159,7 +159,6 @@ WITHOUT = {
     "configurations": ("import core.config", HEAVY),
     "lists of runs": ("import core.runs.store", HEAVY | SCIENCE),
     "starting a run": ("import core.runs.training_jobs", HEAVY | SCIENCE),
-    "waiting in the queue": ("import core.runs.worker", HEAVY | SCIENCE),
     "histories": ("import core.training.history", SCIENCE),
     "lists of data sets": ("import core.data.sources", SCIENCE),
     "lists of models": ("import core.preset_catalog as p; p.describe_preset('vanilla'); p.list_presets()", {"torch"}),
@@ -237,7 +236,6 @@ def test_widgets_are_shared_and_sections_belong_to_one_page():
 
 def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed = {"core.runs.load", "core.evaluation.inference", "core.evaluation.baseline", "core.runs.pipeline"}
-    allowed |= {"core.evaluation.ensemble"}  # runs the members; the temperature belongs to the ensemble
     allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
     allowed |= {"core.lessons.record_training"}  # asks a model while it learns, before it has a temperature
     asking = {"predict_texts", "inspect_text"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from core.evaluation.ensemble import EnsembleLogits, blend_logits, evaluate_parts, find_weight
+from core.evaluation.inference import EnsembleLogits, blend_logits, evaluate_parts, find_weight
 from core.evaluation.metrics import evaluate
 from core.training.temperature import ABSENT
 

@@ -21,7 +21,7 @@ from core.models.trace import Batch, Intervention, Output
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
 from core.text.words import split_passages
-from core.training.calibration import UNSCALED, Scaling
+from core.training.temperature import UNSCALED, Scaling
 
 TEXTS = ["b a a", "", "a", "b b b b b", "a b"]
 TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))

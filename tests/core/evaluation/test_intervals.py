@@ -19,8 +19,7 @@ from core.evaluation.intervals import (
     list_class_intervals,
     pool_intervals,
 )
-from core.evaluation.metrics import evaluate
-from core.evaluation.scores import SingleLabelScores
+from core.evaluation.metrics import SingleLabelScores, evaluate
 
 
 def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,12 +15,13 @@ from core.evaluation.metrics import (
     compute_confusion,
     compute_pr_curve,
     compute_roc_curve,
+    count_confusions,
     describe_absent,
     evaluate,
     evaluate_classes,
     explain_left_out,
+    tune_thresholds,
 )
-from core.evaluation.scores import count_confusions, tune_thresholds
 from core.exceptions import InputError
 from core.metrics import select_metrics, select_thresholded
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from core.evaluation import nearest_neighbors
-from core.evaluation.nearest_neighbors import compute_chance_purity, compute_purity, find_nearest
+from core.evaluation import projection
+from core.evaluation.projection import compute_chance_purity, compute_purity, find_nearest
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def clouds():
 def test_nearest_neighbors_equal_scikit_learn(clouds, monkeypatch):
     points, _ = clouds
     distances, rows = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(points.astype(float)).kneighbors()
-    monkeypatch.setattr(nearest_neighbors, "_BLOCK", 90 * 4)  # a few at a time
+    monkeypatch.setattr(projection, "_BLOCK", 90 * 4)  # a few at a time
     found, away = find_nearest(points, points, 7, np.arange(90))
     assert (found == rows).all()
     assert away == pytest.approx(distances, abs=1e-6)
@@ -28,7 +28,7 @@ def test_nearest_neighbors_equal_scikit_learn(clouds, monkeypatch):
 def test_candidate_selection_is_exact_for_repeated_rows_and_offsets(clouds, monkeypatch):
     points = np.concatenate([clouds[0], clouds[0][:30]]).astype(float) + 1e3
     own = np.arange(len(points))
-    every = nearest_neighbors._search_all(points, points, own, 7)
+    every = projection._search_all(points, points, own, 7)
 
     def refuse(*args):
         raise AssertionError("all distances")

@@ -14,7 +14,7 @@ from core.models.model_description import count_parameters
 from core.models.pretrained import Call
 from core.models.score_terms import AttentionInputs
 from core.models.trace import Batch, Intervention
-from core.runs.backbone_builder import read_tokenizer, split_backbone
+from core.runs.backbone_weights import read_tokenizer, split_backbone
 from core.runs.backbones import Backbone
 from core.text.config import TextConfig
 from core.text.token_table import build_token_table

@@ -7,8 +7,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from core import api
 from core.exceptions import InputError
-from core.runs.layers import LayerFiles
 from core.runs.predictions import read_vectors
+from core.runs.projections import LayerFiles
 from core.runs.store import RunStore
 
 STAGES = ["embedding", "layer 1", "layer 2", "head"]

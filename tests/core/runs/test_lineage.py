@@ -8,12 +8,11 @@ from core.config import compose
 from core.data.lineage import read_lineage
 from core.exceptions import DataError, InputError, RunDamaged, RunNotFound
 from core.runs import archive
-from core.runs.labeled_predictions import Answers, align_answers
-from core.runs.lineage import describe_removed, find_files
+from core.runs.lineage import describe_removed, find_files, load_trained_data
 from core.runs.pipeline import Experiment
+from core.runs.predictions import Answers, align_answers
 from core.runs.record import IMPORTED
 from core.runs.store import RunStore
-from core.runs.train_overlap import load_trained_data
 
 
 def make_sentences(first, last):

@@ -13,8 +13,7 @@ from core.config import compose
 from core.data.dataset import TRAIN, VALIDATION
 from core.data.load import load_dataset
 from core.evaluation.baseline import CHARACTERS, predict_split
-from core.evaluation.ensemble import blend_logits
-from core.evaluation.inference import predict_texts
+from core.evaluation.inference import blend_logits, predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError, RunDamaged
 from core.interpret.activation_patching import patch_activations
@@ -25,7 +24,7 @@ from core.runs.efficiency import read_efficiency
 from core.runs.load import load_run
 from core.runs.record import MIX, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 from core.training.temperature import LEAST, compute_class_prior, fit_temperature
 
 pytestmark = pytest.mark.slow

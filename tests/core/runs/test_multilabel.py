@@ -16,7 +16,7 @@ from core.config import compose
 from core.exceptions import ConfigError, InputError
 from core.metrics import select_thresholded
 from core.runs.predictions import read_vectors
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from core.runs.load import load_run
 from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 from core.text.text_pairs import join_pair, split_pair
 
 COMMON = {"training.patience": 0, "training.lr": 0.003, "training.threads": 1, "model.dropout": 0}

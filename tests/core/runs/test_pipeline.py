@@ -21,7 +21,7 @@ from core.runs.configuration import configure
 from core.runs.load import load_run
 from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
 from core.runs.store import get_machine_id
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 from core.training import temperature, training_stage
 from core.training.history import read_history
 

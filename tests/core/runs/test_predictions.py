@@ -11,7 +11,7 @@ from core.exceptions import NotAvailable
 from core.runs import efficiency, predictions
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.store import RunStore
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 pytestmark = pytest.mark.slow
 

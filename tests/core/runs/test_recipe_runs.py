@@ -10,9 +10,9 @@ from core.api import training
 from core.api.progress import TrainingProgress
 from core.api.training import train
 from core.recipes import RECIPES
+from core.runs.lineage import encode_texts
 from core.runs.load import load_run
 from core.runs.sweep import Plan, list_members
-from core.runs.train_overlap import encode_texts
 
 SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}
 

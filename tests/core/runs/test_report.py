@@ -12,8 +12,9 @@ from core.evaluation.baseline import YARDSTICKS, fit_baseline
 from core.evaluation.costs import find_cheapest
 from core.evaluation.intervals import compute_intervals
 from core.exceptions import Cancelled, InputError
-from core.runs import train_overlap
+from core.runs import lineage
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
+from core.runs.lineage import load_trained_data
 from core.runs.report import (
     DOUBT_SEED,
     MADE_UP,
@@ -24,7 +25,6 @@ from core.runs.report import (
     measure_doubt,
 )
 from core.runs.store import RunStore
-from core.runs.train_overlap import load_trained_data
 from core.settings import LARGEST_SEED
 from core.text.words import split_passages
 from core.training.augmentation import generate_nonsense
@@ -198,7 +198,7 @@ def test_a_second_evaluation_loads_no_training_data(loaded, monkeypatch):
     for model, measured in first["yardsticks"].items():
         assert measured["metrics"] == pytest.approx(fit_baseline(trained, model)["splits"]["test"], abs=1e-6)
         assert {"accuracy", "ece", "loss"} <= set(measured["intervals"]) <= set(measured["metrics"])
-    for module, name in ((train_overlap, "load_trained_data"), (yardsticks, "fit_linear")):
+    for module, name in ((lineage, "load_trained_data"), (yardsticks, "fit_linear")):
         monkeypatch.setattr(module, name, lambda *args, **options: pytest.fail("it is kept"))
     assert build_report(loaded, given) == first
 

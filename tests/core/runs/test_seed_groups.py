@@ -6,7 +6,7 @@ import pytest
 
 from core.config import compose
 from core.runs.record import RunRecord
-from core.runs.seed_groups import WHOLE, group_runs
+from core.runs.run_names import WHOLE, group_runs
 
 
 def run(name, preset="vanilla", *, status="done", data="rows", created="2026-01-01T00:00:00+00:00", parent="", **given):

@@ -8,9 +8,9 @@ from waiting import cancel_at
 from core.api.training import describe_start
 from core.config import compose, flatten_config
 from core.exceptions import ConfigError, InputError
+from core.runs.configuration import add_start_settings
 from core.runs.load import load_run
-from core.runs.warm_start import add_start_settings
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from core.config import compose
 from core.evaluation.inference import predict_texts
 from core.exceptions import RunDamaged
 from core.models.builder import build_model
-from core.runs.load import load_run
-from core.runs.weights import SCALE, pack_weights, read_weights, unpack_weights
-from core.runs.worker import execute
+from core.runs.load import SCALE, load_run, pack_weights, read_weights, unpack_weights
+from core.runs.training_jobs import execute
 
 
 @pytest.fixture

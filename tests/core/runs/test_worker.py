@@ -8,17 +8,17 @@ import pytest
 from refused import denied, full
 
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError, StorageError
-from core.runs import queue, worker
+from core.runs import queue, training_jobs
 from core.runs.queue import lock_run, wait_for_slot
 from core.runs.record import CANCEL, LOG
 from core.runs.store import get_own_process
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(queue, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(worker, "START_SECONDS", 0.05)
+    monkeypatch.setattr(training_jobs, "START_SECONDS", 0.05)
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
 
 
@@ -73,7 +73,7 @@ def test_finished_or_locked_runs_are_refused(store, created, work):
         execute(store, "first")
 
 
-@pytest.mark.parametrize(("chosen", "seen"), [(None, worker.SPINS), ("0", "0")])
+@pytest.mark.parametrize(("chosen", "seen"), [(None, training_jobs.SPINS), ("0", "0")])
 def test_waiting_threads_yield_unless_configured(store, created, work, monkeypatch, chosen, seen):
     monkeypatch.setenv("GOMP_SPINCOUNT", "")  # so that what the worker sets is undone
     if chosen is None:

@@ -8,7 +8,7 @@ from refused import full
 from safetensors.torch import load_file
 
 from core.exceptions import RunDamaged, StorageError
-from core.training.checkpoint import FILE, KINDS, Checkpoint, Progress, load_checkpoint, save_checkpoint
+from core.training.training_stage import FILE, KINDS, Checkpoint, Progress, load_checkpoint, save_checkpoint
 
 
 def checkpoint(step=3):
@@ -63,7 +63,7 @@ def test_every_dtype_is_stored_as_safetensors_reads_it(tmp_path):
 def test_saving_does_not_copy_all_weights(tmp_path):
     """Saving 160 MB increases the peak memory of a process by less than a quarter of that."""
     script = (
-        "import resource, sys, torch; from pathlib import Path; from core.training.checkpoint import *\n"
+        "import resource, sys, torch; from pathlib import Path; from core.training.training_stage import *\n"
         "groups = {'model': {str(n): torch.ones(2_000_000) for n in range(20)}}\n"
         "top = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "save_checkpoint(Path(sys.argv[1]), Checkpoint(Progress(), {'model': {'a': torch.ones(1)}})); before = top()\n"

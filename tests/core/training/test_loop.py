@@ -13,11 +13,10 @@ from core.models.trace import Batch
 from core.text.special_ids import UNKNOWN
 from core.text.token_table import TokenTable
 from core.training import device, loop, training_stage
-from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
-from core.training.loss import Loss
+from core.training.loop import Loss
 from core.training.mlm import forget_words
-from core.training.training_stage import Events, Examples, compute_lr_factor, plan_batches
+from core.training.training_stage import Events, Examples, compute_lr_factor, load_checkpoint, plan_batches
 
 
 class Killed(BaseException):

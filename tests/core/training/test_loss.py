@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from core.exceptions import ConfigError
 from core.metrics import METRICS, select_metrics
 from core.training.config import TrainingConfig, resolve_metric
-from core.training.loss import UNTAGGED, Loss, build_loss, mix_targets
+from core.training.loop import UNTAGGED, Loss, build_loss, mix_targets
 
 CPU = torch.device("cpu")
 LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)

@@ -10,7 +10,7 @@ from core.config import compose
 from core.models.builder import build_model
 from core.text.special_ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
-from core.training.ppmi import compute_ppmi, compute_word_vectors, place_vectors, sum_cooccurrences
+from core.training.mlm import compute_ppmi, compute_word_vectors, place_vectors, sum_cooccurrences
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()

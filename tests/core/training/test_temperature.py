@@ -5,11 +5,12 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from core.exceptions import DataError
-from core.training.calibration import UNSCALED, Scaling
 from core.training.temperature import (
     ABSENT,
     LARGEST,
     LEAST,
+    UNSCALED,
+    Scaling,
     as_trained,
     compute_class_prior,
     fit_scaling,

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from core.evaluation.costs import find_cheapest
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError, NotAvailable
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 from dashboard.figures import thresholding
 from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES, Bin, compute_bins, draw_calibration
 from dashboard.figures.confusion import count_outcomes

@@ -11,7 +11,7 @@ from structures import QUICK, STRUCTURES
 from core.interpret.forward_pass import compute_stages
 from core.models.presets import PRESETS
 from core.text.text_pairs import join_pair
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 from dashboard.figures.mathml import write_mathml
 
 
