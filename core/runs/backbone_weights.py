@@ -1,4 +1,7 @@
-"""The pretrained encoder (backbone) of a run: its architecture, and its weights, which the run does not copy."""
+"""The pretrained encoder (backbone) of a run: its architecture, its weights, which the run does not copy, and modules.
+
+Imports torch and transformers only to build the modules, which have Sentiscope's attention.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import nn
-
 from core import json_store
 from core.atomic import write_text
 from core.exceptions import DataError, RunDamaged, SentiscopeError
-from core.models.pretrained import Body, Specials, compute_attention
 from core.paths import ELSEWHERE, read_regular
 from core.runs.backbones import (
     FAMILIES,
@@ -29,11 +28,12 @@ from core.runs.backbones import (
     is_supported,
 )
 from core.runs.record import CHECKPOINT
-from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer, convert_panics
 
 if TYPE_CHECKING:
     from core.models.builder import Model
     from core.models.config import ModelConfig
+    from core.models.pretrained import Body
+    from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer
     from core.text.tokenizer import Tokenizer
 
 BACKBONE = "backbone.json"
@@ -109,8 +109,6 @@ class BackboneRecord:
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
-        from core.runs.backbone_weights import split_backbone
-
         return split_backbone(self.architecture, dropout, tokenizer, folder)
 
 
@@ -173,6 +171,10 @@ def split_backbone(
     The weights are read from `folder`; None: random weights, to be overwritten. `architecture` is the content of
     `config.json`. Raises NotAvailable without transformers, DataError for unreadable files or weights that do not fit.
     """
+    from torch import nn
+
+    from core.models.pretrained import Body, Specials, compute_attention
+
     with _silence_transformers() as hf:
         hf.AttentionInterface.register(NAME, compute_attention)
         rates = ("hidden_dropout_prob", "dropout"), ("attention_probs_dropout_prob", "attention_dropout")
@@ -199,6 +201,8 @@ def split_backbone(
 
 def _read_model(hf: Any, folder: Path, config: Any) -> Any:
     """Read a pretrained model from a folder's safetensors files only; DataError: the weights do not fit `config`."""
+    import torch
+
     model, found = hf.AutoModel.from_pretrained(
         folder,
         config=config,
@@ -221,6 +225,8 @@ def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
 
     Raises NotAvailable if it must be built from vocabulary files and transformers is missing.
     """
+    from core.text.pretrained_tokenizer import PublishedTokenizer, convert_panics
+
     path = backbone.tokenizer
     try:
         if path is not None:

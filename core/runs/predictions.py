@@ -10,12 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import numpy as np
-
 from core import data
 from core.data.dataset import encode_targets
-from core.evaluation.metrics import HALF, Scores, build_scores
-from core.evaluation.significance import ScorePair
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged, RunNotFound
 from core.formatting import count
 from core.metrics import TUNED, get_metric
@@ -23,9 +19,14 @@ from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABI
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
+    from core.evaluation.metrics import Scores
+    from core.evaluation.significance import ScorePair
     from core.runs.evaluation_data import DataRequest, EvaluationData
+else:
+    from core.lazy_imports import numpy as np
 
 
 def list_evaluated_splits(run: Path) -> list[str]:
@@ -116,8 +117,6 @@ def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.nd
 
     Raises RunDamaged if a file is incomplete, or the files do not belong together.
     """
-    import numpy as np
-
     path = run / EVALUATION / split / EMBEDDINGS
     try:
         vectors = np.load(path, allow_pickle=False).astype(np.float32)
@@ -158,6 +157,8 @@ class Answers:
 
     def to_scores(self, metric: str) -> Scores:
         """Return the labels and predictions that a metric reads; multi-label: cut at 0.5 or at tuned thresholds."""
+        from core.evaluation.metrics import HALF, build_scores
+
         chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
         record, limits = self.record, np.array([chosen.get(name, HALF) for name in self.record.classes])
         return build_scores(self.labels, self.probabilities, record.task, limits, ordered=record.ordered)
@@ -165,6 +166,8 @@ class Answers:
 
 def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
     """Pair the scores of two runs on the same rows, with a mask of the rows whose values for a metric differ."""
+    from core.evaluation.significance import ScorePair
+
     if get_metric(metric).whole_rows:
         return ScorePair(first, second, first.correct != second.correct)
     if get_metric(metric).reads in ("probabilities", "ranking"):
