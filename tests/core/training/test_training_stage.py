@@ -1,7 +1,29 @@
+import dataclasses
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+import torch
+from refused import full
+from safetensors.torch import load_file
+from small_models import batch_of
 
-from core.training.training_stage import POOL, plan_batches
+from core.exceptions import RunDamaged, StorageError
+from core.models.builder import build_model
+from core.models.config import AttentionConfig, ModelConfig
+from core.training.loop import read_lambdas
+from core.training.training_stage import (
+    FILE,
+    KINDS,
+    POOL,
+    Checkpoint,
+    Progress,
+    load_checkpoint,
+    plan_batches,
+    save_checkpoint,
+)
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
@@ -51,3 +73,113 @@ def test_length_batches_need_little_padding():
         assert padded(lengths, batches) <= most
         fixed = plan_batches(lengths, batch_size=size, seed=0, epoch=0, batching="fixed")
         assert padded(lengths, fixed, fixed_width) > 2.3
+
+
+def checkpoint(step=3):
+    tensors = {"layers.0/odd name": torch.randn(2, 3), "step": torch.tensor(float(step))}
+    random = {"cpu": torch.get_rng_state()}
+    progress = Progress(step, loss_sum=0.1 + 0.2, best=1 / 3, best_epoch=1, stale=2, seconds=1.5)
+    return Checkpoint(progress, {"model": tensors, "random": random})
+
+
+def test_checkpoints_are_restored_bit_identically(tmp_path):
+    assert load_checkpoint(tmp_path / "checkpoint") is None
+    saved = checkpoint()
+    save_checkpoint(tmp_path / "checkpoint", saved)
+    loaded = load_checkpoint(tmp_path / "checkpoint")
+    assert loaded.progress == saved.progress
+    assert loaded.groups.keys() == saved.groups.keys()
+    for group, named in saved.groups.items():
+        for name, tensor in named.items():
+            assert torch.equal(loaded.groups[group][name], tensor) and loaded.groups[group][name].dtype == tensor.dtype
+
+
+def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
+    save_checkpoint(tmp_path, checkpoint(step=3))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        save_checkpoint(tmp_path, checkpoint(step=4))
+    assert load_checkpoint(tmp_path).progress.step == 3
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"junk" * 100])
+def test_damaged_checkpoints_are_reported_with_file_and_remedy(tmp_path, damage):
+    save_checkpoint(tmp_path / "checkpoint", checkpoint())
+    file = tmp_path / "checkpoint" / FILE
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(RunDamaged, match=rf"{FILE}: cannot be read.*delete the folder 'checkpoint'"):
+        load_checkpoint(tmp_path / "checkpoint")
+
+
+def test_every_dtype_is_stored_as_safetensors_reads_it(tmp_path):
+    whole = torch.arange(-3, 4)
+    tensors = {f"{kind}": whole.to(kind) for kind in KINDS} | {"none": torch.empty(0, 3), "one": torch.tensor(2.5)}
+    tensors |= {"turned": torch.arange(6.0).view(2, 3).T, "part": torch.arange(6.0).view(2, 3)[1]}
+    save_checkpoint(tmp_path, Checkpoint(Progress(), {"model": tensors}))
+    found = load_file(tmp_path / FILE)
+    assert found.keys() == {f"model/{name}" for name in tensors}
+    for name, tensor in tensors.items():
+        assert torch.equal(found[f"model/{name}"], tensor) and found[f"model/{name}"].dtype == tensor.dtype
+
+
+@pytest.mark.slow
+def test_saving_does_not_copy_all_weights(tmp_path):
+    """Saving 160 MB increases the peak memory of a process by less than a quarter of that."""
+    script = (
+        "import resource, sys, torch; from pathlib import Path; from core.training.training_stage import *\n"
+        "groups = {'model': {str(n): torch.ones(2_000_000) for n in range(20)}}\n"
+        "top = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "save_checkpoint(Path(sys.argv[1]), Checkpoint(Progress(), {'model': {'a': torch.ones(1)}})); before = top()\n"
+        "save_checkpoint(Path(sys.argv[1]), Checkpoint(Progress(), groups)); print(top() - before)"
+    )
+    grown = int(subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, check=True).stdout)
+    assert grown < 40e6
+
+
+PROBE = batch_of([[2, 3, 4], [5], []])
+
+
+def tiny(**attention):
+    torch.manual_seed(0)
+    part = AttentionConfig(heads=2, qk_width="half", **attention)
+    return build_model(ModelConfig(width=8, layers=2, ff_width=8, attention=part), vocabulary=9, classes=2)
+
+
+def test_a_lambda_per_layer_is_a_list_of_numbers():
+    model = tiny(components=3, mixing="additive")
+    row = read_lambdas(model, PROBE)
+    assert row == {"lambda": [layer[:, 0].tolist() for layer in model.get_lambdas()]}
+    assert [len(layer) for layer in row["lambda"]] == [2, 2]
+    own = read_lambdas(tiny(components=2, mixing="differential"), PROBE)
+    assert own["lambda"][0][0] == pytest.approx(0.2, abs=0.1), "with its own sign"
+    linear = build_model(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
+    assert read_lambdas(tiny(), PROBE) == read_lambdas(linear, PROBE) == {}
+
+
+def test_float_values_keep_their_last_bit():
+    model = tiny(components=2, mixing="additive", learn_beta=True)
+    before = read_lambdas(model, PROBE)["lambda"][0][0]
+    beta = model.layers[0].attention.mixing.beta
+    beta.data = torch.nextafter(beta.data, beta.data + 1)
+    assert 0 < abs(read_lambdas(model, PROBE)["lambda"][0][0] - before) < 1e-7
+
+
+def test_lambdas_per_head_are_logged_with_their_mean():
+    model = tiny(components=2, mixing="additive", lambda_per_head=True, learn_beta=True)
+    model.layers[0].attention.mixing.beta.data = torch.tensor([[0.1, 0.3]])
+    row = read_lambdas(model, PROBE)
+    first, second = row["lambda_heads"][0][0]
+    assert second > first
+    assert row["lambda"][0][0] == pytest.approx((first + second) / 2)
+
+
+def test_token_lambdas_are_averaged_over_real_tokens_in_evaluation_mode():
+    model = tiny(components=2, mixing="differential-v2").train()
+    row = read_lambdas(model, PROBE)
+    assert model.training
+    trace = model.eval()(PROBE, trace=True).trace
+    for layer, seen in enumerate(trace.layers):
+        real = -seen.coefficients[:, 1, :, :, 0].transpose(1, 2)[trace.keep]  # (tokens, H)
+        assert row["lambda_heads"][layer][0] == pytest.approx(real.mean(0).tolist())
+        assert row["lambda"][layer] == [pytest.approx(real.mean().item())]
