@@ -106,8 +106,7 @@ class Input(NamedTuple):
 
     read: Callable[[ModelConfig], bool]
     reader: Callable[[ModelConfig], str]
-    usual: str
-    """The value of the text setting if the user has not chosen one."""
+    usual: str  # the value of the text setting if the user has not chosen one
     lacking: str
 
 
@@ -186,8 +185,7 @@ def compose(
     Portions of a batch are refused with batch normalisation, which would use the statistics of each portion. They are
     refused here and not in `RunConfig`, so that a run recorded with both can still be read.
 
-    Raises:
-        ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
+    Raises ConfigError for an unknown preset or setting, a wrong type, or a contradiction.
     """
     config = from_dict(_build_tree(preset, settings or {}, suited or {}))
     if config.training.portions > 1 and config.model.normalizes_batches:
@@ -202,8 +200,7 @@ def compose(
 def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the text settings (tagger, lexicon) that a preset's model needs and that are not set, with usual values.
 
-    Raises:
-        ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
+    Raises ConfigError for an unknown preset or setting, a wrong type, or a contradiction within the model.
     """
     tree = _build_tree(preset, settings, {})
     model = _convert_settings(tree["model"], ModelConfig, "model.")
@@ -256,11 +253,7 @@ def to_dict(config: RunConfig) -> dict[str, Any]:
 
 
 def from_dict(tree: Mapping[str, Any]) -> RunConfig:
-    """Build the settings of a run from nested dictionaries; types are checked, absent settings have their default.
-
-    Raises:
-        ConfigError: an unknown setting or a wrong type; the message names the setting.
-    """
+    """Build the settings of a run from nested dictionaries; ConfigError names an unknown setting or a wrong type."""
     if unknown := sorted(set(flatten_tree(tree)) - set(SETTINGS)):
         raise ConfigError(f"unknown setting '{unknown[0]}'{suggest_name(unknown[0], SETTINGS)}")
     return _convert_settings(tree, RunConfig)

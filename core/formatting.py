@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MINUS = "\u2212"
-NARROW = "\u202f"
-"""A narrow no-break space between thousands; a comma would be a decimal point for many readers."""
+NARROW = "\u202f"  # a narrow no-break space between thousands; a comma would be a decimal point for many readers
 
 
 def count(value: int) -> str:
@@ -93,8 +92,7 @@ def format_duration(seconds: float) -> str:
 
 
 T = TypeVar("T")
-BOM = "\ufeff"
-"""Begins every exported CSV; without it Excel reads UTF-8 as the code page of the machine."""
+BOM = "\ufeff"  # begins every exported CSV; without it Excel reads UTF-8 as the code page of the machine
 _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 

@@ -26,8 +26,7 @@ Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 class Metric:
     """An evaluation metric: its name, title, computation and properties."""
 
-    name: str
-    """As in records and on the command line."""
+    name: str  # as in records and on the command line
     title: str
     measure: Measure
     reads: Reads = "answers"
@@ -38,19 +37,16 @@ class Metric:
     nearest: str = "auto"
     """For a metric of one task: the most similar metric of the other task; auto: the default of that task."""
     better: Literal["higher", "lower"] = "higher"
-    ordered: bool = False
-    """Whether it needs three or more classes in an order; for two classes it would equal accuracy."""
+    ordered: bool = False  # whether it needs three or more classes in an order; for two classes it would equal accuracy
     parts: Callable[[Any], np.ndarray] | None = None
     """For a sum of absolute gaps: (n, K), the contribution of each row to n times each gap. Resampling inflates such a
     sum, so two models are compared in another way (`core.evaluation.significance`)."""
     whole_rows: bool = False
     """Whether it is the share of correct rows: its interval is Wilson's, its test of two models McNemar's."""
-    range: tuple[float, float] = (0.0, 1.0)
-    """Smallest and largest possible value; intervals are clipped to it."""
+    range: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value; intervals are clipped to it
     across_classes: bool = False
     """Whether it averages over classes or compares them, so that it is not defined for rows of one class."""
-    title_of_several: str = ""
-    """The title for several labels per text, if it is a different one."""
+    title_of_several: str = ""  # the title for several labels per text, if it is a different one
 
     def choose_title(self, task: Task) -> str:
         """Return the metric's title for a task with one label per text, or with several."""

@@ -39,10 +39,9 @@ def _keep_letters(name: str) -> str:
 
 
 def list_presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
-    """List all model presets, or those of a paper, with source, one-line description, parameter count and features.
+    """List all model presets, or those of a paper, with source, description, parameter count and features.
 
-    Raises:
-        InputError: no such paper, or sizes that no model has.
+    Raises InputError for an unknown paper, or sizes that no model has.
     """
     _check_sizes(vocabulary, classes)
     key = find_paper(paper) if paper else ""
@@ -69,8 +68,7 @@ def limit_classes(name: str, classes: int) -> int:
 def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
     """Describe a model preset: entry, equation, diagram (parts in order), differences from its nearest preset.
 
-    Raises:
-        InputError: no such preset, or sizes that no model has.
+    Raises InputError for an unknown preset, or sizes that no model has.
     """
     _check_sizes(vocabulary, classes)
     compose(name)  # raises with the nearest name

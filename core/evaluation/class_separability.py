@@ -20,8 +20,7 @@ from core.models.trace import Batch
 from core.text.token_table import build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
 
-LARGEST = 10_000
-"""Rows that are compared, at most; of more rows a seeded sample is taken, as the cost is quadratic."""
+LARGEST = 10_000  # rows that are compared, at most; of more rows a seeded sample is taken, as the cost is quadratic
 _BLOCK = 4_000_000  # distances in memory at once
 
 

@@ -110,8 +110,7 @@ class McNemar:
         return (b - c - n * delta) / spread
 
 
-LEAST = 6
-"""Folds that a p below 0.05 needs: with 5 folds the smallest p is 2 / 2⁵ = 0.0625."""
+LEAST = 6  # folds that a p below 0.05 needs: with 5 folds the smallest p is 2 / 2⁵ = 0.0625
 
 
 @dataclass(frozen=True)

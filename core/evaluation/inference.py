@@ -18,7 +18,7 @@ from core.evaluation.metrics import evaluate
 from core.exceptions import NotAvailable
 from core.lazy_imports import scipy
 from core.models.builder import Model
-from core.models.trace import Batch, Intervene, Intervention, Output
+from core.models.trace import Batch, Intervene, Output
 from core.text.token_table import TokenTable, build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
 from core.text.words import split_passages
@@ -99,7 +99,8 @@ def predict_texts(
         for number, rows in enumerate(batches):
             on_batch(number / len(batches))
             padded = tokens.pad_rows(rows) if len(rows) else empty.pad_all()
-            output = model(Batch.from_arrays(padded).to(device), intervene=_select_rows(intervene, rows))
+            change = [intervene[row] for row in rows] if isinstance(intervene, Sequence) else intervene
+            output = model(Batch.from_arrays(padded).to(device), intervene=change)
             logits = check_finite(output.logits.float())
             found = (logits, compute_probabilities(logits, task, scaling), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
@@ -114,12 +115,6 @@ def check_finite(logits: Tensor) -> Tensor:
     if not bool(torch.isfinite(logits).all()):
         raise NotAvailable("the outputs of the model are not finite: its weights or edits are too large")
     return logits
-
-
-def _select_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:
-    if intervene is None or isinstance(intervene, Intervention):
-        return intervene
-    return [intervene[row] for row in rows]
 
 
 def compute_probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALED) -> Tensor:

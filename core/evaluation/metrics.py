@@ -166,7 +166,13 @@ def build_scores(
 ) -> Scores:
     """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit."""
     if task == "single":
-        return _build_single(labels, probabilities, ordered)
+        if probabilities.ndim != 2 or probabilities.shape[1] < 2:
+            raise InputError(f"probabilities of shape {probabilities.shape}: rows × two or more classes expected")
+        if len(labels) != len(probabilities):
+            raise InputError(f"{len(labels)} labels for {len(probabilities)} rows of probabilities")
+        if len(labels) and not 0 <= np.min(labels) <= np.max(labels) < probabilities.shape[1]:
+            raise InputError(f"labels must lie between 0 and {probabilities.shape[1] - 1}")
+        return SingleLabelScores(labels, probabilities, ordered=ordered)
     if probabilities.ndim != 2 or np.shape(labels) != probabilities.shape:
         raise InputError(
             f"labels of shape {np.shape(labels)} for probabilities of shape {probabilities.shape}: "
@@ -175,16 +181,6 @@ def build_scores(
     if np.ndim(thresholds) and np.shape(thresholds) != probabilities.shape[1:]:
         raise InputError(f"{np.size(thresholds)} thresholds for {probabilities.shape[1]} labels")
     return MultiLabelScores(labels, probabilities, thresholds)
-
-
-def _build_single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) -> SingleLabelScores:
-    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
-        raise InputError(f"probabilities of shape {probabilities.shape}: rows × two or more classes expected")
-    if len(labels) != len(probabilities):
-        raise InputError(f"{len(labels)} labels for {len(probabilities)} rows of probabilities")
-    if len(labels) and not 0 <= np.min(labels) <= np.max(labels) < probabilities.shape[1]:
-        raise InputError(f"labels must lie between 0 and {probabilities.shape[1] - 1}")
-    return SingleLabelScores(labels, probabilities, ordered=ordered)
 
 
 NOTHING = "none of them"  # shown as the labels of a text without labels

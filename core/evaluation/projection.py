@@ -125,8 +125,7 @@ def compute_chance_purity(labels: np.ndarray) -> float:
 Method = Literal["pca", "tsne", "umap"]
 METHODS: tuple[Method, ...] = typing.get_args(Method)
 NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
-ROWS = 3_000
-"""Rows that t-SNE and UMAP place and that quality is measured on, by default."""
+ROWS = 3_000  # rows that t-SNE and UMAP place and that quality is measured on, by default
 FEWEST = 5  # rows that a map needs
 PERPLEXITY, UMAP_NEIGHBORS, UMAP_DISTANCE = 30.0, 15, 0.1
 EARLY, LATE, EVERY = 125, 500, 25
@@ -173,8 +172,7 @@ class Quality:
     rows: np.ndarray  # (q,) int64: indices of the measured places, ascending
     space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
     plane: np.ndarray  # (q,) silhouettes in the projection
-    preserved: float | None
-    """Mean share of the nearest neighbours that stay nearest on the map; None below 12 rows."""
+    preserved: float | None  # mean share of the nearest neighbours that stay nearest on the map; None below 12 rows
     reason: str = ""  # why there is no silhouette
 
 

@@ -31,8 +31,7 @@ from core.formatting import count, percent, signed
 from core.lazy_imports import scipy
 from core.text.words import is_bare_mark, split_words
 
-ALPHA = 0.01
-"""Probability of any warning in a comparison of two samples from the same source, at most."""
+ALPHA = 0.01  # probability of any warning in a comparison of two samples from the same source, at most
 FEWEST = 25  # texts that each side needs
 MOST, MOST_READ = 1000, 5000
 """Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
@@ -134,20 +133,11 @@ def find_differences(
 ) -> dict[str, Any]:
     """Test how texts differ from the training texts of a model, or from held-out texts of the same origin.
 
-    Args:
-        first: The training texts, or held-out texts of the same origin.
-        other: The texts to compare.
-        classes: C names.
-        name: Name of the other side in sentences: `test`, `the file`.
-        known: Name of the first side.
-        learned: Whether the model was trained on the first side, so that repeated texts are a leak; else both sides
-            have predicted labels.
-
-    Returns:
-        `name`, `known`, `n` (`training`, `other`), `alpha`; `measures`, each with its `name`, `training`, `other`,
-        `difference` with its 95 % `interval` (for length the ratio minus 1), `p`, `p_holm`, `test`, the class or
-        number that it is `about` and whether it `differs`; `warnings` (sentences); `left_out` (why nothing is
-        compared).
+    `name` and `known` name the other and the first side in sentences. `learned`: the model was trained on the first
+    side, so that repeated texts are a leak; else both sides have predicted labels. Returns `name`, `known`, `n`
+    (`training`, `other`), `alpha`; `measures`, each with its `name`, `training`, `other`, `difference` with its 95 %
+    `interval` (for length the ratio minus 1), `p`, `p_holm`, `test`, the class or number that it is `about` and whether
+    it `differs`; `warnings` (sentences); `left_out` (why nothing is compared).
     """
     found: dict[str, Any] = {
         "name": name,

@@ -48,8 +48,7 @@ from core.text.lexicon import VADER
 from core.training.config import TFIDF
 from core.training.history import read_history
 
-LIMIT = 512 * 1024**2
-"""Bytes on disk of a run: ten times the largest run with default settings."""
+LIMIT = 512 * 1024**2  # bytes on disk of a run: ten times the largest run with default settings
 FILES = 500
 KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"

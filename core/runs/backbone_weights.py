@@ -50,8 +50,7 @@ class BackboneRecord:
     name: str
     folder: str
     files: dict[str, str]
-    architecture: dict[str, Any]
-    """The content of its `config.json`, which has no paths."""
+    architecture: dict[str, Any]  # the content of its `config.json`, which has no paths
     version: int = field(default=VERSION)
 
     @classmethod

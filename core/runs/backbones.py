@@ -110,17 +110,17 @@ class Backbone:
     @property
     def weights(self) -> list[Path]:
         """Return the paths of the encoder's weight files: one file, or the parts that its index file lists."""
-        if _is_file(self.folder / ADAPTER):
+        if os.path.isfile(self.folder / ADAPTER):
             raise DataError(
                 "this folder holds an adapter, whose weights lie on top of another model's; merge the two where you "
                 "made it (peft: model.merge_and_unload().save_pretrained) and name that folder",
                 file=str(self.folder / ADAPTER),
             )
         whole = self.folder / WEIGHTS
-        paths = self._list_parts() if not _is_file(whole) and _is_file(self.folder / INDEX) else [whole]
-        missing = [path for path in paths if not _is_file(path)]
+        paths = self._list_parts() if not os.path.isfile(whole) and os.path.isfile(self.folder / INDEX) else [whole]
+        missing = [path for path in paths if not os.path.isfile(path)]
         if missing or not paths:
-            there = [name for name in PICKLES if _is_file(self.folder / name)]
+            there = [name for name in PICKLES if os.path.isfile(self.folder / name)]
             beside = (
                 f"; {there[0]} is there, which is not read: such a file can run code of others. Save it as safetensors "
                 "where you trust it (transformers: model.save_pretrained), or"
@@ -144,14 +144,14 @@ class Backbone:
     @property
     def tokenizer(self) -> Path | None:
         """Return the path of the encoder's `tokenizer.json`; None if it must be built from vocabulary files."""
-        if _is_file(self.folder / TOKENIZER):
+        if os.path.isfile(self.folder / TOKENIZER):
             return self.folder / TOKENIZER
         own = FAMILIES[self.kind].vocabulary
-        if not own or not all(_is_file(self.folder / name) for name in own):
+        if not own or not all(os.path.isfile(self.folder / name) for name in own):
             beside = (
                 f"; {SENTENCEPIECE} is there, which is not read here. Save it as {TOKENIZER} where sentencepiece is "
                 "installed (transformers: tokenizer.save_pretrained), or"
-                if _is_file(self.folder / SENTENCEPIECE)
+                if os.path.isfile(self.folder / SENTENCEPIECE)
                 else ";"
             )
             raise DataError(f"not there{beside} {explain_download(self.name)}", file=str(self.folder / TOKENIZER))
@@ -218,9 +218,9 @@ def find_backbone(name: str) -> Backbone:
     """
     called = name.removeprefix(ELSEWHERE)
     for folder in _list_candidates(called):
-        if _is_file(folder / CONFIG):
+        if os.path.isfile(folder / CONFIG):
             return Backbone(called, folder)
-    if _is_a_name(called) and _is_folder(_expand_user(called)):
+    if _is_a_name(called) and os.path.isdir(os.path.expanduser(called)):
         raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {explain_download(called)}")
     looked = f"{FOLDER} ({get_own_folder() or 'not set'}), the hub's cache ({get_hub_cache()})"
     raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {explain_download(called)}")
@@ -284,7 +284,7 @@ def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: s
     last = Path(called).name
     for place in (*places, *([root / last] if root and last not in ("", "..") else [])):
         found = Backbone(called, place)
-        there = all(_is_file(place / file) for file in (*digests, CONFIG))
+        there = all(os.path.isfile(place / file) for file in (*digests, CONFIG))
         if there and found.hash_weights() == dict(digests):
             return found
     told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
@@ -310,25 +310,10 @@ def _check_whole(path: Path) -> None:
         raise DataError(f"cannot be read, it may be cut off: {error!s:.200}; get it again", file=str(path)) from error
 
 
-def _is_file(path: Path) -> bool:
-    """Return whether a path is a file; False also if the name is too long or access is denied."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
 def _list_candidates(name: str) -> Iterator[Path]:
     if _is_a_name(name):
         yield from _find_by_name(name)
-        yield _expand_user(name)
+        yield Path(os.path.expanduser(name))
 
 
 def _find_by_name(name: str) -> Iterator[Path]:
@@ -347,20 +332,13 @@ def _is_a_name(text: str) -> bool:
     )
 
 
-def _expand_user(name: str) -> Path:
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:  # ~NAME of an unknown user
-        return Path(name)
-
-
 def _list_snapshots(folder: Path) -> Iterator[Path]:
     main = folder / "refs" / "main"
     with contextlib.suppress(OSError, ValueError):
-        if _is_file(main):
+        if os.path.isfile(main):
             yield folder / "snapshots" / main.read_text(encoding="utf-8").strip()
     with contextlib.suppress(OSError):
-        if _is_folder(folder / "snapshots"):
+        if os.path.isdir(folder / "snapshots"):
             yield from sorted((folder / "snapshots").iterdir())
 
 
@@ -377,7 +355,7 @@ def _list_own() -> Iterator[tuple[str, Path]]:
 def _list_cached() -> Iterator[tuple[str, Path]]:
     for folder in sorted(get_hub_cache().glob("models--*")):
         for snapshot in _list_snapshots(folder):
-            if _is_file(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
+            if os.path.isfile(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
                 yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
                 break
 

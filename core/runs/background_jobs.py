@@ -39,8 +39,7 @@ from core.runs.record import Process
 from core.runs.store import RunStore, describe_process, get_own_process, is_alive, is_starter
 
 TELL_SECONDS = 0.5  # least time between two progress reports
-Tell = Callable[[str, float | None], None]
-"""A progress callback: the current step, and the fraction that is done."""
+Tell = Callable[[str, float | None], None]  # a progress callback: the current step, and the fraction that is done
 
 
 @dataclass(frozen=True)

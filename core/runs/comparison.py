@@ -147,7 +147,11 @@ class _MetricComparison:
 
     def compare_pairs(self) -> Iterator[Found]:
         """Test every pair of models on all of their rows, and yield the results."""
-        self._draw_resamples()
+        if not (self.metric.whole_rows and all(len(side.answers) == 1 for side in self.sides.sides)):
+            for fold in {fold for _, fold in self.sides.sides[0].answers}:
+                self.draws.resample_scores(
+                    [each for found in self.scores.values() for run, each in found.items() if run[1] == fold]
+                )
         for first, second in itertools.combinations(self.sides.sides, 2):
             pairs = {
                 run: combine_scores(self.scores[first.name][one], self.scores[second.name][other], self.name)
@@ -210,14 +214,6 @@ class _MetricComparison:
         counts = {"only_first_right": sum(one for one, _ in right), "only_second_right": sum(two for _, two in right)}
         known = {"first": first.name, "second": second.name, "metric": self.name, **about, **counts}
         return known, run_test(pairs, self.metric, self.draws)
-
-    def _draw_resamples(self) -> None:
-        if self.metric.whole_rows and all(len(side.answers) == 1 for side in self.sides.sides):
-            return
-        for fold in {fold for _, fold in self.sides.sides[0].answers}:
-            self.draws.resample_scores(
-                [each for found in self.scores.values() for run, each in found.items() if run[1] == fold]
-            )
 
     def summarize_model(self, side: ModelPredictions) -> dict[str, Any]:
         """Return a model's metric: mean over runs, standard deviation over seeds, and interval; None if undefined."""
@@ -332,8 +328,7 @@ def find_tied_ranges(count: int, apart: Iterable[frozenset[int]]) -> list[list[i
     return groups
 
 
-MOST_VALUES = 50
-"""Values of a column to compare by: with more, each has few rows and nothing is significant after Holm."""
+MOST_VALUES = 50  # values of a column to compare by: with more, each has few rows and nothing is significant after Holm
 SLICE = "slice"  # stands for the saved slices in place of a column
 
 

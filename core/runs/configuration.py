@@ -74,7 +74,8 @@ def write_train_command(record: RunRecord, store: RunStore | None = None) -> tup
         settings = _find_differences(record.config, compose(record.preset))
     words = ["sentiscope", "train", f"--data={record.config.data.name}", f"--model={record.preset}"]
     words += [f"--recipe={recipe}"] if recipe else []
-    words += [f"--set={name}={_format_value(value)}" for name, value in settings.items() if name != "data.name"]
+    told = {name: str(value).lower() if isinstance(value, bool) else value for name, value in settings.items()}
+    words += [f"--set={name}={value}" for name, value in told.items() if name != "data.name"]
     command = shlex.join(words)
     try:
         lost = _find_differences(record.config, read_command(command, store))
@@ -115,10 +116,6 @@ _GIVEN = ("data.name", "data.lineage")
 def _find_differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
     found, asked = flatten_config(made), flatten_config(wanted)
     return {name: value for name, value in asked.items() if found[name] != value and name not in _GIVEN}
-
-
-def _format_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 START = "training.start"

@@ -14,7 +14,6 @@ from core.config import RunConfig, compose
 from core.data.findings import plural
 from core.exceptions import ConfigError
 from core.formatting import count
-from core.models.config import ModelConfig
 from core.models.model_description import count_parameters, list_parts
 from core.runs import queue
 from core.runs.record import RunRecord
@@ -150,8 +149,7 @@ START_SECONDS = 10.0  # imports, data, vocabulary, and the metrics at the end
 GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
 """A cautious guess for one step: 64 texts of the built-in corpus take this model 0.03 s on two cores."""
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
-MASKED_SHARE = 0.15
-"""Share of masked tokens, as in core.training.mlm, which needs torch (a test compares them)."""
+MASKED_SHARE = 0.15  # share of masked tokens, as in core.training.mlm, which needs torch (a test compares them)
 DENSE = 256
 """Up to this length a window saves nothing, as in core.models.attention, which needs torch (a test compares them)."""
 SIMILAR = 4.0  # largest ratio between the step costs of a planned run and of an earlier run used for the estimate
@@ -285,22 +283,14 @@ def _compute_step_cost(config: RunConfig, length: int) -> float:
     elif model.family == "cnn":
         each = model.width * sum(head.parse_widths()) * head.channels
     else:
-        each = model.layers * _compute_layer_cost(model, length) + _compute_head_cost(model, length)
+        part, local = model.attention, sum(head.parse_widths()) * head.channels
+        seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
+        layer = (2 * part.components + 2) * model.width**2 + 2 * part.components * seen * model.width
+        layer += 3 * model.width * model.ff_width
+        joined = model.width + len(head.parse_widths()) * head.channels
+        pooling = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
+        each = model.layers * layer + model.width * local + pooling
     return config.training.batch_size * length * each + 1e8
-
-
-def _compute_layer_cost(model: ModelConfig, length: int) -> int:
-    part = model.attention
-    seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
-    projections = (2 * part.components + 2) * model.width**2
-    return projections + 2 * part.components * seen * model.width + 3 * model.width * model.ff_width
-
-
-def _compute_head_cost(model: ModelConfig, length: int) -> int:
-    head = model.head
-    joined = model.width + len(head.parse_widths()) * head.channels
-    attention = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
-    return model.width * sum(head.parse_widths()) * head.channels + attention
 
 
 def count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:

@@ -26,8 +26,7 @@ from core.training.linear import fit_linear
 FOLDS = 5
 PRESET = "tfidf-logreg-chars"
 PORTION = 2048  # texts that a teacher run predicts between two calls of `pause`
-FILE = "teacher.npy"
-"""File in the directory of a run while it trains, so that it can be resumed without its teacher."""
+FILE = "teacher.npy"  # file in the directory of a run while it trains, so that it can be resumed without its teacher
 
 
 def get_soft_labels(

@@ -101,27 +101,23 @@ class Speed(Analysis[Inference]):
     def find(self, tell: Tell) -> Inference:
         """Measure the prediction speed and memory of the run in this process."""
         tell("predicting on one thread", None)
-        found = _measure_inference(self.store, self.run)
+        folder, record = self.store.get_path(self.run), self.store.read(self.run)
+        splits = list_evaluated_splits(folder)
+        refuse_tagged(record)
+        if not splits:
+            raise InputError(f"run '{self.run}' is {record.status} and has no predictions: nothing can be measured yet")
+        if why := explain_lacking_texts(folder, record):
+            raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
+        split = "test" if "test" in splits else splits[-1]
+        texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
+        from core.runs.load import load_run
+        from core.text.token_table import build_token_table
+
+        loaded = load_run(self.store, self.run)
+        beside = None if loaded.mix is None else (loaded.mix.model, build_token_table(loaded.mix.tokenizer, texts))
+        tokens = build_token_table(loaded.tokenizer, texts)
+        found = evaluation.efficiency.measure_inference(loaded.model, tokens, beside)
         return cast(Inference, replace_nonfinite({**found, "machine": get_machine_id()}))
-
-
-def _measure_inference(store: RunStore, run: str) -> dict[str, object]:
-    from core.text.token_table import build_token_table
-
-    folder, record = store.get_path(run), store.read(run)
-    splits = list_evaluated_splits(folder)
-    refuse_tagged(record)
-    if not splits:
-        raise InputError(f"run '{run}' is {record.status} and has no predictions: nothing can be measured yet")
-    if why := explain_lacking_texts(folder, record):
-        raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
-    split = "test" if "test" in splits else splits[-1]
-    texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
-    from core.runs.load import load_run
-
-    loaded = load_run(store, run)
-    beside = None if loaded.mix is None else (loaded.mix.model, build_token_table(loaded.mix.tokenizer, texts))
-    return evaluation.efficiency.measure_inference(loaded.model, build_token_table(loaded.tokenizer, texts), beside)
 
 
 def _find_stored(store: RunStore, record: RunRecord) -> Inference | None:

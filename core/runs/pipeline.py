@@ -85,7 +85,11 @@ class Experiment(Events):
 
     def perform(self) -> None:
         """Run a training from data to TF-IDF baseline; Cancelled: the user stopped it, finished steps are kept."""
-        device = self._configure_device()
+        device = choose_device(self.config.training.device)
+        keep_freed_memory()
+        torch.set_num_threads(self.config.training.threads or queue.count_threads())
+        versions = {"sentiscope": core.__version__, "python": platform.python_version(), "torch": torch.__version__}
+        self._update_record(device=str(device), threads=torch.get_num_threads(), versions=versions)
         dataset = self._load_data()
         fit = self._train_by_steps if self.config.model.by_steps else self._fit_baseline
         model, tokenizer = fit(dataset, device)
@@ -101,14 +105,6 @@ class Experiment(Events):
         # A finished run is never resumed, and a checkpoint is four times as large as the weights.
         shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
         (self.folder / distillation.FILE).unlink(missing_ok=True)
-
-    def _configure_device(self) -> torch.device:
-        device = choose_device(self.config.training.device)
-        keep_freed_memory()
-        torch.set_num_threads(self.config.training.threads or queue.count_threads())
-        versions = {"sentiscope": core.__version__, "python": platform.python_version(), "torch": torch.__version__}
-        self._update_record(device=str(device), threads=torch.get_num_threads(), versions=versions)
-        return device
 
     def _load_data(self) -> Dataset:
         self._report_stage("data")
@@ -203,7 +199,10 @@ class Experiment(Events):
         if borrowed is not None:
             self.unchanged = list_frozen(model)
             self._add_results(backbone=summarize_backbone(borrowed, model, self.unchanged))
-        self._record_plan(training)
+        rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
+        begun = {"step": 0, "epoch": 0, **self.record.progress}  # a checkpoint's progress is kept
+        plan = {"steps": training.steps, "epochs": self.config.training.epochs, "rows": rows}
+        self._update_record(progress={**begun, **plan, "machine": get_machine_id()})
         self._report_stage("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
@@ -285,13 +284,6 @@ class Experiment(Events):
         tokenizer.buckets = config.model.ngram_buckets
         write_text(path, tokenizer.to_json())
         return tokenizer, start
-
-    def _record_plan(self, training: Training) -> None:
-        """Record the planned steps, epochs and rows before the first step; progress of a checkpoint is kept."""
-        rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
-        begun = {"step": 0, "epoch": 0, **self.record.progress}
-        ends = {"steps": training.steps, "epochs": self.config.training.epochs}
-        self._update_record(progress={**begun, **ends, "rows": rows, "machine": get_machine_id()})
 
     def _fit_baseline(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         """Fit and store a baseline that has no training steps, with scikit-learn on the CPU."""

@@ -186,19 +186,16 @@ def parse_answers(frame: pd.DataFrame, record: RunRecord) -> Answers:
     """Convert a table of stored predictions of a run to arrays; RunDamaged: a class of the run is not in the table."""
     try:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
-        labels = _read_labels(frame, record)
+        if record.task == "multi":
+            labels: np.ndarray = frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
+        else:
+            place = {name: number for number, name in enumerate(record.classes)}
+            labels = frame["label"].map(place).to_numpy(np.int64)
         texts = frame["text"].tolist()
     except (KeyError, ValueError):
         refuse_misfit(frame, record.classes)
     own = [name for name in frame if name not in OURS and not str(name).startswith((LABEL, PROBABILITY))]
     return Answers(record, texts, labels, chances, frame[own], record.tuned_thresholds)
-
-
-def _read_labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
-    if record.task == "multi":
-        return frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
-    place = {name: number for number, name in enumerate(record.classes)}
-    return frame["label"].map(place).to_numpy(np.int64)
 
 
 def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> tuple[Answers, EvaluationData]:

@@ -150,7 +150,8 @@ def _wait_turn(ticket: Path, kind: str, stopped: Callable[[], bool], held: conte
     while True:
         if stopped():
             raise Cancelled("cancelled while waiting in the queue")
-        place = _count_older(ticket, kind)
+        older = [other for other in _list_tickets(ticket.parent, kind) if other.name < ticket.name]
+        place = 0 if all(map(_clear_away, older)) else len(older)  # tickets of dead processes are deleted
         if place == 0 and (mine := _take_slot(ticket.parent, kind, held)) is not None:
             return mine
         time.sleep(min(SLOWEST_SECONDS, POLL_SECONDS * (1 + place / 8)))
@@ -175,12 +176,6 @@ def _hold_ticket(path: Path) -> Iterator[None]:
 
 def _list_tickets(folder: Path, kind: str) -> list[Path]:
     return sorted(folder.glob(f"{kind}ticket-*"))
-
-
-def _count_older(ticket: Path, kind: str) -> int:
-    """Count the older tickets in the queue; return 0, and delete them, if all their processes are dead."""
-    older = [other for other in _list_tickets(ticket.parent, kind) if other.name < ticket.name]
-    return 0 if all(_clear_away(other) for other in older) else len(older)
 
 
 def _clear_away(path: Path) -> bool:

@@ -33,8 +33,7 @@ EVALUATION = "evaluation"
 LINEAGE = "lineage"  # folder of digests of the training texts; see core.runs.lineage
 PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
 """Files of a split, in `evaluation/<split>/`; see core.runs.results."""
-TAGS = "tags.parquet"
-"""Replaces predictions and embeddings for runs that tag words; see core.runs.word_tagging."""
+TAGS = "tags.parquet"  # replaces predictions and embeddings for runs that tag words; see core.runs.word_tagging
 PROBABILITY = "probability:"  # prefix of the column with the probability of a class in the predictions
 LABEL = "label:"  # prefix of the 0/1 column of a label of a multi-label task
 SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")
@@ -57,8 +56,7 @@ class Process:
     """The process that trains a run, identified by ID, start time and host, as process IDs are reused."""
 
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
-    started: Seconds
-    """psutil's create_time of that process; on Linux it changes when the machine's clock is set."""
+    started: Seconds  # psutil's create_time of that process; on Linux it changes when the machine's clock is set
     host: str
     ticks: Count = 0
     """Clock ticks from the start of the machine to that of the process, independent of its clock; 0: unknown."""

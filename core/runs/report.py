@@ -66,7 +66,18 @@ def build_report(
     trained, reading = _find_learned(loaded), lineage.encode_texts(loaded.tokenizer, rows["text"].tolist())
     known, unknown = _find_seen(loaded, rows["text"].tolist(), reading, trained)
     on_progress("intervals", 0.5)
-    measured = {**_describe_data(record, given), **measure_predictions(record, labels, found)}
+    measured = {
+        "run": record.run,
+        "data": given.data,
+        "split": given.split,
+        "task": record.task,
+        "n": len(rows),
+        "labels": list(record.classes),
+        "dropped": given.dropped,
+        "renamed": given.renamed,
+        "notes": list(given.notes),
+        **measure_predictions(record, labels, found),
+    }
     measured["seen_in_training"] = _count_seen(record, known, unknown)
     measured["truncated"] = _count_truncated(loaded, reading, given)
     measured["unknown_words"] = _count_unknown(loaded, rows["text"].tolist())
@@ -221,20 +232,6 @@ def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> d
     mixture = f"{record.mixture[:1].upper()}{record.mixture[1:]}"
     note = f"{mixture}: {METRICS[name].title.lower()} alone, {', '.join(numbers)}."
     return {"weight": weight, **parts, "note": note}
-
-
-def _describe_data(record: RunRecord, given: EvaluationData) -> dict[str, Any]:
-    return {
-        "run": record.run,
-        "data": given.data,
-        "split": given.split,
-        "task": record.task,
-        "n": len(given.rows),
-        "labels": list(record.classes),
-        "dropped": given.dropped,
-        "renamed": given.renamed,
-        "notes": list(given.notes),
-    }
 
 
 def _measure_at(

@@ -17,20 +17,16 @@ from core.runs.record import RunRecord, describe_mixture
 from core.runs.store import STARTER, make_slug
 from core.training.config import TrainingConfig
 
-WEEK = 7
-"""Days in which a weekday says which day it was."""
+WEEK = 7  # days in which a weekday says which day it was
 
 
 @dataclass(frozen=True)
 class RunName:
     """The name of a run for people; the id of the run stays in links, files and commands."""
 
-    name: str
-    """The name that a person gave it, else its model."""
-    note: str = ""
-    """What tells it from runs of the same name and data; empty where there are none."""
-    data: str = ""
-    """Its data set, if the runs here are of several."""
+    name: str  # the name that a person gave it, else its model
+    note: str = ""  # what tells it from runs of the same name and data; empty where there are none
+    data: str = ""  # its data set, if the runs here are of several
 
     @property
     def text(self) -> str:
@@ -47,17 +43,14 @@ def name_runs(records: Iterable[RunRecord], now: datetime.datetime | None = None
     """Return the name of each run for people, by its id; `now` decides which days have the name of a weekday."""
     groups: dict[tuple[str, str], list[RunRecord]] = {}
     for record in records:
-        groups.setdefault((_get_own_name(record), _get_data(record)), []).append(record)
+        data = "" if record.status == "damaged" else Path(record.config.data.name).name
+        groups.setdefault((_get_own_name(record), data), []).append(record)
     several = len({data for _, data in groups if data}) > 1
     named = {}
     for (name, data), group in groups.items():
         for record, note in zip(group, _tell_apart(group, now or datetime.datetime.now()), strict=True):
             named[record.run] = RunName(name, note, data if several else "")
     return named
-
-
-def _get_data(record: RunRecord) -> str:
-    return "" if record.status == "damaged" else Path(record.config.data.name).name
 
 
 def _get_own_name(record: RunRecord) -> str:

@@ -65,10 +65,7 @@ class SweepState:
 
 
 def compute_progress(
-    plan: Plan,
-    runs: Sequence[Member],
-    records: Sequence[RunRecord | None],
-    measured: Sequence[RunRecord] = (),
+    plan: Plan, runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord] = ()
 ) -> SweepState:
     """Compute the progress of a sweep from its runs' records; other runs (`measured`) help to estimate the time."""
     states = [sweep.get_state(record) for record in records]
@@ -167,7 +164,10 @@ class _Driver:
                 _cancel_runs(self.store, _list_alive(records))
             elif self._start_next(records):
                 continue
-            found = self._report_progress(records)
+            found = compute_progress(self.plan, self.runs, records, self.measured)
+            if (event := found.to_event()) != self.last:
+                self.last = event
+                self.tell(event)
             if _list_alive(records) or (self._list_waiting(records) and not stopping):
                 time.sleep(POLL_SECONDS)
             elif self._read_records() == records:  # else a run finished between the two reads
@@ -200,14 +200,6 @@ class _Driver:
         with contextlib.suppress(InputError, RunDamaged):  # another process has just started it, or it is damaged
             training_jobs.start(self.store, member.run)
         return True
-
-    def _report_progress(self, records: Sequence[RunRecord | None]) -> SweepState:
-        found = compute_progress(self.plan, self.runs, records, self.measured)
-        event = found.to_event()
-        if event != self.last:
-            self.last = event
-            self.tell(event)
-        return found
 
 
 def _list_alive(records: Sequence[RunRecord | None]) -> list[str]:

@@ -56,11 +56,7 @@ def remove_talk(folder: Path, name: str) -> None:
 
 
 def parse_links(text: str) -> tuple[str, ...]:
-    """Parse a talk's text, one link a line; blank lines and lines that begin with `#` are skipped.
-
-    Raises:
-        InputError: a line is no link to a page, or there are too many, with the number of the line.
-    """
+    """Parse a talk's text, one link a line, without blank lines and those that begin with `#`; InputError: no link."""
     links = []
     for place, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):

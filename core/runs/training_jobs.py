@@ -149,8 +149,7 @@ def get_queue_position(records: Sequence[RunRecord], run: str) -> int:
 
 
 LIBRARY = ".data"
-HALF_DONE = (".import-*", ".removed-*")
-"""Directories left behind if a process dies while it imports or removes a run."""
+HALF_DONE = (".import-*", ".removed-*")  # directories left behind if a process dies while it imports or removes a run
 UNTOUCHED_SECONDS = 3600.0
 """Age of such files before they are deleted: a process of another machine may still write them."""
 UNUSED_SECONDS = 24 * 3600.0

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from core.config import RunConfig
 
 BATCH = 64
-_WORD = re.compile(r"[^ \t\n\r\f\v]+")
-"""A non-breaking space is part of a word, in files and in typed texts."""
+_WORD = re.compile(r"[^ \t\n\r\f\v]+")  # a non-breaking space is part of a word, in files and in typed texts
 TASK: Task = "tokens"
 
 

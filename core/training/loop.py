@@ -25,8 +25,7 @@ from core.training.history import HistoryWriter, Row
 from core.training.mlm import forget_words
 from core.training.training_stage import Events, Examples, TrainingStage
 
-PROBE = 64
-"""Validation texts over which an input-dependent lambda is averaged."""
+PROBE = 64  # validation texts over which an input-dependent lambda is averaged
 
 Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
 """(labels (n,) or (n, C), logits (n, C) float64) → metrics by name."""
@@ -46,22 +45,19 @@ class Outcome:
 class Training(TrainingStage):
     """The training of a model; `run()` starts or resumes it, and leaves `model` with the weights of its best epoch."""
 
-    model: Any
-    """A fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`."""
+    model: Any  # a fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`
     training: Examples
     validation: Examples
     config: TrainingConfig
     classes: int
-    max_length: int
-    """Tokens: the width of every batch with `batching=fixed`."""
+    max_length: int  # tokens: the width of every batch with `batching=fixed`
     score: Score
     history: Path
     checkpoint: Path
     device: torch.device
     events: Events
     task: Task = "single"
-    ordered: bool = False
-    """Whether there are three or more classes on an ordinal scale."""
+    ordered: bool = False  # whether there are three or more classes on an ordinal scale
     borrowed: bool = False
     """Whether the frozen weights are in a backbone's files, so that checkpoints need not store them."""
 
@@ -188,8 +184,7 @@ class Training(TrainingStage):
         return Batch.from_arrays(examples.tokens.pad_rows(rows)).to(self.device)
 
 
-AT_ONCE = 8
-"""Texts traced together, as a trace holds every map of every layer."""
+AT_ONCE = 8  # texts traced together, as a trace holds every map of every layer
 
 
 def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:

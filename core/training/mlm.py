@@ -30,8 +30,7 @@ from core.training.device import check_precision, force_determinism
 from core.training.history import HistoryWriter
 from core.training.training_stage import Events, TrainingStage
 
-SHARE = 0.15
-"""Share of the known tokens that the model has to predict."""
+SHARE = 0.15  # share of the known tokens that the model has to predict
 HIDDEN, RANDOM = 0.8, 0.1
 """Shares of these that are replaced by the unknown token and by a random one; the rest stays unchanged."""
 
@@ -145,10 +144,8 @@ class Masking(TrainingStage):
             yield F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)
 
 
-WINDOW = 4
-"""Words on each side that count, each with weight 1 / distance."""
-SMOOTHING = 0.75
-"""Exponent on the frequency of a context word, which lowers the PPMI of rare ones."""
+WINDOW = 4  # words on each side that count, each with weight 1 / distance
+SMOOTHING = 0.75  # exponent on the frequency of a context word, which lowers the PPMI of rare ones
 
 
 def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:

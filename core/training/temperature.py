@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 else:
     from core.lazy_imports import numpy as np
 
-ABSENT = -1e4
-"""Fixed logit of a class or label without training rows: its probability is 0, also after scaling."""
-LEAST = 100
-"""Validation rows that fitting a temperature needs; with fewer it would be too uncertain."""
+ABSENT = -1e4  # fixed logit of a class or label without training rows: its probability is 0, also after scaling
+LEAST = 100  # validation rows that fitting a temperature needs; with fewer it would be too uncertain
 LARGEST = 1000.0
 
 

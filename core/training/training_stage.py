@@ -35,8 +35,7 @@ POOL = 50
 class Examples:
     """The tokenised texts of a split with their labels and training targets."""
 
-    tokens: TokenTable
-    """n rows, perhaps followed by added texts, which have only `targets`."""
+    tokens: TokenTable  # n rows, perhaps followed by added texts, which have only `targets`
     labels: np.ndarray
     """(n,) int64 class numbers; multi-label: (n, C) float32 zeros and ones; tokens: (n, L) int64 tags or UNTAGGED."""
     targets: np.ndarray | None = None
@@ -76,8 +75,7 @@ def plan_batches(
 
 
 CHECKPOINT_SECONDS = 15.0
-LONG_SAVE, SAVES = 1.0, 20
-"""A save that takes longer than 1 second delays the next one by 20 times its duration."""
+LONG_SAVE, SAVES = 1.0, 20  # a save that takes longer than 1 second delays the next one by 20 times its duration
 LOGGED_STEPS = 200
 """About how many steps a long training logs, evenly; before the first of these also steps 1, 2, 4, 8, …"""
 
@@ -108,8 +106,7 @@ class TrainingStage(ABC):
     device: torch.device
     events: Events
     writer: HistoryWriter
-    module: nn.Module
-    """What this stage trains."""
+    module: nn.Module  # what this stage trains
 
     def _prepare_start(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
         """Set up optimiser and step counts for AdamW parameter `groups` and text `lengths` (n,) in tokens."""
@@ -195,15 +192,12 @@ class TrainingStage(ABC):
         self.optimizer.step(lr)
         self.progress.step += 1
         self.progress.loss_sum += loss * len(rows)
-        if self._is_logged(self.progress.step):
+        step, distance = self.progress.step, max(1, self.steps // LOGGED_STEPS)
+        if step % distance == 0 or (step < distance and step.bit_count() == 1):
             self._log_row({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
 
     def _split_batch(self, rows: np.ndarray) -> list[np.ndarray]:
         return np.array_split(rows, min(self.config.portions, len(rows)))
-
-    def _is_logged(self, step: int) -> bool:
-        distance = max(1, self.steps // LOGGED_STEPS)
-        return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _pop_mean_loss(self) -> float:
         mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0
@@ -277,8 +271,7 @@ class Progress:
     """The progress of a training run as numbers for a checkpoint: steps, loss, best epoch and seconds."""
 
     step: Count = 0
-    loss_sum: float = 0.0
-    """Sum over this epoch's batches so far of loss times rows."""
+    loss_sum: float = 0.0  # sum over this epoch's batches so far of loss times rows
     best: float | None = None
     best_epoch: int = -1
     stale: Count = 0
