@@ -90,7 +90,7 @@ def test_missing_texts_have_placeholders(store, file):
     why = explain_lacking_texts(store.get_path("without"), store.read("without"))
     assert why.startswith("It was made without its texts, and the data of run 'without' cannot be read here")
     with pytest.raises(NotAvailable, match="speed and memory cannot be measured: it was made without its texts"):
-        efficiency._measure_inference(store, "without")
+        efficiency.Speed.from_run(store, "without").compute()
 
 
 def test_reading_decisions_are_stored_without_texts(store):

@@ -105,17 +105,17 @@ STAGES = ["embedding", "layer 1", "layer 2", "head"]
 
 
 @pytest.fixture
-def store(finished, tmp_path, monkeypatch):
+def own_store(finished, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     return RunStore(finished)
 
 
 @pytest.mark.slow
-def test_every_layer_is_measured_and_its_vectors_stored(store):
+def test_every_layer_is_measured_and_its_vectors_stored(own_store):
     told = []
-    found = api.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
-    here = LayerFiles.from_run(store, "mine", "test")
-    vectors, labels = read_vectors(store.get_path("mine"), "test", ("negative", "positive"))
+    found = api.layers("mine", store=own_store, on_progress=lambda what, share: told.append(share))
+    here = LayerFiles.from_run(own_store, "mine", "test")
+    vectors, labels = read_vectors(own_store.get_path("mine"), "test", ("negative", "positive"))
     assert [each["name"] for each in found["stages"]] == STAGES
     assert (found["n"], found["of"], found["neighbours"]) == (len(labels), len(labels), 10)
     for each in found["stages"]:
@@ -127,38 +127,38 @@ def test_every_layer_is_measured_and_its_vectors_stored(store):
         assert each["purity"] == pytest.approx((labels[rows][near] == labels[rows][:, None]).mean(), abs=0.01)
     shares = [share for share in told if share is not None]
     assert shares == sorted(shares) and shares[-1] < 1
-    assert api.layers("mine", store=store, on_progress=lambda *about: pytest.fail("it is kept")) == found
+    assert api.layers("mine", store=own_store, on_progress=lambda *about: pytest.fail("it is kept")) == found
 
 
 @pytest.mark.slow
-def test_maps_of_layers_have_separate_files(store):
-    first, second = (api.project("mine", method="pca", space=space, store=store) for space in ("", "layer 2"))
+def test_maps_of_layers_have_separate_files(own_store):
+    first, second = (api.project("mine", method="pca", space=space, store=own_store) for space in ("", "layer 2"))
     assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
-    assert api.project("mine", method="pca", space="head", store=store)["file"] == first["file"]
+    assert api.project("mine", method="pca", space="head", store=own_store)["file"] == first["file"]
     with pytest.raises(InputError, match=r"'layer 9'.*head, embedding, layer 1, layer 2"):
-        api.project("mine", method="pca", space="layer 9", store=store)
+        api.project("mine", method="pca", space="layer 9", store=own_store)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", ["", "layer 1"])
-def test_neighbors_equal_scikit_learn_without_the_sentence_itself(store, space):
-    table = api.errors("mine", where="all", store=store)["rows"]
+def test_neighbors_equal_scikit_learn_without_the_sentence_itself(own_store, space):
+    table = api.errors("mine", where="all", store=own_store)["rows"]
     key = table[5]["key"]
-    found = api.neighbours("mine", key=key, space=space, most=4, store=store)
-    points, _ = read_vectors(store.get_path("mine"), "test", ("negative", "positive"))
+    found = api.neighbours("mine", key=key, space=space, most=4, store=own_store)
+    points, _ = read_vectors(own_store.get_path("mine"), "test", ("negative", "positive"))
     if space:
-        points = LayerFiles.from_run(store, "mine", "test").load_vectors(space)[1]
+        points = LayerFiles.from_run(own_store, "mine", "test").load_vectors(space)[1]
     distances, rows = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(points.astype(float)).kneighbors()
     assert [each["distance"] for each in found["neighbours"]] == pytest.approx(distances[5].tolist(), abs=1e-3)
     assert key not in [each["key"] for each in found["neighbours"]]
-    typed = api.neighbours("mine", table[5]["text"], space=space, most=1, store=store)["neighbours"]
+    typed = api.neighbours("mine", table[5]["text"], space=space, most=1, store=own_store)["neighbours"]
     assert typed[0]["distance"] == pytest.approx(0, abs=1e-2), "the same text a second time"
     assert rows.shape[1] == len(found["neighbours"])
 
 
 @pytest.mark.slow
-def test_invalid_layer_requests_are_refused(store):
+def test_invalid_layer_requests_are_refused(own_store):
     with pytest.raises(InputError, match="--most 0"):
-        api.neighbours("mine", "good", most=0, store=store)
+        api.neighbours("mine", "good", most=0, store=own_store)
     with pytest.raises(InputError, match="split 'dev'"):
-        api.layers("mine", split="dev", store=store)
+        api.layers("mine", split="dev", store=own_store)
