@@ -25,14 +25,8 @@ from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
 from core.models.capabilities import HEAD, list_capabilities, list_spaces
 from core.paths import read_regular
+from core.runs import predictions
 from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
-from core.runs.predictions import (
-    explain_lacking_texts,
-    list_embedded_splits,
-    list_evaluated_splits,
-    read_predictions,
-    read_vectors,
-)
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
 
@@ -111,7 +105,7 @@ class MapFiles(Analysis["Projection"]):
         source = folder / EVALUATION / split
         refuse_tagged(record)
         if split != Path(split).name or not (source / EMBEDDINGS).is_file() or not (source / PREDICTIONS).is_file():
-            found = ", ".join(list_embedded_splits(store, run)) or "none: it is not evaluated yet"
+            found = ", ".join(predictions.list_embedded_splits(store, run)) or "none: it is not evaluated yet"
             raise InputError(f"run '{run}' has no embeddings of a split '{split}'; it has {found}")
         if config.space and config.space not in (there := list_spaces(record.config.model)[1:]):
             raise InputError(f"space {config.space!r}: run '{run}' has {', '.join((HEAD, *there))}")
@@ -145,7 +139,7 @@ class MapFiles(Analysis["Projection"]):
 
     def read_space(self, classes: tuple[str, ...]) -> Space:
         """Return the vectors that the map projects; NotAvailable: the vectors of the layers are not computed yet."""
-        vectors, labels = read_vectors(self.store.get_path(self.run), self.split, classes)
+        vectors, labels = predictions.read_vectors(self.store.get_path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
         rows, vectors = self.layers.load_vectors(self.config.space)
@@ -248,10 +242,10 @@ class LayerFiles(Analysis[Layers]):
         refuse_tagged(record)
         if "hidden" not in list_capabilities(record.config.model):
             raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
-        if split not in (there := list_evaluated_splits(folder)):
+        if split not in (there := predictions.list_evaluated_splits(folder)):
             found = ", ".join(there) or "none"
             raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {found}")
-        if why := explain_lacking_texts(folder, record):
+        if why := predictions.explain_lacking_texts(folder, record):
             raise NotAvailable(why)
         if not (folder / WEIGHTS).is_file():
             raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
@@ -273,10 +267,10 @@ class LayerFiles(Analysis[Layers]):
         from core.runs.load import load_run
 
         folder, loaded = self.store.get_path(self.run), load_run(self.store, self.run)
-        pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
+        pooled, labels = predictions.read_vectors(folder, self.split, loaded.record.classes)
         strata = data.splits.find_strata(labels) if labels.ndim == 2 else labels
         rows = evaluation.projection.sample_rows(strata, evaluation.projection.ROWS, 0)
-        texts = read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
+        texts = predictions.read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
         model, sampled = cast("EncoderClassifier", loaded.model), [texts.iloc[row] for row in rows]
         how, report = evaluation.class_separability, lambda share: tell("reading the sentences", 0.8 * share)
         read = how.read_layers(model, loaded.tokenizer, sampled, report)

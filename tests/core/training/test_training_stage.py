@@ -13,24 +13,15 @@ from small_models import batch_of
 from core.exceptions import RunDamaged, StorageError
 from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
+from core.training import training_stage
 from core.training.loop import read_lambdas
-from core.training.training_stage import (
-    FILE,
-    KINDS,
-    POOL,
-    Checkpoint,
-    Progress,
-    load_checkpoint,
-    plan_batches,
-    save_checkpoint,
-)
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000])
 def test_epochs_contain_every_row_once_in_batches_of_the_right_size(batching, count):
     lengths = np.random.default_rng(0).integers(0, 90, count)
-    batches = plan_batches(lengths, batch_size=16, seed=1, epoch=0, batching=batching)
+    batches = training_stage.plan_batches(lengths, batch_size=16, seed=1, epoch=0, batching=batching)
     assert sorted(np.concatenate(batches)) == list(range(count))
     sizes = sorted(len(rows) for rows in batches)
     assert sizes == sorted([16] * (count // 16) + ([count % 16] if count % 16 else []))
@@ -41,18 +32,18 @@ def test_batches_depend_only_on_seed_and_epoch():
 
     def flat(seed, epoch):
         np.random.seed(seed * 7 + epoch)  # the global generator has no effect
-        return np.concatenate(plan_batches(lengths, batch_size=8, seed=seed, epoch=epoch)).tolist()
+        return np.concatenate(training_stage.plan_batches(lengths, batch_size=8, seed=seed, epoch=epoch)).tolist()
 
     assert flat(3, 1) == flat(3, 1)
     assert flat(3, 1) != flat(3, 2)
     assert flat(3, 1) != flat(4, 1)
-    order = np.concatenate(plan_batches(lengths, batch_size=10, seed=0, epoch=0, batching="fixed"))
+    order = np.concatenate(training_stage.plan_batches(lengths, batch_size=10, seed=0, epoch=0, batching="fixed"))
     assert order.tolist() != list(range(500))
 
 
 def test_length_batches_are_sorted_inside_pools_and_shuffled():
-    lengths = np.random.default_rng(0).integers(1, 200, POOL * 4 * 2)
-    batches = plan_batches(lengths, batch_size=4, seed=0, epoch=0)
+    lengths = np.random.default_rng(0).integers(1, 200, training_stage.POOL * 4 * 2)
+    batches = training_stage.plan_batches(lengths, batch_size=4, seed=0, epoch=0)
     spans = sorted((int(lengths[rows].min()), int(lengths[rows].max())) for rows in batches)
     assert max(high - low for low, high in spans) < 40  # random batches of 4 would span far more
     firsts = [int(lengths[rows].min()) for rows in batches]
@@ -69,24 +60,24 @@ def test_length_batches_need_little_padding():
     reviews = np.clip(random.lognormal(np.log(172), 0.6, 20_000), 10, 512).astype(int)
     tweets = np.clip(random.lognormal(np.log(19), 0.5, 20_000), 1, 64).astype(int)
     for lengths, size, most, fixed_width in ((reviews, 32, 1.05, 512), (tweets, 64, 1.2, 128)):
-        batches = plan_batches(lengths, batch_size=size, seed=0, epoch=0)
+        batches = training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0)
         assert padded(lengths, batches) <= most
-        fixed = plan_batches(lengths, batch_size=size, seed=0, epoch=0, batching="fixed")
+        fixed = training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0, batching="fixed")
         assert padded(lengths, fixed, fixed_width) > 2.3
 
 
 def checkpoint(step=3):
     tensors = {"layers.0/odd name": torch.randn(2, 3), "step": torch.tensor(float(step))}
     random = {"cpu": torch.get_rng_state()}
-    progress = Progress(step, loss_sum=0.1 + 0.2, best=1 / 3, best_epoch=1, stale=2, seconds=1.5)
-    return Checkpoint(progress, {"model": tensors, "random": random})
+    progress = training_stage.Progress(step, loss_sum=0.1 + 0.2, best=1 / 3, best_epoch=1, stale=2, seconds=1.5)
+    return training_stage.Checkpoint(progress, {"model": tensors, "random": random})
 
 
 def test_checkpoints_are_restored_bit_identically(tmp_path):
-    assert load_checkpoint(tmp_path / "checkpoint") is None
+    assert training_stage.load_checkpoint(tmp_path / "checkpoint") is None
     saved = checkpoint()
-    save_checkpoint(tmp_path / "checkpoint", saved)
-    loaded = load_checkpoint(tmp_path / "checkpoint")
+    training_stage.save_checkpoint(tmp_path / "checkpoint", saved)
+    loaded = training_stage.load_checkpoint(tmp_path / "checkpoint")
     assert loaded.progress == saved.progress
     assert loaded.groups.keys() == saved.groups.keys()
     for group, named in saved.groups.items():
@@ -95,29 +86,32 @@ def test_checkpoints_are_restored_bit_identically(tmp_path):
 
 
 def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
-    save_checkpoint(tmp_path, checkpoint(step=3))
+    training_stage.save_checkpoint(tmp_path, checkpoint(step=3))
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StorageError, match="disk is full"):
-        save_checkpoint(tmp_path, checkpoint(step=4))
-    assert load_checkpoint(tmp_path).progress.step == 3
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+        training_stage.save_checkpoint(tmp_path, checkpoint(step=4))
+    assert training_stage.load_checkpoint(tmp_path).progress.step == 3
+    assert [path.name for path in tmp_path.iterdir()] == [training_stage.FILE]
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"junk" * 100])
 def test_damaged_checkpoints_are_reported_with_file_and_remedy(tmp_path, damage):
-    save_checkpoint(tmp_path / "checkpoint", checkpoint())
-    file = tmp_path / "checkpoint" / FILE
+    training_stage.save_checkpoint(tmp_path / "checkpoint", checkpoint())
+    file = tmp_path / "checkpoint" / training_stage.FILE
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(RunDamaged, match=rf"{FILE}: cannot be read.*delete the folder 'checkpoint'"):
-        load_checkpoint(tmp_path / "checkpoint")
+    with pytest.raises(RunDamaged, match=rf"{training_stage.FILE}: cannot be read.*delete the folder 'checkpoint'"):
+        training_stage.load_checkpoint(tmp_path / "checkpoint")
 
 
 def test_every_dtype_is_stored_as_safetensors_reads_it(tmp_path):
     whole = torch.arange(-3, 4)
-    tensors = {f"{kind}": whole.to(kind) for kind in KINDS} | {"none": torch.empty(0, 3), "one": torch.tensor(2.5)}
+    tensors = {f"{kind}": whole.to(kind) for kind in training_stage.KINDS} | {
+        "none": torch.empty(0, 3),
+        "one": torch.tensor(2.5),
+    }
     tensors |= {"turned": torch.arange(6.0).view(2, 3).T, "part": torch.arange(6.0).view(2, 3)[1]}
-    save_checkpoint(tmp_path, Checkpoint(Progress(), {"model": tensors}))
-    found = load_file(tmp_path / FILE)
+    training_stage.save_checkpoint(tmp_path, training_stage.Checkpoint(training_stage.Progress(), {"model": tensors}))
+    found = load_file(tmp_path / training_stage.FILE)
     assert found.keys() == {f"model/{name}" for name in tensors}
     for name, tensor in tensors.items():
         assert torch.equal(found[f"model/{name}"], tensor) and found[f"model/{name}"].dtype == tensor.dtype
