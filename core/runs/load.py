@@ -42,8 +42,8 @@ from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse
 from core.runs.store import RunStore
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
-from core.training.adamw import freeze_layers
 from core.training.history import read_history
+from core.training.training_stage import freeze_layers
 
 Change = Intervention | None
 CHARACTERS_HEARD = 200_000  # characters tokenised between two progress reports: some tenths of a second

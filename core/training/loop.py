@@ -18,12 +18,11 @@ from core.exceptions import ConfigError
 from core.metrics import METRICS
 from core.models.trace import Batch
 from core.text.token_table import split_batches
-from core.training.adamw import freeze_layers, group_parameters
 from core.training.config import TrainingConfig, resolve_metric
 from core.training.device import check_precision, force_determinism
 from core.training.history import HistoryWriter, Row
 from core.training.mlm import forget_words
-from core.training.training_stage import Events, Examples, TrainingStage
+from core.training.training_stage import Events, Examples, TrainingStage, freeze_layers, group_parameters
 
 PROBE = 64  # validation texts over which an input-dependent lambda is averaged
 

@@ -24,11 +24,10 @@ from core.models.trace import Batch
 from core.text.lexicon import NEUTRAL
 from core.text.special_ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
-from core.training.adamw import group_parameters
 from core.training.config import TrainingConfig
 from core.training.device import check_precision, force_determinism
 from core.training.history import HistoryWriter
-from core.training.training_stage import Events, TrainingStage
+from core.training.training_stage import Events, TrainingStage, group_parameters
 
 SHARE = 0.15  # share of the known tokens that the model has to predict
 HIDDEN, RANDOM = 0.8, 0.1

@@ -147,7 +147,7 @@ HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenize
 SCIENCE = {"torch", "pandas", "sklearn", "numpy"}
 FIRST_STEP = """
 import core.runs.pipeline, torch
-from core.training.adamw import AdamW
+from core.training.training_stage import AdamW
 p = torch.nn.Parameter(torch.ones(2))
 p.grad = torch.ones(2)
 AdamW([{"names": ["p"], "params": [p], "weight_decay": 0.1, "rate": 1}]).step(0.1)

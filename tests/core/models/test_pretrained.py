@@ -19,8 +19,8 @@ from core.runs.backbones import Backbone
 from core.text.config import TextConfig
 from core.text.token_table import build_token_table
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.adamw import freeze_layers, group_parameters
 from core.training.config import TrainingConfig
+from core.training.training_stage import freeze_layers, group_parameters
 
 TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}
