@@ -279,7 +279,11 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
-            store.update(run, config=_relocate_lineage(config, store.folder / run))  # also writes the new name
+            own = store.folder / run / LINEAGE
+            names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
+            found = [str(own / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
+            data_config = dataclasses.replace(config.data, lineage=join_list(found))
+            store.update(run, config=dataclasses.replace(config, data=data_config))  # also writes the new name
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 
@@ -302,12 +306,6 @@ def _clean_files(landing: Path) -> None:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     except DataError as error:
         raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
-
-
-def _relocate_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
-    found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
-    return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=join_list(found)))
 
 
 def _check_quota(store: RunStore, landing: Path) -> None:

@@ -169,7 +169,12 @@ class Backbone:
         if self.longest < 1:
             raise DataError("has no places for tokens", file=file)
         for path in self.weights:
-            _check_whole(path)
+            try:
+                with safetensors.safe_open(path, framework="np"):  # reads the header
+                    pass
+            except (safetensors.SafetensorError, OSError) as error:
+                said = f"cannot be read, it may be cut off: {error!s:.200}; get it again"
+                raise DataError(said, file=str(path)) from error
 
     def hash_weights(self) -> dict[str, str]:
         """Return the SHA-256 of each weight file of the pretrained encoder, as file name → digest."""
@@ -299,15 +304,6 @@ def is_supported(architecture: Mapping[str, Any]) -> bool:
     """Return whether a model's `config.json` belongs to a supported family of pretrained encoders."""
     kind = architecture.get("model_type")
     return isinstance(kind, str) and kind in FAMILIES
-
-
-def _check_whole(path: Path) -> None:
-    """Raise DataError for a truncated weight file; only the header of the safetensors file is read."""
-    try:
-        with safetensors.safe_open(path, framework="np"):
-            pass
-    except (safetensors.SafetensorError, OSError) as error:
-        raise DataError(f"cannot be read, it may be cut off: {error!s:.200}; get it again", file=str(path)) from error
 
 
 def _list_candidates(name: str) -> Iterator[Path]:

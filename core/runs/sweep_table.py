@@ -69,7 +69,10 @@ def build_table(
     rows = _read_rows(store, plan)
     if baseline and all(baseline not in (row.cell.label, row.cell.model) for row in rows):
         raise InputError(f"no cell '{baseline}' in sweep '{plan.name}': {', '.join(row.cell.label for row in rows)}")
-    names = _choose_metrics(metrics, rows)
+    refuse_unknown(metrics)
+    tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
+    usual = [name for task in ("single", "multi", "tokens") if task in tasks for name in USUAL[task]]
+    names = list(dict.fromkeys(metrics or usual))
     compare = _Compare(store, tests)
     shown = []
     for row in rows:
@@ -116,13 +119,6 @@ def _read_rows(store: RunStore, plan: Plan) -> list[SweepRow]:
     for member, record in zip(runs, sweep.read_records(store, runs), strict=True):
         rows[member.cell.label].members.append((member, record))
     return list(rows.values())
-
-
-def _choose_metrics(metrics: Sequence[str], rows: Iterable[SweepRow]) -> list[str]:
-    refuse_unknown(metrics)
-    tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
-    usual = [name for task in ("single", "multi", "tokens") if task in tasks for name in USUAL[task]]
-    return list(dict.fromkeys(metrics or usual))
 
 
 def _read_metric(record: RunRecord, metric: str) -> float | None:

@@ -163,18 +163,15 @@ def clear_leftovers(store: RunStore) -> None:
         return
     with contextlib.suppress(OSError, SentiscopeError):
         queue.clear_tickets(store.folder)
-    for path in [*_find_half_done(store.folder), *_find_unused(store.folder)]:
+    half_done = [path for pattern in HALF_DONE for path in store.folder.glob(pattern)]
+    half_done += store.folder.rglob(f".*{ENDING}")
+    old = (path for path in half_done if _is_older(path, UNTOUCHED_SECONDS))
+    for path in [*old, *_find_unused(store.folder)]:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
-
-
-def _find_half_done(folder: Path) -> Iterator[Path]:
-    for pattern in HALF_DONE:
-        yield from (path for path in folder.glob(pattern) if _is_older(path, UNTOUCHED_SECONDS))
-    yield from (path for path in folder.rglob(f".*{ENDING}") if _is_older(path, UNTOUCHED_SECONDS))
 
 
 def _find_unused(folder: Path) -> Iterator[Path]:

@@ -279,8 +279,11 @@ def predict_tags(
     _refuse_text_options(run, of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
-    if to is not None:
-        _check_target(to)
+    if to is not None and to.suffix.lower() not in SUFFIXES:
+        said = f"tags are written as one word and its tag per line; the name must end in {SUFFIXES[0]}"
+        raise InputError(f"--to {to}: {said}")
+    if to is not None and (to.is_dir() or not to.expanduser().absolute().parent.is_dir()):
+        raise InputError(f"--to {to}: name a file in an existing folder")
     texts = [text for text in (_read_lines(file) if file else texts) if text.strip()]
     if not texts:
         raise InputError("nothing to predict: give at least one text, or --data")
@@ -323,11 +326,3 @@ def _read_lines(file: Path) -> list[str]:
     if path.suffix.lower() not in (".txt", ""):
         raise InputError(f"--data {file}: give a file with one text per line (.txt)")
     return decode_bytes(limits.read_bytes(path), "", file=path.name).text.splitlines()
-
-
-def _check_target(to: Path) -> None:
-    if to.suffix.lower() not in SUFFIXES:
-        said = f"tags are written as one word and its tag per line; the name must end in {SUFFIXES[0]}"
-        raise InputError(f"--to {to}: {said}")
-    if to.is_dir() or not to.expanduser().absolute().parent.is_dir():
-        raise InputError(f"--to {to}: name a file in an existing folder")

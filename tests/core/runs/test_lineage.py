@@ -204,8 +204,7 @@ def test_the_overlap_finds_the_training_split(loaded):
     for rows in trained.splits.values():
         texts += rows["text"].tolist()
     found = lineage.find_overlap(
-        lineage.encode_texts(loaded.tokenizer, texts),
-        lineage.TrainingTexts(loaded.record, loaded.tokenizer),
+        lineage.encode_texts(loaded.tokenizer, texts), lineage.TrainingTexts(loaded.record, loaded.tokenizer)
     )
     known = {tuple(loaded.tokenizer.encode(text).ids) for text in trained.splits["train"]["text"]}
     assert found.tolist() == [tuple(loaded.tokenizer.encode(text).ids) in known for text in texts]
