@@ -89,8 +89,7 @@ class RunConfig:
             raise ConfigError(f"model.attention.lexicons={given}: text.lexicon names {many}; choose {many}")
 
 
-SETTINGS = {each.name: each for each in collect_settings(RunConfig)}
-"""Every setting by its dotted name, in order of declaration."""
+SETTINGS = {each.name: each for each in collect_settings(RunConfig)}  # every setting by its dotted name, as declared
 
 
 def _find_lexicon_reader(model: ModelConfig) -> str:

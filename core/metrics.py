@@ -17,8 +17,7 @@ from core.exceptions import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]
-"""(`core.evaluation.metrics.Scores` of n rows, weights (R, n)) → (R,); NaN if it is not defined."""
+Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]  # (`Scores` of n rows, weights (R, n)) → (R,); NaN: not defined
 Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 
@@ -34,18 +33,15 @@ class Metric:
     predictions · probabilities: depends on every probability · ranking: depends on the order of the rows by each
     class's probability, so it needs positive and negative rows of every class."""
     tasks: tuple[Task, ...] = ("single", "multi")
-    nearest: str = "auto"
-    """For a metric of one task: the most similar metric of the other task; auto: the default of that task."""
+    nearest: str = "auto"  # for a metric of one task: the most similar one of the other; auto: its default
     better: Literal["higher", "lower"] = "higher"
     ordered: bool = False  # whether it needs three or more classes in an order; for two classes it would equal accuracy
     parts: Callable[[Any], np.ndarray] | None = None
     """For a sum of absolute gaps: (n, K), the contribution of each row to n times each gap. Resampling inflates such a
     sum, so two models are compared in another way (`core.evaluation.significance`)."""
-    whole_rows: bool = False
-    """Whether it is the share of correct rows: its interval is Wilson's, its test of two models McNemar's."""
+    whole_rows: bool = False  # the share of correct rows: its interval is Wilson's, its test McNemar's
     range: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value; intervals are clipped to it
-    across_classes: bool = False
-    """Whether it averages over classes or compares them, so that it is not defined for rows of one class."""
+    across_classes: bool = False  # averages over classes or compares them: not defined for rows of one class
     title_of_several: str = ""  # the title for several labels per text, if it is a different one
 
     def choose_title(self, task: Task) -> str:
@@ -157,8 +153,7 @@ quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over 
 both ends are (Tjong Kim Sang and De Meulder 2003). token_accuracy: over words."""
 
 
-INTERVAL_VERSION = 2
-"""Version of the methods in `core.evaluation.intervals`, as runs record it; none: a bootstrap for every metric."""
+INTERVAL_VERSION = 2  # of the methods in `core.evaluation.intervals`, as runs record it; none: a bootstrap for all
 
 
 def select_metrics(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
@@ -171,8 +166,7 @@ def select_thresholded() -> dict[str, Metric]:
     return {name: metric for name, metric in select_metrics("multi").items() if metric.reads == "answers"}
 
 
-TUNED = "tuned."
-"""Prefix of a metric's name: computed at the thresholds per label that a run chose on its validation split."""
+TUNED = "tuned."  # prefix of a metric at the thresholds per label that a run chose on its validation split
 USUAL: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
     "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision"),

@@ -15,8 +15,7 @@ from typing import BinaryIO
 from core.exceptions import DataError
 from core.formatting import count
 
-ELSEWHERE = "elsewhere:"
-"""Prefix of the name of a file that an imported run used on another machine; it is no path here."""
+ELSEWHERE = "elsewhere:"  # prefix of a file that an imported run used on another machine; no path here
 
 
 @dataclass(frozen=True)

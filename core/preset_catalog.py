@@ -17,8 +17,7 @@ from core.models.model_description import count_parameters, list_features, list_
 from core.models.presets import PAPERS, PRESETS
 from core.settings import collect_settings
 
-VOCABULARY, CLASSES = 30_000, 2
-"""Default sizes for counting parameters: the default of `text.max_vocab`, and two classes."""
+VOCABULARY, CLASSES = 30_000, 2  # sizes for counting parameters: the default of `text.max_vocab`, two classes
 LARGEST_VOCABULARY = 10_000_000
 LARGEST_CLASSES = 10_000
 

@@ -52,8 +52,7 @@ class Need:
 
     met: Callable[[Any], bool]  # called with the group of settings that has the setting
     unmet: str  # the reason if it is not met, and what to choose instead; `{0.mixing}` is a setting of that group
-    refused: bool = True
-    """If false, a setting without effect is accepted, such as the range of lambda in a sweep that starts at one map."""
+    refused: bool = True  # if false, a setting without effect is accepted, such as lambda's range at one map
 
 
 class Trial(NamedTuple):

@@ -132,8 +132,7 @@ EARLY, LATE, EVERY = 125, 500, 25
 """Iterations of t-SNE with early exaggeration (from PCA it converges after a hundred), without it, and per report."""
 ANGLE = 0.8  # θ of Barnes-Hut: a third less time than 0.5, with the same neighbours within a thousandth
 
-OnProgress = Callable[[str, float | None], None]
-"""Receives the current step and its share done; None if the library does not report it."""
+OnProgress = Callable[[str, float | None], None]  # current step and its share done; None: not known
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ from core.text.words import is_bare_mark, split_words
 
 ALPHA = 0.01  # probability of any warning in a comparison of two samples from the same source, at most
 FEWEST = 25  # texts that each side needs
-MOST, MOST_READ = 1000, 5000
-"""Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
+MOST, MOST_READ = 1000, 5000  # compared texts of either side, and training texts whose words are known, at most
 EXCHANGES = 1999
 MOST_REPEATED = 20_000  # repeated texts; if there are more, a sample is exchanged
 LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}

@@ -29,8 +29,7 @@ from core.recipes import get_backbone
 SETTING = "model.backbone"
 FOLDER = "SENTISCOPE_BACKBONES"  # environment variable: a folder that contains a folder for each encoder
 CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
-PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")
-"""Weights that could run code, or belong to another library."""
+PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")  # could run code, or are for another library
 ADAPTER = "adapter_config.json"  # transformers would silently add this adapter to the weights
 SMALL = 64 * 1024**2  # bytes of a JSON file: the largest tokenizers have 20 MB
 SENTENCEPIECE = "sentencepiece.bpe.model"  # a tokenizer that needs the sentencepiece library

@@ -108,8 +108,7 @@ class _MetricComparison:
     def __init__(self, sides: ComparisonData, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, get_metric(name)
         self.draws = Draws(self.metric)
-        self.unmeasurable: dict[str, dict[str, None]] = {}
-        """Column → values for which the metric is undefined, in order."""
+        self.unmeasurable: dict[str, dict[str, None]] = {}  # column → values without the metric
         self.values: dict[str, set[str]] = {}
         self.scores: dict[str, dict[Run, Scores]] = {
             side.name: {run: answers.to_scores(name) for run, answers in side.answers.items()} for side in sides.sides

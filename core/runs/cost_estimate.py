@@ -146,12 +146,10 @@ LENGTHS: dict[str, dict[str, Any]] = {
 The time is not fixed, as it depends on texts, model and machine: `estimate_time` estimates it.
 """
 START_SECONDS = 10.0  # imports, data, vocabulary, and the metrics at the end
-GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
-"""A cautious guess for one step: 64 texts of the built-in corpus take this model 0.03 s on two cores."""
+GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045  # a step, cautiously: 0.03 s for 64 built-in texts on two cores
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
 MASKED_SHARE = 0.15  # share of masked tokens, as in core.training.mlm, which needs torch (a test compares them)
-DENSE = 256
-"""Up to this length a window saves nothing, as in core.models.attention, which needs torch (a test compares them)."""
+DENSE = 256  # up to this length a window saves nothing, as in core.models.attention (a test compares them)
 SIMILAR = 4.0  # largest ratio between the step costs of a planned run and of an earlier run used for the estimate
 LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
 """Seconds per training text and token of the longest text: for five fits of TF-IDF, and for one pass of a run."""
@@ -227,8 +225,7 @@ class Size:
 
     parameters: int
     vocabulary: int
-    counted: Literal["run", "data", "bound"]
-    """Whether the vocabulary was counted by an earlier run or in the data, or is an upper bound."""
+    counted: Literal["run", "data", "bound"]  # by an earlier run, in the data, or an upper bound
 
 
 def estimate_size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:

@@ -21,8 +21,7 @@ from core.runs.store import RunStore, get_machine_id
 from core.training.history import replace_nonfinite
 
 TIMED = {"milliseconds", "tokens"}
-WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
-"""Keys of a measurement; older versions measured only a batch."""
+WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}  # of a measurement; older ones lack some
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,9 @@ class Efficiency:
     parameters: int
     seconds: float
     disk: int  # bytes of weights and tokenizer, including a TF-IDF model that is mixed in
-    one: float | None = None
-    """Milliseconds for one text of median length, from token ids to logits; median of passes on one CPU thread."""
-    batch: float | None = None
-    """Milliseconds per text in a batch of 64 texts whose lengths are distributed as in the data."""
-    memory: int | None = None
-    """Peak bytes of weights, inputs and intermediate results for the batch of 64, without the libraries."""
+    one: float | None = None  # milliseconds for a text of median length, ids to logits; median on one CPU thread
+    batch: float | None = None  # milliseconds per text in a batch of 64 texts with the lengths of the data
+    memory: int | None = None  # peak bytes of weights, inputs and results between for the batch, without libraries
     tokens: tuple[int, int] | None = None  # tokens of the one text, and the padded length of the batch
     where: str = ""
 

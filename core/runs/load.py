@@ -278,8 +278,7 @@ def _explain_missing(record: RunRecord) -> str:
 Kept = Literal["float32", "float16", "int8"]
 SCALE = ":scale"  # suffix of the name of an int8 tensor for the tensor with the scale of each row
 LARGEST = 127
-LARGEST_HEADER = 16 * 1024**2
-"""Bytes of the header of a file (its list of tensors), at most; the largest encoders have 0.1 MB."""
+LARGEST_HEADER = 16 * 1024**2  # bytes of a file's list of tensors, at most; the largest encoders have 0.1 MB
 
 
 def pack_weights(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:

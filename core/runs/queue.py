@@ -27,8 +27,7 @@ POLL_SECONDS = 0.3
 SLOWEST_SECONDS = 2.0  # polling interval at the end of the queue: hundreds of waiting processes must not load a core
 START_SECONDS = 10.0  # how long a new process waits until its parent has written the record
 FOLDER = ".queue"
-TRAINING, SHORT = "", "short-"
-"""Kinds of work with separate tickets and slots: a map need not wait for a training run of an hour."""
+TRAINING, SHORT = "", "short-"  # kinds of work with separate tickets and slots: maps do not wait for trainings
 HELD = "SENTISCOPE_HELD"  # environment variable: numbers of locked file handles that are inherited over exec
 
 

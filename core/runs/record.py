@@ -36,8 +36,7 @@ PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "met
 TAGS = "tags.parquet"  # replaces predictions and embeddings for runs that tag words; see core.runs.word_tagging
 PROBABILITY = "probability:"  # prefix of the column with the probability of a class in the predictions
 LABEL = "label:"  # prefix of the 0/1 column of a label of a multi-label task
-SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")
-"""All files needed for predictions; the last two only with a TF-IDF mixture."""
+SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")  # for predictions; the last two: mixture
 IMPORTED = ".imported"  # file with the size in bytes of an imported run; it is not exported
 CANCEL = "CANCEL"  # file that requests a stop: training saves a checkpoint at its next step and ends
 DISCARD = "discard"  # content of that file if the checkpoint is to be deleted too
@@ -58,8 +57,7 @@ class Process:
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     started: Seconds  # psutil's create_time of that process; on Linux it changes when the machine's clock is set
     host: str
-    ticks: Count = 0
-    """Clock ticks from the start of the machine to that of the process, independent of its clock; 0: unknown."""
+    ticks: Count = 0  # clock ticks from the start of the machine to that of the process; 0: unknown
 
 
 class Position(TypedDict, total=False):

@@ -44,8 +44,7 @@ from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS
 from core.training.history import replace_nonfinite
 from core.training.temperature import UNSCALED, Scaling
 
-ANSWERS = ("row", "label", "predicted")
-"""Columns of a prediction table that a run without texts stores, in addition to labels and probabilities."""
+ANSWERS = ("row", "label", "predicted")  # columns that a run without texts stores beside labels and probabilities
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from core.runs.store import make_slug
 
 FOLDER = ".talks"  # next to the runs
 MOST_TALKS, MOST_LINKS, LONGEST = 500, 100, 30_000  # talks on a server, links in a talk, characters of a link
-OF_PRESENTER = ("present", "talk", "exhibit", "projector")
-"""Parameters of the presenter itself, which a stored link does without."""
+OF_PRESENTER = ("present", "talk", "exhibit", "projector")  # of the presenter itself; not in stored links
 _PAGE = re.compile("[a-z]{0,40}")
 
 

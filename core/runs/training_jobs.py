@@ -150,10 +150,8 @@ def get_queue_position(records: Sequence[RunRecord], run: str) -> int:
 
 LIBRARY = ".data"
 HALF_DONE = (".import-*", ".removed-*")  # directories left behind if a process dies while it imports or removes a run
-UNTOUCHED_SECONDS = 3600.0
-"""Age of such files before they are deleted: a process of another machine may still write them."""
-UNUSED_SECONDS = 24 * 3600.0
-"""Age of unused uploaded files before they are deleted: a user may still be choosing their columns."""
+UNTOUCHED_SECONDS = 3600.0  # age at which they are deleted: another machine may still write them
+UNUSED_SECONDS = 24 * 3600.0  # age at which unused uploads are deleted: a user may still choose columns
 _CONTENT = re.compile(rb"[0-9a-f]{64}")
 
 

@@ -48,13 +48,10 @@ class Solver:
     """A scikit-learn classifier, with the name of its tuned setting and the values to try."""
 
     setting: str
-    values: tuple[float, ...]
-    """Values that are tried first, from the weakest model on, with a constant factor between them."""
+    values: tuple[float, ...]  # tried first, the weakest model first, with a constant factor between them
     make: Callable[[], Any]  # imports scikit-learn and returns a new estimator
-    read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
-    """Returns the estimator's weights (V, K) and biases (K,) for the K classes in training."""
-    decisions: bool = False
-    """Whether its logits are margins, which a fitted factor turns into probabilities (`core.training.temperature`)."""
+    read: Callable[[Any], tuple[np.ndarray, np.ndarray]]  # estimator → weights (V, K) and biases (K,)
+    decisions: bool = False  # its logits are margins; a fitted factor makes them probabilities
 
 
 @dataclass(frozen=True)

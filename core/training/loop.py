@@ -26,8 +26,7 @@ from core.training.training_stage import Events, Examples, TrainingStage, freeze
 
 PROBE = 64  # validation texts over which an input-dependent lambda is averaged
 
-Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
-"""(labels (n,) or (n, C), logits (n, C) float64) → metrics by name."""
+Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]  # (labels, logits (n, C) float64) → metrics
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,7 @@ class Training(TrainingStage):
     events: Events
     task: Task = "single"
     ordered: bool = False  # whether there are three or more classes on an ordinal scale
-    borrowed: bool = False
-    """Whether the frozen weights are in a backbone's files, so that checkpoints need not store them."""
+    borrowed: bool = False  # frozen weights are in a backbone's files, so checkpoints need not store them
 
     def __post_init__(self) -> None:
         config, self.module = self.config, self.model
@@ -237,8 +235,7 @@ def _average_magnitudes(model: Any, probe: Batch) -> list[Tensor]:
     return [torch.einsum("bnhl,bl->nh", layer.coefficients[:, 1:, :, :, 0].abs(), weight) for layer in trace.layers]
 
 
-UNTAGGED = -100
-"""Tag of padding and of a word's pieces after the first, which are excluded from training and evaluation."""
+UNTAGGED = -100  # tag of padding and of a word's further pieces, which do not count in training and evaluation
 
 
 @dataclass(frozen=True)
@@ -251,8 +248,7 @@ class Loss:
     task: Task
     weights: Tensor | None = None
     """(C,): the weight of each class; in a multi-label task of texts with the label relative to texts without it."""
-    smoothing: float = 0.0
-    """Share of the target that is spread evenly over the C classes, or over both values of each label."""
+    smoothing: float = 0.0  # share of the target spread over the C classes, or over both values of each label
 
     def __call__(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the mean loss of logits (B, C) for class numbers (B,) or target probabilities (B, C).

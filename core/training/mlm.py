@@ -30,8 +30,7 @@ from core.training.history import HistoryWriter
 from core.training.training_stage import Events, TrainingStage, group_parameters
 
 SHARE = 0.15  # share of the known tokens that the model has to predict
-HIDDEN, RANDOM = 0.8, 0.1
-"""Shares of these that are replaced by the unknown token and by a random one; the rest stays unchanged."""
+HIDDEN, RANDOM = 0.8, 0.1  # shares of these replaced by the unknown token and by a random one; the rest stays
 
 
 def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> tuple[Batch, Tensor]:

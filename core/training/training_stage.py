@@ -29,8 +29,7 @@ from core.training.device import get_random_state, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate_history
 
 Tensors = dict[str, Tensor]
-POOL = 50
-"""Batches per pool that is sorted by length: nearly as little padding as sorting all rows, but in random order."""
+POOL = 50  # batches per pool that is sorted by length: nearly as little padding as sorting all rows
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ class Examples:
     tokens: TokenTable  # n rows, perhaps followed by added texts, which have only `targets`
     labels: np.ndarray
     """(n,) int64 class numbers; multi-label: (n, C) float32 zeros and ones; tokens: (n, L) int64 tags or UNTAGGED."""
-    targets: np.ndarray | None = None
-    """(all rows, C) float32: target probabilities that replace the labels; None: the labels."""
+    targets: np.ndarray | None = None  # (all rows, C) float32: probabilities in place of the labels; None: the labels
 
     def get_targets(self, classes: int) -> np.ndarray:
         """Return the target probabilities (all rows, C) float32 of the training texts; by default their labels."""
@@ -78,8 +76,7 @@ def plan_batches(
 
 CHECKPOINT_SECONDS = 15.0
 LONG_SAVE, SAVES = 1.0, 20  # a save that takes longer than 1 second delays the next one by 20 times its duration
-LOGGED_STEPS = 200
-"""About how many steps a long training logs, evenly; before the first of these also steps 1, 2, 4, 8, …"""
+LOGGED_STEPS = 200  # about so many steps of a training are logged, evenly; before them also 1, 2, 4, 8, …
 
 
 class Events:
@@ -338,8 +335,7 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     return Checkpoint(progress, groups)
 
 
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""The state of one parameter: updates so far, and the running means of its gradient and of its square."""
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # of a parameter: updates, running means of gradient and square
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
