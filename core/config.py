@@ -197,10 +197,7 @@ def compose(
 
 
 def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the text settings (tagger, lexicon) that a preset's model needs and that are not set, with usual values.
-
-    Raises ConfigError for an unknown preset or setting, a wrong type, or a contradiction within the model.
-    """
+    """Return text settings that a preset's model needs and that are unset, with usual values; raises as `compose`."""
     tree = _build_tree(preset, settings, {})
     model = _convert_settings(tree["model"], ModelConfig, "model.")
     known = flatten_tree(tree)

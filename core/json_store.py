@@ -82,10 +82,7 @@ def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
 
 
 def check_value(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
-    """Validate plain data from a file against a type; texts have at most `longest` characters (0: any length).
-
-    Raises RunDamaged with file, field and reason, and ConfigError for a setting with an impossible value.
-    """
+    """Validate file data against a type; RunDamaged: unfit or texts over `longest`, ConfigError: a bad setting."""
     try:
         refuse_unsafe(value, longest)
         return convert(value, kind)
@@ -148,10 +145,7 @@ def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def refuse_unsafe(found: Any, longest: int = 0) -> None:
-    """Refuse plain data with numbers beyond 64 bits, lone surrogates, or too deep nesting.
-
-    With `longest`, also refuse texts and field names that have more characters. Flaw names the place in the data.
-    """
+    """Refuse numbers beyond 64 bits, lone surrogates, deep nesting and texts over `longest`; Flaw names the place."""
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), found)]
     while waiting:
         place, value = waiting.pop()
@@ -206,10 +200,7 @@ def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
 
 
 def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Replace the wildcards in the path of a validation error by the dictionary keys that cause the error.
-
-    A dictionary is halved until one key with the error is left, so a million keys take twenty validations.
-    """
+    """Replace wildcards in an error's path by the keys that cause it; dictionaries are halved, as they may be long."""
     while None in steps:
         before = steps[: steps.index(None)]
         group = _get_part(value, before)

@@ -38,10 +38,7 @@ def _keep_letters(name: str) -> str:
 
 
 def list_presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
-    """List all model presets, or those of a paper, with source, description, parameter count and features.
-
-    Raises InputError for an unknown paper, or sizes that no model has.
-    """
+    """List presets (of a paper) with source, line, parameters and features; InputError: unknown paper or odd sizes."""
     _check_sizes(vocabulary, classes)
     key = find_paper(paper) if paper else ""
     return [_describe_entry(name, vocabulary, classes) for name, preset in PRESETS.items() if key in ("", preset.paper)]
@@ -65,10 +62,7 @@ def limit_classes(name: str, classes: int) -> int:
 
 
 def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Describe a model preset: entry, equation, diagram (parts in order), differences from its nearest preset.
-
-    Raises InputError for an unknown preset, or sizes that no model has.
-    """
+    """Describe a preset (entry, equation, diagram, nearest preset); InputError: unknown, or sizes of no model."""
     _check_sizes(vocabulary, classes)
     compose(name)  # raises with the nearest name
     preset = PRESETS[name]
@@ -116,10 +110,7 @@ def list_deviations(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
-    """Suggest experiments with a model preset: each has a question, and the settings to try as one text `name=value …`.
-
-    The settings include all inputs that the experiment needs, such as a lexicon.
-    """
+    """Suggest experiments with a preset: a question, and the settings to try with their inputs as `name=value …`."""
     found = []
     for setting in SETTINGS.values():
         if setting.trial is None:

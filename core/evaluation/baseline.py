@@ -84,10 +84,7 @@ def read_baseline(
 def predict_split(
     fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """Return the TF-IDF baseline's probabilities of a split other than train, (n, C) float64, in order of the texts.
-
-    `dataset` is called only if the probabilities are not cached. Raises DataError like `fit_baseline`.
-    """
+    """Return TF-IDF's probabilities (n, C) of a split but train; `dataset` is called if they are not cached."""
     path = _build_path(fingerprint, classes, model).with_suffix(".npz")
     found = read_arrays(path, lambda arrays: arrays[_name_array(split)])
     said = _fit_and_cache(dataset(), model)[1][split] if found is None else found

@@ -67,10 +67,7 @@ _BROKEN = (
 
 
 def export_run(store: RunStore, run: str) -> bytes:
-    """Pack a run as the bytes of a zip file; the same run always gives the same bytes.
-
-    Raises InputError while the run is training, and RunDamaged if one of its files cannot be read.
-    """
+    """Pack a run as zip, always the same bytes; InputError: it is training, RunDamaged: a file cannot be read."""
     record, folder = store.read(run), store.get_path(run)
     if record.status in ("queued", "running"):
         raise InputError(f"run '{run}' is {record.status}; export it when it has ended")

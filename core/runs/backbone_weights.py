@@ -220,10 +220,7 @@ def _read_model(hf: Any, folder: Path, config: Any) -> Any:
 
 
 def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
-    """Read the tokenizer of a pretrained encoder from its folder; DataError if it cannot be read.
-
-    Raises NotAvailable if it must be built from vocabulary files and transformers is missing.
-    """
+    """Read the tokenizer of a pretrained encoder; DataError: unreadable, NotAvailable: it needs transformers."""
     from core.text.pretrained_tokenizer import PublishedTokenizer, convert_panics
 
     path = backbone.tokenizer

@@ -216,10 +216,7 @@ def check_installed() -> None:
 
 
 def find_backbone(name: str) -> Backbone:
-    """Find a pretrained encoder by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
-
-    Raises ConfigError, with the searched places and the download command, if it is not found.
-    """
+    """Find an encoder by name or path; ConfigError, with searched places and download command: not found."""
     called = name.removeprefix(ELSEWHERE)
     for folder in _list_candidates(called):
         if os.path.isfile(folder / CONFIG):

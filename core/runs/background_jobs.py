@@ -121,10 +121,7 @@ def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **var
 
 
 def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
-    """Start a queued background process that computes a result and outlives this one, unless one is running.
-
-    Its name in the queue begins with `kind`. Raises InputError if the queue of this server is full.
-    """
+    """Start a background process, `kind` in the queue, unless one is running; InputError: the queue is full."""
     if read_job(files).status == "running":
         return
     queue.check_room(store.folder, queue.SHORT)

@@ -150,10 +150,7 @@ class Start:
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, texts: Sequence[str], config: TextConfig) -> Start:
-        """Load the run to start from, and extend its tokenizer by words of the new training texts.
-
-        Raises InputError if no training can start from the run, ConfigError if its text settings differ.
-        """
+        """Load the run to start from, with new words; InputError: no such start, ConfigError: other text settings."""
         from core.runs.load import load_run
         from core.text.tokenizer_factory import extend_tokenizer
 

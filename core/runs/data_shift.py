@@ -102,10 +102,7 @@ class FileSample:
                 self._rows[place] = row
 
     def compare_with_test(self) -> dict[str, Any]:
-        """Compare the sampled rows of a file with the texts of the run's test split, by predicted labels.
-
-        Without the texts of a test or validation split, the result contains only the reason.
-        """
+        """Compare the sampled rows with the run's test texts by predicted labels, or give the reason why not."""
         record, folder = self._loaded.record, self._loaded.folder
         there = list_evaluated_splits(folder)
         split = next((name for name in (TEST, VALIDATION) if name in there), "")

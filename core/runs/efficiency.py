@@ -62,10 +62,7 @@ def get_version(store: RunStore, run: str) -> str:
 
 
 def measure_costs(store: RunStore, run: str) -> Efficiency:
-    """Return the costs of a run; measure and store its prediction speed and memory if they are unknown.
-
-    Raises InputError if there is no such run, or it has no weights or predictions yet.
-    """
+    """Return the costs of a run, measured and stored if unknown; InputError: no such run, or nothing to measure yet."""
     record = store.read(run)
     if _find_stored(store, record) is None:
         Speed.from_run(store, run).compute()

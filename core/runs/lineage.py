@@ -50,10 +50,7 @@ def find_parents(config: RunConfig) -> list[str]:
 
 
 def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
-    """Return the paths of a run's digest files of training texts, in the run's folder or in another starter run's.
-
-    Raises NotAvailable if one is missing.
-    """
+    """Return the paths of a run's digest files, its own or another starter run's; NotAvailable: one is missing."""
     found = []
     for name in record.lineage:
         own = folder / LINEAGE / name
@@ -145,10 +142,7 @@ VERSION = 1  # increased when the same tokenizer and texts give other keys
 
 
 def load_trained_data(record: RunRecord) -> Dataset:
-    """Load the data of a run as for its training, with the same row limit, folds and label renames.
-
-    Raises NotAvailable if they are missing or have changed.
-    """
+    """Load the data of a run as for its training (limit, folds, renames); NotAvailable: missing or changed."""
     config = record.config.data
     names = (*(split_mixture(config.name) or (config.name,)), *config.parse_list("add"), *config.parse_list("apart"))
     known = [name for name in dict.fromkeys(names) if name in SOURCES]

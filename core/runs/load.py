@@ -187,10 +187,7 @@ class LoadedRun:
         return other
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
-        """Return the context in which `core.interpret` explains the run.
-
-        `intervene` and `unmixed` change the model as in `predict`.
-        """
+        """Return the context in which `core.interpret` explains the run, changed as in `predict`."""
         record = self.record
         return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),
@@ -208,10 +205,7 @@ class LoadedRun:
 
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
-    """Load a run's best model so far and its tokenizer; with `tags`, a run that labels words is accepted.
-
-    Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
-    """
+    """Load a run's best model and tokenizer; RunNotFound, RunDamaged, or InputError for a tagging run unless `tags`."""
     record, folder = store.read(run), store.get_path(run)
     if not tags:
         refuse_tagged(record)
@@ -317,10 +311,7 @@ def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def check_size(path: Path, numbers: int) -> None:
-    """Raise RunDamaged for a weight file with fewer bytes than the model has parameters.
-
-    It needs no model, so that a file with huge sizes in its settings costs no memory.
-    """
+    """Raise RunDamaged, before a model is built, for a weight file with fewer bytes than the model has parameters."""
     try:
         with open_regular(path, sys.maxsize) as stream:
             size, header = os.fstat(stream.fileno()).st_size, int.from_bytes(stream.read(8), "little")
@@ -357,10 +348,7 @@ def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
 
 
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
-    """Load a model's weights from its file, except the tensors in `without`, which are already loaded.
-
-    Raises RunDamaged if the file is incomplete, belongs to another model, or contains a number that is not finite.
-    """
+    """Load weights, except the loaded tensors in `without`; RunDamaged: incomplete, of another model or not finite."""
     try:
         own = {name: tensor for name, tensor in model.state_dict().items() if name in without}
         found = unpack_weights(safetensors.torch.load_file(path))

@@ -113,10 +113,7 @@ def list_embedded_splits(store: RunStore, run: str) -> list[str]:
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a split's text embeddings (n, d) and true class numbers (n,), or (n, C) zeros and ones for multi-label.
-
-    Raises RunDamaged if a file is incomplete, or the files do not belong together.
-    """
+    """Return embeddings (n, d), class numbers (n,) or zeros and ones (n, C); RunDamaged: incomplete or unfit files."""
     path = run / EVALUATION / split / EMBEDDINGS
     try:
         vectors = np.load(path, allow_pickle=False).astype(np.float32)
@@ -199,10 +196,7 @@ def parse_answers(frame: pd.DataFrame, record: RunRecord) -> Answers:
 
 
 def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> tuple[Answers, EvaluationData]:
-    """Compute a run's predictions on other rows; return them with the labelled rows.
-
-    Raises InputError for unknown data, or for labels that are no classes of the run.
-    """
+    """Return a run's predictions on other rows, and these; InputError: unknown data, or labels of other classes."""
     from core.runs.evaluation_data import predict_rows, read_evaluation_data
     from core.runs.load import load_run
 

@@ -127,11 +127,7 @@ class MapFiles(Analysis["Projection"]):
         return LayerFiles.from_run(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
-        """Read the embeddings and compute their map.
-
-        Raises RunDamaged, InputError for too few rows or infinite values, and NotAvailable without the method's
-        library.
-        """
+        """Read the embeddings and compute their map; InputError: too few rows, or values that are not finite."""
         if self.config.space:
             self.layers.read_or_compute(tell)
         tell("reading the embeddings", None)
@@ -259,10 +255,7 @@ class LayerFiles(Analysis[Layers]):
         return "layers", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> Layers:
-        """Compute vectors of sampled texts at every layer, store them, and measure how well the classes separate.
-
-        Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are stored.
-        """
+        """Compute and store the sampled texts' vectors at every layer, and measure how well the classes separate."""
         tell("loading the model", None)
         from core.runs.load import load_run
 
@@ -288,10 +281,7 @@ class LayerFiles(Analysis[Layers]):
         return super().read() if self.get_path("npy").is_file() else None
 
     def load_vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sampled row numbers and their vectors (m, d) at a layer or the embedding, not at the head.
-
-        Raises NotAvailable if they are not computed yet, and RunDamaged if the file does not fit and must be removed.
-        """
+        """Return the sampled rows and their vectors (m, d) at a layer; NotAvailable: none yet, RunDamaged: unfit."""
         known = self.read()
         if known is None:
             raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")

@@ -53,10 +53,7 @@ def count_threads() -> int:
 
 @contextlib.contextmanager
 def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
-    """Lock a run's directory for this process, waiting at most `wait` seconds; yield the lock's file handle.
-
-    Raises InputError if another process has the lock.
-    """
+    """Lock a run's directory, waiting at most `wait` seconds; yield the handle. InputError: another has it."""
     with open_lock(run / ".lock") as handle:
         until = time.monotonic() + wait
         while not try_lock(handle):
@@ -70,10 +67,7 @@ def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
 def wait_for_slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait until a training or short job may start, oldest first, and yield the file handle of its slot.
-
-    `stopped` is called first and while waiting; Cancelled if it returns True.
-    """
+    """Wait, oldest first, until a job may start; yield its slot's file handle. Cancelled if `stopped()` is true."""
     folder = runs / FOLDER
     make_folder(folder)
     ticket = folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"

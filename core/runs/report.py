@@ -386,10 +386,7 @@ class CostThreshold:
 
 
 def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, CostThreshold]:
-    """Choose each class's cheapest threshold on validation, given its cost ratio of false negative to false positive.
-
-    Raises InputError for an unknown class, a ratio that is not positive, or if validation was not evaluated.
-    """
+    """Choose each class's cheapest threshold on validation by its cost ratio (false negative to false positive)."""
     if strange := [name for name in ratios if name not in record.classes]:
         raise InputError(f"--cost {strange[0]}: no class of run '{record.run}'; it has {', '.join(record.classes)}")
     if not ratios:

@@ -232,10 +232,7 @@ def list_names(store: RunStore) -> list[str]:
 
 
 def remove(store: RunStore, name: str) -> int:
-    """Delete a sweep with all its runs; return how many runs were deleted.
-
-    Raises InputError if there is no such sweep, or one of its runs is being trained.
-    """
+    """Delete a sweep with all its runs, and count them; InputError: no such sweep, or one is being trained."""
     found = read_records(store, list_members(read(store, name)))
     if any(get_state(record) in ("queued", "running") for record in found):
         raise InputError(f"sweep '{name}' is being trained; cancel it first: `sentiscope sweeps cancel {name}`")

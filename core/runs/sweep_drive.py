@@ -265,10 +265,7 @@ def build_command(name: str) -> list[str]:
 
 
 def cancel(store: RunStore, name: str) -> int:
-    """Ask a sweep and its waiting and training runs to stop; return how many runs were asked.
-
-    Raises InputError if there is no such sweep, or none of its runs waits or trains.
-    """
+    """Ask a sweep and its runs to stop, and count the runs; InputError: no such sweep, or none waits or trains."""
     plan = sweep.read(store, name)
     going = is_driven(store, name)
     records = sweep.read_records(store, sweep.list_members(plan))

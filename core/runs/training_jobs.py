@@ -126,10 +126,7 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def recover_runs(store: RunStore) -> list[RunRecord]:
-    """Start waiting runs whose process is gone, and mark runs whose process died as failed, after a restart.
-
-    Returns the records that changed, oldest first.
-    """
+    """Start waiting runs without a process, mark dead ones as failed, and return changed records, oldest first."""
     clear_leftovers(store)
     changed = []
     for record in reversed(store.list()):

@@ -27,8 +27,7 @@ from core.runs.sweep import Plan, list_members
 from core.runs.training_jobs import execute
 from core.text.pretrained_tokenizer import PretrainedTokenizer
 
-BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
-"""BERT base."""
+BASE = {"model.backbone": "x", "text.max_vocab": 30_522}  # BERT base
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True}
 
 

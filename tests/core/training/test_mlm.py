@@ -167,8 +167,7 @@ def test_portions_sum_to_the_gradient_of_the_batch(make):
 RANDOM = np.random.default_rng(0)
 WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()
 TEXTS = [RANDOM.choice(np.arange(1, 29), RANDOM.integers(0, 14), p=WEIGHTS).tolist() for _ in range(60)]
-SIZE = 30
-"""Ids 28 and 29 occur never or rarely; 1 is the unknown word."""
+SIZE = 30  # ids 28 and 29 occur never or rarely; 1 is the unknown word
 
 
 def dense(texts, size):

@@ -17,8 +17,7 @@ from core.training.temperature import (
     fit_temperature,
 )
 
-GRID = np.exp(np.linspace(-1.5, 1.5, 601))
-"""In steps of 0.005."""
+GRID = np.exp(np.linspace(-1.5, 1.5, 601))  # in steps of 0.005
 
 
 def draw_logits(rows, classes, *, too_sure, seed=0):
