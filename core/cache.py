@@ -30,10 +30,9 @@ def get_cache_folder() -> Path:
 
 
 def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int = MOST_BYTES) -> None:
-    """Write files to the cache, and delete the oldest of the same kind beyond a total size; a failure is only logged.
+    """Write cache files, and delete the oldest ones named `kind` beyond a total size; a failure is only logged.
 
-    `files`, paths in one folder and contents, are written in order, so the last one shows that all are there. `kind` is
-    the prefix of their names. New files are never deleted.
+    They are in one folder and written in order, so the last shows that all are there; new ones are never deleted.
     """
     try:
         for path, content in files:

@@ -209,11 +209,9 @@ def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, A
 
 
 def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings as nested dictionaries: given ones override the preset's, which override the data set's.
+    """Return all settings as a tree: given ones override the preset's, which override the data set's.
 
-    The number of lexicons follows from their names unless it is set. The default of `text.lookalikes` is for old runs,
-    which do not record it; new runs merge look-alikes, unless texts are read exactly as by a paper's released code or
-    a published tokenizer.
+    Old runs do not record `text.lookalikes`: its default is theirs; new runs merge look-alikes where texts allow it.
     """
     if preset not in PRESETS:
         hint = suggest_name(preset, PRESETS)

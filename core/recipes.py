@@ -89,8 +89,7 @@ def apply_recipe(
 ) -> AppliedRecipe:
     """Combine the settings of a recipe (empty: none) for a preset with the user's, `given`, which take precedence.
 
-    `suited` are settings recommended for the data set; see `core.config.compose`. Raises ConfigError for an unknown
-    recipe, or if preset and given settings do not fit together.
+    `suited` are the data set's (`core.config.compose`). ConfigError: unknown recipe, or settings that do not fit.
     """
     given = dict(given or {})
     if not name:

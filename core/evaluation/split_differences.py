@@ -260,11 +260,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Test whether the second sample repeats texts, its own or the first one's, more often than after random exchanges.
-
-    The first `m` keys are those of the first side. Only texts that occur twice or more matter, so an exchange draws how
-    many of these move to the other side, and which.
-    """
+    """Test whether the other side repeats texts, of its own or the first `m` keys, more than after random exchanges."""
     if sum(times for times in Counter(keys).values() if times > 1) > MOST_REPEATED:
         # A sample of each side represents all texts.
         first, other = rng.permutation(m)[:MOST_REPEATED], m + rng.permutation(len(keys) - m)[: MOST_REPEATED // 4]

@@ -228,11 +228,7 @@ def _make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
 
 
 def remove_paths(config: RunConfig) -> RunConfig:
-    """Return a run's settings without file paths, so that an exported archive names no files of this machine.
-
-    Names of data sets and of the built-in lexicon are kept. The name of a teacher run is marked as from elsewhere, as a
-    run of that name may exist here.
-    """
+    """Return a run's settings without file paths of this machine; a teacher run is marked as from elsewhere."""
     name, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
     rows: dict[str, Any] = {} if is_registered(name) else {"name": _hide_location(name)}
     if examples := config.data.examples:

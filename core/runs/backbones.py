@@ -250,10 +250,9 @@ def get_hub_cache() -> Path:
 
 
 def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Add to the settings the sizes of the pretrained encoder that the settings, or else the recipe, name.
+    """Add to the settings the sizes of the encoder that they, or else the recipe, name.
 
-    Raises InputError if no encoder is named, it cannot be used or another size is given; NotAvailable without
-    transformers.
+    Raises InputError without an encoder that can be used, or for another size; NotAvailable without transformers.
     """
     if preset not in PRESETS or PRESETS[preset].model.family != "pretrained":
         return dict(settings)
@@ -274,11 +273,7 @@ def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "
 
 
 def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
-    """Find the pretrained encoder of a run, with identical weights, at its recorded folder or by its name.
-
-    An imported run has no recorded folder, so only the known folders of this machine are searched. Raises RunDamaged,
-    which says what to do, if the weights are missing or differ.
-    """
+    """Find the encoder of a run, with identical weights, at its recorded folder or by name; RunDamaged: not there."""
     called = name.removeprefix(ELSEWHERE)
     root = get_own_folder()
     places = (Path(folder), *_list_candidates(called)) if folder else tuple(_find_by_name(called))
@@ -362,11 +357,7 @@ def _is_ours(config: Path) -> bool:
 
 
 def describe_backbone(backbone: Backbone) -> dict[str, Any]:
-    """Describe a pretrained encoder, and whether it can be used, as plain data.
-
-    `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
-    `problem` (a sentence), and `lacks` (the name of the missing or unusable file).
-    """
+    """Describe a pretrained encoder as plain data, with `ok`, `problem` (a sentence) and `lacks` (a file)."""
     found: dict[str, Any] = {"name": backbone.name, "folder": str(backbone.folder)}
     found |= {"ok": True, "problem": "", "lacks": ""}
     try:

@@ -267,11 +267,7 @@ class Analysis(Files, ABC, Generic[Found]):
 
 
 def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
-    """Return the folder of a run's analysis result: in the run, or in the cache folder for a starter run.
-
-    Results shipped with a starter are read in its own folder. `cached` is the name of the cache folder, by default
-    `kind`.
-    """
+    """Return the folder of a run's analysis: in the run, or for a starter that does not ship it in the cache."""
     if is_starter(run) and not (run / kind / f"{stem}.json").is_file():
         return get_cache_folder() / (cached or kind)
     return run / kind

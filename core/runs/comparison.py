@@ -301,10 +301,9 @@ def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison
 
 
 def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
-    """Find groups of models with no significant difference on a test metric; `models` lists runs by model, best first.
+    """Find the longest ranges of models (`models`: runs by model, best first) without a significant difference.
 
-    Returns the longest ranges of indices in `models` without a significant difference, without ranges of one. Raises
-    InputError if the models were not tested on the same rows, RunDamaged if predictions cannot be read.
+    Raises InputError if the models were not tested on the same rows, RunDamaged if predictions cannot be read.
     """
     place = {run: number for number, runs in enumerate(models) for run in runs}
     sides = read_comparison_data(store, [*place], split=TEST)

@@ -78,10 +78,9 @@ class Cost(NamedTuple):
 
 
 def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """Estimate the memory and time of a planned training; None for a model trained from scratch, which always fits.
+    """Estimate memory and time of a training from earlier runs; None for a model trained from scratch.
 
-    Raises ConfigError, with cheaper settings, if it exceeds memory or time. Text length and speed are estimated from
-    the `records` of earlier runs.
+    Raises ConfigError, with cheaper settings, if it exceeds memory or time.
     """
     if config.model.family != "pretrained":
         return None

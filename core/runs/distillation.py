@@ -34,8 +34,7 @@ def get_soft_labels(
 ) -> np.ndarray:
     """Return a teacher's class probabilities (n, C) of the training texts, stored in the new run's `folder`.
 
-    `pause` is called where the work can be interrupted. Raises ConfigError if the teacher is missing or has other
-    classes, and DataError if TF-IDF cannot learn from these data.
+    `pause` is called where work can stop. ConfigError: no or another teacher; DataError: TF-IDF cannot learn.
     """
     path = folder / FILE
     if path.is_file():

@@ -68,10 +68,9 @@ def collect_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
 
 @contextlib.contextmanager
 def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
-    """Yield data settings that keep the parents' training texts out of validation and test of a planned training.
+    """Yield data settings that keep the parents' training texts out of validation and test, and notes about parents.
 
-    Yields the settings, whose files are deleted afterwards, and the notes of `describe_unknown` about the parents.
-    Raises RunNotFound or RunDamaged for a parent that cannot be read.
+    The files of the settings are deleted afterwards. Raises RunNotFound or RunDamaged for a parent.
     """
     for parent in find_parents(config):
         store.read(parent)
@@ -209,11 +208,7 @@ class EncodedTexts:
 
 
 def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedTexts:
-    """Return a key for each text, equal for texts with the same tokens, and whether the text is cut.
-
-    Texts may differ in punctuation that is dropped, letter case that is folded, words outside the vocabulary, and
-    tokens after the maximum length.
-    """
+    """Return for each text a key of its tokens (case, marks and unknown words may be equal) and whether it is cut."""
     uncut = copy.copy(tokenizer)
     uncut.max_length = 0
     most, keys, cut = tokenizer.max_length, [], np.zeros(len(texts), bool)

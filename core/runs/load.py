@@ -53,8 +53,7 @@ CHARACTERS_HEARD = 200_000  # characters tokenised between two progress reports:
 class LoadedRun:
     """A run with its model in evaluation mode on the CPU, shared by all callers and never changed.
 
-    Its methods raise InputError for an unknown class, method or place inside the model, and RunDamaged if a file of the
-    TF-IDF model that is mixed in is missing or cannot be read.
+    Its methods raise InputError for an unknown class, method or place, RunDamaged for a bad file of TF-IDF.
     """
 
     record: RunRecord
@@ -327,11 +326,7 @@ def check_size(path: Path, numbers: int) -> None:
 
 
 def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
-    """Return the names of a model's tensors that its weight file does not hold.
-
-    Only the header of the file is read. Raises RunDamaged if the file cannot be read, or one of its tensors has another
-    shape in the model or is not part of it.
-    """
+    """Return the names of a model's tensors that its file lacks, from the header; RunDamaged: unreadable or unfit."""
     own = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     own |= {name + SCALE: shape[:1] for name, shape in own.items()}
     try:

@@ -53,8 +53,7 @@ def build_report(
 ) -> dict[str, Any]:
     """Evaluate a run on labelled rows, as plain data; `lines` are decision thresholds by class for error costs.
 
-    With `by`, a column of the rows, also for each of its values; InputError: unknown column. `on_progress` receives the
-    current step and share, and may raise to stop.
+    `by`: a column whose values are measured too, else InputError. `on_progress` may raise to stop.
     """
     record, rows = loaded.record, given.rows
     column = read_column(rows, by, record.classes) if by else None

@@ -142,8 +142,7 @@ def get_seed_fold(record: RunRecord) -> tuple[int, int]:
 def group_runs(records: Iterable[RunRecord]) -> list[Model]:
     """Group runs that differ only in seed and fold into models, in the order of each model's first run.
 
-    Only finished runs are grouped; every other run is a model by itself. Runs of different models differ in another
-    setting (threads and device included) or in their rows.
+    An unfinished run is a model by itself. Models differ in a setting (threads and device too) or in their rows.
     """
     groups: dict[Hashable, list[RunRecord]] = {}
     for record in records:

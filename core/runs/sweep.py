@@ -176,11 +176,7 @@ def get_path(store: RunStore, name: str, suffix: str = "json") -> Path:
 
 
 def save(store: RunStore, plan: Plan) -> Plan:
-    """Store the plan of a sweep; an existing plan of this name is kept, and must be the same.
-
-    Raises InputError if the plans differ, or another run has the name of one of its runs; ConfigError for an invalid
-    cell.
-    """
+    """Store the plan of a sweep, or return the equal plan that is stored; InputError: the plans or their runs clash."""
     plan = dataclasses.replace(plan, data=tuple(to_absolute(name) for name in plan.data))
     if is_planned(store, plan.name):
         known = read(store, plan.name)

@@ -40,8 +40,7 @@ def submit(
 ) -> RunRecord:
     """Create a run and start its training process, which waits in the queue until a slot is free.
 
-    Raises InputError, and creates nothing, if the queue of this server is full, the teacher is no finished run, or the
-    training does not fit into this machine.
+    Raises InputError, and creates nothing, for a full queue, an unfinished teacher or too little memory.
     """
     queue.check_room(store.folder)
     find_teacher(config, store)
@@ -52,8 +51,7 @@ def submit(
 def start(store: RunStore, run: str) -> RunRecord:
     """Start or restart the training process of a run that has none; that process outlives the calling one.
 
-    Raises InputError if the run is done or a starter, a running process has it, the queue of this server is full, or
-    its settings name files of another machine.
+    Raises InputError for a run that is done, a starter, running or from another machine, and for a full queue.
     """
     queue.check_room(store.folder)
     folder = store.get_writable_path(run)
@@ -82,8 +80,7 @@ def build_command(run: str) -> list[str]:
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
     """Ask a training run to stop; it saves a checkpoint first, and can be resumed if `keep` is true.
 
-    With `insist`, kill its process if it has ignored a request for `STUCK_SECONDS` (`is_stuck`). Raises InputError if
-    it neither waits nor runs, or its process belongs to another user.
+    With `insist`, kill a stuck process (`is_stuck`). Raises InputError if it does not run, or is another's.
     """
     record = store.read(run)
     if record.status not in ("queued", "running"):

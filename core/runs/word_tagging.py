@@ -199,11 +199,7 @@ class TaggedSplit:
 
 
 def read_tags(run: Path, split: str) -> pd.DataFrame:
-    """Read the stored tags table of a split; its columns hold lists of tags and probabilities.
-
-    Raises NotAvailable if the run has no tags of the split, RunDamaged if the file is unreadable or a row does not have
-    one tag per word.
-    """
+    """Read the stored tags of a split, with lists of tags; NotAvailable: there are none, RunDamaged: an unfit file."""
     path = run / EVALUATION / split / TAGS
     if split != Path(split).name or not path.is_file():
         raise NotAvailable(f"the run has no tags of a split '{split}' yet")

@@ -263,8 +263,7 @@ def compute_idf(counts: csr_array) -> np.ndarray:
 def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
     """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as word n-grams.
 
-    A text has several times as many of them as words, so rows of length 1 would leave little weight to words. The
-    weight is the sum of squares over the training texts.
+    A text has several times as many of them; the weight is the sum of squares over the training texts.
     """
     squares = np.bincount(counts.indices, ((1 + np.log(counts.data)) * idf[counts.indices]) ** 2, counts.shape[1])
     inside, rest = squares[characters].sum(), squares[~characters].sum()

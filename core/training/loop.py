@@ -75,8 +75,7 @@ class Training(TrainingStage):
     def run(self) -> Outcome:
         """Train the model to the last epoch or early stopping; return the best epoch, steps and seconds.
 
-        Raises Cancelled after a checkpoint is saved if `events.is_stop_requested()`, ConfigError if the validation
-        metric is undefined, SentiscopeError if the loss is no longer finite, and StorageError.
+        Raises Cancelled at a checkpoint, ConfigError: undefined metric, SentiscopeError: infinite loss, StorageError.
         """
         with force_determinism(self.device):
             self._start_or_resume()

@@ -173,8 +173,7 @@ def compute_ppmi(counts: csr_array) -> csr_array:
 def compute_word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute PPMI word vectors (size, width) from tokenised texts, and a mask (size,) of words that have one.
 
-    Special tokens and words without cooccurrences have zeros, and so have the last columns if there are fewer words
-    than columns. `seed` draws the start vector of the decomposition.
+    Others, and columns beyond the number of words, are zeros. `seed` draws the start of the decomposition.
     """
     found = compute_ppmi(sum_cooccurrences(tokens, size))
     known = np.diff(found.indptr) > 0
