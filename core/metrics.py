@@ -6,6 +6,7 @@ for `training.metric`. Imports nothing heavy.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -54,6 +55,9 @@ def _make_measure(measure: str, *about: str) -> Measure:
     return lambda scores, weights: getattr(scores, measure)(*about, weights)
 
 
+_make_area = functools.partial(_make_measure, "compute_area")
+
+
 def _make_mean(of: str) -> Measure:
     return lambda scores, weights: scores.compute_mean(getattr(scores, of), weights)
 
@@ -81,59 +85,28 @@ METRICS: dict[str, Metric] = {
         *_make_averages("weighted"),
         *_make_averages("samples", tasks=MULTI, nearest="accuracy"),
         Metric(
-            "subset_accuracy",
-            "All labels right",
-            _make_mean("correct"),
-            tasks=MULTI,
-            nearest="accuracy",
-            whole_rows=True,
+            "subset_accuracy", "All labels right", _make_mean("correct"), "answers", MULTI, "accuracy", whole_rows=True
         ),
         Metric("hamming_loss", "Hamming loss", _make_mean("missed"), tasks=MULTI, nearest="loss", better="lower"),
+        Metric("roc_auc", "ROC-AUC", _make_area("roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"),
+        Metric("roc_auc_macro", "ROC-AUC, macro", _make_area("roc", "macro"), "ranking"),
         Metric(
-            "roc_auc",
-            "ROC-AUC",
-            _make_measure("compute_area", "roc", "weighted"),
-            "ranking",
-            SINGLE,
-            nearest="roc_auc_macro",
-        ),
-        Metric("roc_auc_macro", "ROC-AUC, macro", _make_measure("compute_area", "roc", "macro"), "ranking"),
-        Metric(
-            "average_precision",
-            "Average precision",
-            _make_measure("compute_area", "precision", "macro"),
-            "ranking",
+            *("average_precision", "Average precision", _make_area("precision", "macro"), "ranking"),
             title_of_several="AUPR, macro",
         ),
         Metric("loss", "Loss", _make_mean("surprise"), "probabilities", better="lower", range=(0.0, math.inf)),
         Metric(
-            "ece",
-            "Calibration error",
-            _make_measure("compute_ece"),
-            "probabilities",
-            SINGLE,
-            nearest="brier",
-            better="lower",
+            *("ece", "Calibration error", _make_measure("compute_ece"), "probabilities", SINGLE, "brier", "lower"),
             parts=lambda scores: scores.overconfidence,
         ),
         Metric("brier", "Brier score", _make_mean("distance"), "probabilities", better="lower"),
         Metric(
-            "mae",
-            "Mean absolute error",
-            _make_mean("steps"),
-            tasks=SINGLE,
-            nearest="loss",
-            better="lower",
+            *("mae", "Mean absolute error", _make_mean("steps"), "answers", SINGLE, "loss", "lower"),
             ordered=True,
             range=(0.0, math.inf),
         ),
         Metric(
-            "quadratic_kappa",
-            "Quadratic κ",
-            _make_measure("compute_kappa"),
-            "agreement",
-            SINGLE,
-            nearest="f1_macro",
+            *("quadratic_kappa", "Quadratic κ", _make_measure("compute_kappa"), "agreement", SINGLE, "f1_macro"),
             ordered=True,
             range=(-1.0, 1.0),
             across_classes=True,

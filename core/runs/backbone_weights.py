@@ -145,12 +145,8 @@ def list_frozen(model: Model) -> frozenset[str]:
 def summarize_backbone(known: BackboneRecord, model: Model, names: frozenset[str]) -> Mapping[str, Any]:
     """Summarise the encoder for the run record: name, weight digests, and counts of unchanged and of all parameters."""
     sizes = {name: each.numel() for name, each in model.named_parameters()}
-    return {
-        "name": known.name,
-        "digests": known.files,
-        "unchanged": sum(sizes[name] for name in names),
-        "of": sum(sizes.values()),
-    }
+    numbers = {"unchanged": sum(sizes[name] for name in names), "of": sum(sizes.values())}
+    return {"name": known.name, "digests": known.files, **numbers}
 
 
 NAME = "sentiscope"  # under which Sentiscope's attention is registered with transformers

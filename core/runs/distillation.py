@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,18 +94,11 @@ def cross_fit_tfidf(
     held = _get_texts(dataset, VALIDATION), dataset.get_targets(VALIDATION)
     places = assign_folds(texts.tolist(), labels, (text, config.text), seed)
     found = np.zeros((len(texts), len(dataset.classes)), np.float32)
+    train = partial(fit_linear, config=config.text, classes=len(dataset.classes), family=config.model.family)
     for fold in np.unique(places):
         pause()
         ours = places == fold
-        fit = fit_linear(
-            texts[~ours].tolist(),
-            labels[~ours],
-            *held,
-            config=config.text,
-            classes=len(dataset.classes),
-            family=config.model.family,
-            chosen=chosen,
-        )
+        fit = train(texts[~ours].tolist(), labels[~ours], *held, chosen=chosen)
         chosen = fit.settings["C"]
         found[ours] = predict_texts(fit.model, fit.tokenizer, texts[ours].tolist(), task=dataset.task).probabilities
     return found

@@ -136,17 +136,8 @@ class LoadedRun:
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
         """Return all inner values of the model for one text; with `unmixed`, no TF-IDF model is mixed in."""
         record = self.record
-        return inspect_text(
-            self.model,
-            self.tokenizer,
-            record.classes,
-            text,
-            task=record.task,
-            intervene=intervene,
-            scaling=record.scaling,
-            mix=self.mix,
-            unmixed=unmixed,
-        )
+        look = functools.partial(inspect_text, task=record.task, scaling=record.scaling, mix=self.mix)
+        return look(self.model, self.tokenizer, record.classes, text, intervene=intervene, unmixed=unmixed)
 
     def parse_edits(self, text: str, line: str) -> Edits:
         """Parse a typed line of model edits (such as heads off) for a text; InputError lists the invalid ones."""

@@ -212,13 +212,8 @@ class TrainingStage(ABC):
         return self.progress.seconds + time.monotonic() - self.began
 
     def _log_row(self, row: Row, epoch: int = 0) -> None:
-        place = {
-            "kind": row["kind"],
-            "step": self.progress.step,
-            "epoch": epoch,
-            "seconds": round(self._count_seconds(), 3),
-        }
-        row = {**place, **row, **self._collect_fields()}
+        place = {"kind": row["kind"], "step": self.progress.step, "epoch": epoch}
+        row = {**place, "seconds": round(self._count_seconds(), 3), **row, **self._collect_fields()}
         self.writer.write(row)
         self.events.on_row(row)
 

@@ -14,12 +14,7 @@ NOW = datetime.datetime(2026, 11, 27, 12, 0)
 
 def record(run: str, preset: str = "ndt-01-n3", seed: int = 0, data: str = "/d/my.csv", days: float = 0.0) -> RunRecord:
     """A finished run that was made some days before `NOW`."""
-    config = compose(preset)
-    config = dataclasses.replace(
-        config,
-        data=dataclasses.replace(config.data, name=data),
-        training=dataclasses.replace(config.training, seed=seed),
-    )
+    config = compose(preset, {"data.name": data, "training.seed": seed})
     when = (NOW - datetime.timedelta(days=days)).astimezone(datetime.UTC)
     return RunRecord(run, preset, "done", config, when.isoformat(timespec="microseconds"))
 
@@ -52,11 +47,8 @@ def test_equal_names_get_seed_then_day_then_time_then_id_and_no_more_than_needed
     days = (0, 0, 3, 40, 40.1)
     several = [record(run, seed=int("02"[number > 0]), days=days[number]) for number, run in enumerate(ids)]
     assert set(named(*several[:2]).values()) == {"ndt-01-n3, seed 0", "ndt-01-n3, seed 2"}
-    assert set(named(*several[:3]).values()) == {
-        "ndt-01-n3, seed 0, Friday",
-        "ndt-01-n3, seed 2, Friday",
-        "ndt-01-n3, seed 2, Tuesday",
-    }
+    days = ("0, Friday", "2, Friday", "2, Tuesday")
+    assert set(named(*several[:3]).values()) == {f"ndt-01-n3, seed {day}" for day in days}
     assert "ndt-01-n3, seed 2, 18 October, 12:00" in named(*several).values()
     assert len(set(named(*several).values())) == 5
     twins = [dataclasses.replace(several[0], run=f"my-ndt-01-n3-s0-20261125-22200{digit}") for digit in "78"]

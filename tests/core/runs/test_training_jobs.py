@@ -60,12 +60,8 @@ def test_a_submitted_run_is_queued_in_a_new_session_with_a_log(store, config, sl
     store.create(config, "ndt-01-n2", "runs")
     store.update("runs", status="running", process=get_own_process())
     records = store.list()
-    assert [training_jobs.get_queue_position(records, name) for name in ("mine", "later", "runs", "none")] == [
-        1,
-        2,
-        0,
-        0,
-    ]
+    places = [training_jobs.get_queue_position(records, name) for name in ("mine", "later", "runs", "none")]
+    assert places == [1, 2, 0, 0]
     record = training_jobs.cancel(store, "later")
     assert record.status == "cancelled" and "`sentiscope train --resume later` continues it" in record.reason
     monkeypatch.setattr(training_jobs, "DYING_SECONDS", 0.1)

@@ -39,11 +39,8 @@ def make(tmp_path):
         folder.mkdir(exist_ok=True)
         config = TrainingConfig(**{"masked_epochs": 3, "batch_size": 8, "lr": 1e-2, **settings})
         torch.manual_seed(config.seed)
-        parts = {
-            "model": build_model(model, vocabulary=WORDS, classes=2),
-            "tokens": tokens or texts(),
-            "config": config,
-        }
+        built = build_model(model, vocabulary=WORDS, classes=2)
+        parts = {"model": built, "tokens": tokens or texts(), "config": config}
         parts |= {"history": folder / "masked.jsonl", "checkpoint": folder / "checkpoint"}
         return Masking(**parts, device=torch.device("cpu"), events=events or Events())
 
