@@ -198,16 +198,9 @@ def _read_model(hf: Any, folder: Path, config: Any) -> Any:
     """Read a pretrained model from a folder's safetensors files only; DataError: the weights do not fit `config`."""
     import torch
 
-    model, found = hf.AutoModel.from_pretrained(
-        folder,
-        config=config,
-        attn_implementation=NAME,
-        dtype=torch.float32,
-        local_files_only=True,
-        trust_remote_code=False,
-        use_safetensors=True,
-        output_loading_info=True,
-    )
+    safely = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    kind = {"config": config, "attn_implementation": NAME, "dtype": torch.float32}
+    model, found = hf.AutoModel.from_pretrained(folder, **kind, **safely, output_loading_info=True)
     missing = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
     if missing or found["mismatched_keys"]:
         why = f"{', '.join(missing[:3])} missing" if missing else "some have another shape"

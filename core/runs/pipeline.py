@@ -159,15 +159,8 @@ class Experiment(Events):
         tags = dataset.task == word_tagging.TASK
         score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits
         torch.manual_seed(self.config.training.seed)
-        model = build_model(
-            self.config.model,
-            vocabulary=tokenizer.size,
-            classes=len(dataset.classes),
-            max_length=tokenizer.max_length,
-            body=body,
-            pairs=tokenizer.pairs,
-            each_token=tags,
-        )
+        sizes = {"vocabulary": tokenizer.size, "max_length": tokenizer.max_length, "classes": len(dataset.classes)}
+        model = build_model(self.config.model, **sizes, body=body, pairs=tokenizer.pairs, each_token=tags)
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
             self._add_results(start=start.copy_into(model, dataset.classes))
@@ -256,15 +249,8 @@ class Experiment(Events):
             return known.get("seconds", 0.0)
         assert isinstance(model, EncoderClassifier)  # settings allow no other model
         make_folder(self.folder / CHECKPOINT)
-        stage = Masking(
-            model=model,
-            tokens=tokens,
-            config=self.config.training,
-            history=self.folder / MASKED,
-            checkpoint=self.folder / CHECKPOINT / "masked",
-            device=device,
-            events=_MaskedEvents(self),
-        )
+        files = self.folder / MASKED, self.folder / CHECKPOINT / "masked"
+        stage = Masking(model, tokens, self.config.training, *files, device, _MaskedEvents(self))
         self._report_stage("masked words", steps=stage.steps)
         seconds = stage.run()
         loss = read_history(self.folder / MASKED).select_kind("epoch")[-1]["train_loss"]

@@ -71,16 +71,10 @@ def compute_progress(
     states = [sweep.get_state(record) for record in records]
     found = [record for record in records if record is not None]
     training = tuple((record.run, _compute_share(record)) for record in found if record.status == "running")
-    failed = [record for record in found if sweep.get_state(record) == "failed"]
+    failed = tuple((record.run, record.reason) for record in found if sweep.get_state(record) == "failed")
     seconds, unknown = _estimate_left(runs, records, [*found, *measured])
-    return SweepState(
-        plan.name,
-        {each: states.count(each) for each in STATES},
-        training,
-        seconds / queue.get_limit(),
-        unknown,
-        tuple((record.run, record.reason) for record in failed),
-    )
+    counts = {each: states.count(each) for each in STATES}
+    return SweepState(plan.name, counts, training, seconds / queue.get_limit(), unknown, failed)
 
 
 def _compute_share(record: RunRecord) -> float:

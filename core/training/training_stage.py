@@ -366,23 +366,11 @@ class AdamW:
                 self.moments["exp_avg"][name] = torch.zeros_like(learning[name])
                 self.moments["exp_avg_sq"][name] = torch.zeros_like(learning[name])
             steps, means, squares = ([self.moments[part][name] for name in learning] for part in MOMENTS)
+            gradients = [parameter.grad for parameter in learning.values()]
+            numbers: dict[str, Any] = {"beta1": BETAS[0], "beta2": BETAS[1], "eps": EPSILON, "lr": lr * group["rate"]}
+            numbers |= {"weight_decay": group["weight_decay"], "amsgrad": False, "maximize": False}
             with torch.no_grad():
-                adamw(
-                    list(learning.values()),
-                    [parameter.grad for parameter in learning.values()],
-                    means,
-                    squares,
-                    [],
-                    steps,
-                    fused=True,
-                    amsgrad=False,
-                    beta1=BETAS[0],
-                    beta2=BETAS[1],
-                    lr=lr * group["rate"],
-                    weight_decay=group["weight_decay"],
-                    eps=EPSILON,
-                    maximize=False,
-                )
+                adamw(list(learning.values()), gradients, means, squares, [], steps, fused=True, **numbers)
 
 
 def freeze_layers(model: Model, config: TrainingConfig) -> None:
