@@ -170,7 +170,7 @@ class RunReader:
     @cache_result(8, _make_sides_key)
     def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:
         """Return the predictions of several runs on the rows that all runs share; InputError if there are none."""
-        return run_files.comparison_data.read_comparison_data(self.store(), runs, split=split)
+        return run_files.comparison.read_comparison_data(self.store(), runs, split=split)
 
     @cache_result(64, _make_sides_key, spinner="Comparing the runs")
     def compare_runs(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
