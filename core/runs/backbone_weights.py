@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.models.builder import Model
     from core.models.config import ModelConfig
     from core.models.pretrained import Body
-    from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer
+    from core.text.subword_tokenizers import PretrainedTokenizer, PublishedTokenizer
     from core.text.tokenizer import Tokenizer
 
 BACKBONE = "backbone.json"
@@ -104,7 +104,7 @@ class BackboneRecord:
 
     def build_body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
         """Build the modules of the recorded encoder, with weights from a folder, or random ones without a folder."""
-        from core.text.pretrained_tokenizer import PretrainedTokenizer
+        from core.text.subword_tokenizers import PretrainedTokenizer
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
@@ -210,7 +210,7 @@ def _read_model(hf: Any, folder: Path, config: Any) -> Any:
 
 def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
     """Read the tokenizer of a pretrained encoder; DataError: unreadable, NotAvailable: it needs transformers."""
-    from core.text.pretrained_tokenizer import PublishedTokenizer, convert_panics
+    from core.text.subword_tokenizers import PublishedTokenizer, convert_panics
 
     path = backbone.tokenizer
     try:

@@ -20,12 +20,12 @@ import numpy as np
 from core.atomic import convert_os_errors, write_bytes
 from core.cache import get_cache_folder, keep_files, read_arrays
 from core.config import RunConfig
-from core.data.availability import DATA_FOLDER, check_availability
 from core.data.config import DataConfig, join_list
 from core.data.dataset import TRAIN, Dataset
-from core.data.lineage import LARGEST, NAME, write_lineage
 from core.data.load import load_dataset
-from core.data.sources import SOURCES, split_mixture
+from core.data.mixture import LARGEST, write_lineage
+from core.data.mixture import LINEAGE as NAME
+from core.data.sources import DATA_FOLDER, SOURCES, check_availability, split_mixture
 from core.exceptions import NotAvailable, SentiscopeError
 from core.fingerprint import hash_value
 from core.paths import read_regular

@@ -8,7 +8,7 @@ from core import api
 from core.cache import get_cache_folder
 from core.config import compose
 from core.data.config import DataConfig
-from core.data.lineage import read_lineage
+from core.data.mixture import read_lineage
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged, RunNotFound
 from core.runs import archive, lineage
 from core.runs.lineage import describe_removed, find_files, load_trained_data
