@@ -23,8 +23,7 @@ from core.runs import faithfulness_files, projections
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.projections import LayerFiles, Layers, MapFiles, Space
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from dashboard.reader.read_cache import Key, cache_result
-from dashboard.reader.runs import RunReader
+from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
     from core.behavioral_tests.outcomes import SuiteResult

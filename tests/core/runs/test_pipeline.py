@@ -15,7 +15,7 @@ from tiny_runs import TINY
 from waiting import cancel_at, until
 
 from core.api import training
-from core.api.progress import TrainingProgress
+from core.api.printing import TrainingProgress
 from core.api.training import train
 from core.config import compose
 from core.data.load import load_dataset
