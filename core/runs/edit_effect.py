@@ -7,8 +7,8 @@ from typing import Any
 from core.data.dataset import encode_targets
 from core.evaluation.comparison import McNemar, count_discordant
 from core.runs.evaluation_data import EvaluationData, predict_rows
-from core.runs.labeled_predictions import Answers, combine_scores
 from core.runs.load import LoadedRun
+from core.runs.predictions import Answers, combine_scores
 
 METRICS = {"single": "accuracy", "multi": "tuned_subset_accuracy"}
 
