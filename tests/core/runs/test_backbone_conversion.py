@@ -5,12 +5,12 @@ import pickle
 
 import pytest
 import torch
-from core.runs.backbone_builder import read_tokenizer
 from safetensors.torch import load_file
 
 from core.api.models import backbones_convert
 from core.config import TextConfig
 from core.exceptions import DataError, InputError
+from core.runs.backbone_weights import read_tokenizer
 from core.runs.backbones import find_backbone
 from core.text.subword_tokenizers import PretrainedTokenizer
 
