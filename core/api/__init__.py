@@ -43,6 +43,7 @@ VERBS: dict[str, str] = {
     "figures": "drawing:figures",
     "report": "drawing:report",
     "lesson": "lessons:lesson",
+    "claims": "claims:claims",
     "presets": "models:presets",
     "dashboard": "dashboard_server:dashboard",
     "doctor": "system_check:doctor",

@@ -15,6 +15,7 @@ first needed.
 
 from core import __version__ as __version__
 from core.api.behavior import behave as behave
+from core.api.claims import claims as claims
 from core.api.comparison import compare as compare
 from core.api.counter_examples import counter_examples_export as counter_examples_export
 from core.api.counter_examples import counter_examples_keep as counter_examples_keep
