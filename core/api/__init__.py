@@ -43,6 +43,7 @@ VERBS: dict[str, str] = {
     "figures": "drawing:figures",
     "report": "drawing:report",
     "lesson": "lessons:lesson",
+    "reproduce": "papers:reproduce",
     "presets": "models:presets",
     "dashboard": "dashboard_server:dashboard",
     "doctor": "system_check:doctor",

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.config import compose, flatten_config
+from core.data.availability import find_local_folder
 from core.data.sources import SOURCES
 from core.evaluation.comparison import LEAST, Wilcoxon
 from core.exceptions import InputError
 from core.formatting import suggest_name
-from core.lazy_imports import scipy
+from core.lazy_imports import pyarrow, scipy
 from core.models.model_description import count_parameters
 from core.models.presets import PRESETS
 from core.papers.reported_results import ReportedNumber, select_reported
@@ -121,6 +122,11 @@ class TrainedModel:
             first, second = (unpack_rows(text, truth["n"], several=several) for text in texts)
             found.append((first, second))
         return found
+
+
+def count_parquet_rows(file: Path) -> int:
+    """Return the number of rows of a Parquet file, from its footer."""
+    return int(pyarrow.parquet.read_metadata(file).num_rows)
 
 
 class Measured(NamedTuple):
@@ -284,7 +290,7 @@ def _start_row(label: str, data: str, metric: str, reported: float | None, unit:
 
 def _build_reported_row(recipe: Mapping[str, Any], row: ReportedNumber, results: Results) -> Line:
     place = f", λ{row.component} of layer {row.layer}" if row.component else ""
-    label = " ".join(filter(None, (row.model, row.variant))) or row.dataset
+    label = " ".join(filter(None, (row.model, row.variant or recipe.get("label", "")))) or row.dataset
     found = _start_row(label + place, row.dataset, row.metric, row.value, row.unit)
     what = recipe["metrics"].get(row.metric, "")
     if "exact" in recipe:
@@ -292,7 +298,7 @@ def _build_reported_row(recipe: Mapping[str, Any], row: ReportedNumber, results:
     names = _find_names(recipe, row)
     model = results.find_model(recipe.get("groups", {}).get(row.dataset, ()), names) if what and names else None
     if model is None:
-        return found | {"reason": f"not run: {recipe['elsewhere']}"}
+        return found | {"reason": recipe["elsewhere"]}
     tests = recipe["tests"][row.dataset]
     return found | _compare_trained(
         recipe, what, model, results, (row.layer, row.component), row.value, row.unit, tests
@@ -303,7 +309,7 @@ def _compare_exactly(recipe: Mapping[str, Any], row: ReportedNumber, what: str) 
     names = _find_names(recipe, row) if recipe["names"] else [recipe["sets"][row.dataset]]
     value = _compute_exact(what, names[0], row.dataset) if what else None
     if value is None:
-        return {"reason": f"not run: {recipe['elsewhere']}"}
+        return {"reason": recipe["elsewhere"]}
     difference = round(value - row.value, 6)
     verdict = AGREES if round(value, recipe["exact"]) == row.value else DIFFERS
     return {"ours": value, "difference": difference, "verdict": verdict, "model": names[0] if names else ""}
@@ -313,9 +319,12 @@ def _compute_exact(what: str, name: str, data: str) -> float | None:
     """Compute a quantity that needs no training: of a preset, or of a data set in our catalogue."""
     kind, _, setting = what.partition(":")
     if kind in ("classes", "texts"):
-        source = SOURCES[name]
-        rows = source.published.rows.values() if source.published else ()
-        return float(len(source.classes) if kind == "classes" else sum(rows)) or None
+        source, folder = SOURCES[name], find_local_folder(name)
+        if kind == "classes":
+            return float(len(set(source.classes) - {"none"})) or None
+        files = folder.glob("*.parquet") if folder else ()
+        rows = source.published.rows.values() if source.published else map(count_parquet_rows, files)
+        return float(sum(rows)) or None
     if kind in ("parameters", "added_parameters"):
         sizes = {row.metric: int(row.value) for row in select_reported(paper="ndt", dataset=data)}
         about = {"vocabulary": sizes.get("vocab_size", 0), "classes": sizes.get("n_classes", 2)}
@@ -331,7 +340,7 @@ def _compute_exact(what: str, name: str, data: str) -> float | None:
     return float(config[setting])
 
 
-def _compare_trained(  # noqa: PLR0913 - a cell of a table
+def _compare_trained(
     recipe: Mapping[str, Any],
     what: str,
     place: tuple[str, str],
@@ -351,7 +360,7 @@ def _compare_trained(  # noqa: PLR0913 - a cell of a table
     if not model.done or (reference and not reference.done):
         hours = model.hours + (reference.hours if reference else 0)
         failed = f"; {len(model.failed)} failed: {model.failed[0]['failed']}" if model.failed else ""
-        return found | {"reason": f"not run: needs {model.cells[0].needs}, about {hours:.1f} hours{failed}"}
+        return found | {"reason": f"needs {model.cells[0].needs}, about {hours:.1f} hours{failed}"}
     measured = measure_quantity(what, model, main, reference, at)
     raw = 1.0 if unit in ("", "count") else 100.0
     values, n = [100 * value for value in measured.values], len(model.done)
@@ -401,7 +410,7 @@ def _describe_seeds(model: TrainedModel, measured: Measured, what: str) -> list[
 def _build_own_rows(recipe: Mapping[str, Any], data: str, names: Mapping[str, str], results: Results) -> list[Line]:
     """Return rows of ours that the paper does not have."""
     rows = []
-    units = {row.metric: row.unit for row in _select_rows(recipe)}
+    units = {row.metric: row.unit for row in _select_rows(recipe) if row.dataset == data}
     for name, label in names.items():
         place = results.find_model(recipe["groups"][data], [name])
         for metric, what in recipe["metrics"].items():
@@ -424,3 +433,82 @@ def _build_baseline_rows(recipe: Mapping[str, Any], rows: Sequence[Line], result
             start = _start_row(f"TF-IDF ({name})", row["dataset"], row["metric"], None, row["unit"])
             found[key] = start | told | {"baseline": None}
     return list(found.values())
+
+
+def summarize_groups(results: Results) -> list[Line]:
+    """Return an overview: for each group with results, our mean scores in points and the reported ones."""
+    found = []
+    for name, group in results.groups.items():
+        models = {each: model for each, model in results.read_group(name).items() if model.done}
+        if not models:
+            continue
+        sizes = sorted({results.labels[line["test"]]["n"] for model in models.values() for line in model.done})
+        axis = _find_axis(group)
+        baseline = results.choose_baseline(name) if axis != "data.limit" else ""
+        shown = [each for each in models if axis == "data.limit" or not each.startswith("tfidf")]
+        rows = _find_main_rows(name, group, results)
+        cells = list(list_cells(group, results.seeds, "small" if results.scale == "small" else ""))
+        known = read_lines(results.folders, name)
+        found.append(
+            {
+                "group": name,
+                "title": group["title"],
+                "tests": " to ".join(f"{n:,}" for n in dict.fromkeys((sizes[0], sizes[-1]))),
+                "missing": sum("failed" in known.get(cell.key, {"failed": ""}) for cell in cells),
+                "baseline": 100 * _average(models[baseline], group["metric"]) if baseline else None,
+                "models": [
+                    _summarize_model(each, models[each], group["metric"], axis, rows.get(each)) for each in shown
+                ],
+            }
+        )
+    return found
+
+
+def _average(model: TrainedModel, metric: str) -> float:
+    return statistics.fmean(line["metrics"]["test"][metric] for line in model.done)
+
+
+def _find_axis(group: Mapping[str, Any]) -> str:
+    """Return the setting along which a group forms a curve; empty for folds."""
+    return next((name for part in group["cells"] for name in part.get("grid", {}) if name != "data.fold"), "")
+
+
+def _find_main_rows(name: str, group: Mapping[str, Any], results: Results) -> dict[str, Line]:
+    """Return model → its row of the paper's tables for the main metric, reported rows and gains first."""
+    found: dict[str, tuple[tuple[bool, bool], Line]] = {}
+    for recipe in list_tables(group["paper"]) if group["paper"] else ():
+        wanted = {
+            metric: what
+            for metric, what in recipe["metrics"].items()
+            if what.split(":")[-1] in (group["metric"], "main")
+        }
+        wanted = {metric: what for metric, what in wanted.items() if what.split(":")[0] in (what, "gain")}
+        if name not in {each for names in recipe.get("groups", {}).values() for each in names} or not wanted:
+            continue
+        for row in build_table(recipe, results)["rows"]:
+            rank = row["reported"] is not None, wanted.get(row["metric"], "").startswith("gain")
+            if (
+                row["group"] == name
+                and row["metric"] in wanted
+                and row["n"]
+                and rank > found.get(row["model"], ((False, False), {}))[0]
+            ):
+                found[row["model"]] = rank, row | {"gain": rank[1]}
+    return {model: row for model, (_, row) in found.items()}
+
+
+def _summarize_model(name: str, model: TrainedModel, metric: str, axis: str, row: Line | None) -> Line:
+    if row and not axis:
+        factor = 1 if row["unit"] else 100
+        spread = None if row["sd"] is None else factor * row["sd"]
+        reported = None if row["reported"] is None else factor * row["reported"]
+        points = [(None, factor * row["ours"], spread, row["n"])]
+        return {"model": name, "gain": row["gain"], "points": points, "reported": reported}
+    by_value: dict[Any, list[float]] = {}
+    for line in model.done:
+        by_value.setdefault(line["settings"].get(axis), []).append(100 * line["metrics"]["test"][metric])
+    points = [
+        (at, statistics.fmean(scores), statistics.stdev(scores) if len(scores) > 1 else None, len(scores))
+        for at, scores in by_value.items()
+    ]
+    return {"model": name, "gain": False, "points": points, "reported": None}
