@@ -44,6 +44,7 @@ VERBS: dict[str, str] = {
     "report": "drawing:report",
     "lesson": "lessons:lesson",
     "claims": "claims:claims",
+    "reproduce": "papers:reproduce",
     "presets": "models:presets",
     "dashboard": "dashboard_server:dashboard",
     "doctor": "system_check:doctor",

@@ -18,8 +18,8 @@ INCEPTIVE = "Inceptive Transformers"
 PAPERS: dict[str, str] = {
     "ndt": "NDT",
     "sentiformer": SENTIFORMER,
-    "tweet_encoder_7essxin": TWEET,
-    "lexical_attention": LEXICAL,
+    "7ess-xin": TWEET,
+    "lexical": LEXICAL,
     "inceptive": INCEPTIVE,
     "baseline": "Baselines",
 }
@@ -125,9 +125,7 @@ def _make_tweet(version: str, phase: int) -> Preset:
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
     line = f"{name}: {layers} layers, width {width}, {heads} heads; {inside}."
     source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
-    return Preset(
-        model, "tweet_encoder_7essxin", source, line, settings, _list_tweet_deviations(version, width, ff_width)
-    )
+    return Preset(model, "7ess-xin", source, line, settings, _list_tweet_deviations(version, width, ff_width))
 
 
 def _list_tweet_deviations(version: str, width: int, ff_width: int) -> tuple[Departure, ...]:
@@ -165,7 +163,7 @@ def _make_lexical(line: str, **attention: Any) -> Preset:
     lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
     own = (*deviations.LEXICAL, *deviations.SIGMA) if lexicon else deviations.LEXICAL
     own = (*own, deviations.HADAMARD) if model.attention.lexical == "hadamard" else own
-    return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
+    return Preset(model, "lexical", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
 
 
 INCEPTIVE_RECIPE: dict[str, Any] = {

@@ -31,6 +31,7 @@ from core.api.models import backbones_check as backbones_check
 from core.api.models import backbones_list as backbones_list
 from core.api.models import presets as presets
 from core.api.models import presets_show as presets_show
+from core.api.papers import reproduce as reproduce
 from core.api.public_classes import Run as Run
 from core.api.public_classes import Runs as Runs
 from core.api.public_classes import Sentence as Sentence
