@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from core.api.options import CliArgument, OnProgress, Store, split_names
 from core.api.printing import say, tabulate
@@ -20,7 +21,9 @@ from core.papers.reproduction import SCALES, Line, Results
 from core.papers.training_cells import RECIPE, RESULTS, Cell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
-from core.runs.store import RunStore
+from core.runs.background_jobs import Files, Tell, publish_progress
+from core.runs.cached_analysis import Analysis, Offer
+from core.runs.store import RunStore, make_slug
 from core.table_format import escape_formula
 
 FORMATS = ("text", "csv", "markdown", "latex")
@@ -84,7 +87,8 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
         ]
         if dry_run:
             return {"paper": key, **_describe_missing(missing)}
-        failed = _train_missing(missing, own, resume, on_progress, device=device, workers=at_once, seconds=60 * minutes)
+        with publish_progress(Files(own, name_job(key, table)), on_progress) as tell:
+            failed = _train_missing(missing, own, resume, tell, device=device, workers=at_once, seconds=60 * minutes)
     else:
         failed = 0
     known = Results(folders, seeds, scale)
@@ -92,6 +96,11 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
         reproduction.reproduce_tables(key, table, known) if key else {"groups": reproduction.summarize_groups(known)}
     )
     return found | ({"failed": failed} if run else {}) | ({"format": format} if format != "text" else {})
+
+
+def name_job(paper: str, table: str) -> str:
+    """Return the stem of the files in `FOLDER` that show the progress of `--run` to the page Papers."""
+    return f"run-{make_slug(f'{paper} {table}')}"
 
 
 def _check_choice(option: str, value: str, known: Sequence[str]) -> None:
@@ -136,9 +145,8 @@ def _list_lacking(cell: Cell) -> list[str]:
 
 
 def _train_missing(
-    cells: Sequence[Cell], folder: Path, resume: bool, tell: Callable[[str, float | None], None] | None, **how: Any
+    cells: Sequence[Cell], folder: Path, resume: bool, tell: Callable[[str, float | None], None], **how: Any
 ) -> int:
-    tell = tell or (lambda what, share: None)
     begun = [name for name in dict.fromkeys(cell.group for cell in cells) if (folder / f"{name}.jsonl").exists()]
     if begun and not resume:
         raise InputError(f"{folder} has results of {', '.join(begun)}: --resume continues, --results NEW starts anew")
@@ -281,3 +289,29 @@ _LATEX = {
 def escape_latex(text: str) -> str:
     """Return a text as LaTeX that any engine can set."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+@dataclass(frozen=True)
+class MissingResults(Analysis[int]):
+    """The trainings that a table of a paper still needs, run by the command `reproduce`."""
+
+    paper: str
+    table: str
+    scale: str
+    name: ClassVar[str] = "reproduce"
+    offer = Offer("Run what is missing", "Training what is missing", "Training what is missing failed", "")
+
+    @classmethod
+    def from_table(cls, store: RunStore, paper: str, table: str, scale: str) -> MissingResults:
+        """Return the trainings of a table, whose progress is next to their results in the folder of runs."""
+        return cls(store.folder / FOLDER, name_job(paper, table), store, paper, table, scale)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments of the command that trains what is missing."""
+        return ("reproduce", self.paper, self.table, "--run", "--resume", "--scale", self.scale)
+
+    def find(self, tell: Tell) -> int:
+        """Train what is missing; return the number of failed trainings."""
+        asked: dict[str, Any] = {"run": True, "resume": True, "scale": self.scale, "on_progress": tell}
+        return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])

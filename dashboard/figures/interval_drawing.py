@@ -49,6 +49,7 @@ def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes
     return TieLanes(found.rows, found.below, len(ends))
 
 
+STYLES = ("ties", "soft", "opt", "wrap")  # classes of a column
 TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
 LANE, MARGIN = 9, 12
 COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
@@ -155,8 +156,8 @@ class _Drawing:
             yield make_node("td", box if row.ticks and not child else None, class_="box")
         sign = "\u25b8" if foldable else ""
         fold = make_node("span", sign, class_="fold", aria_hidden="true") if self.folds else None
-        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
-        yield make_node("th", parts, scope="row", title=name.title or name.text)
+        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=not first.wrap), class_="name")
+        yield make_node("th", parts, scope="row", title=name.title or name.text, **_set_class(first))
         for column in others:
             cell = row.cells.get(column.key, "")
             if column.ties:
@@ -171,7 +172,7 @@ class _Drawing:
 
 
 def _set_class(column: IntervalColumn) -> dict[str, str]:
-    known = {"num": column.number, "mark": column.axis, "ties": column.ties, "soft": column.soft, "opt": column.opt}
+    known = {"num": column.number, "mark": column.axis, **{name: getattr(column, name) for name in STYLES}}
     names = " ".join(name for name, is_so in known.items() if is_so)
     return {"class_": names} if names else {}
 

@@ -35,6 +35,7 @@ from dashboard.figures import (
     model_diagram,
     multilabel,
     negation_scope,
+    papers,
     roc_pr,
     saved_slices,
     token_tags,
@@ -67,6 +68,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(forward_pass.STEPS, token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
     *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
     *(model_diagram.DIAGRAM, behavioral_tests.RATES),
+    *(papers.DIFFERENCES, papers.CLAIMS, papers.RESULTS, papers.CONFUSION),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
     name: (figure, choices) for figure in ALL for name, choices in figure.iterate_variants()
