@@ -16,7 +16,7 @@ from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, signed
 from core.models.finetuning_recipes import FINE_TUNINGS
 from core.papers import reproduction, training_cells
-from core.papers.reproduction import SCALES, Line, Results
+from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
 from core.papers.training_cells import RECIPE, RESULTS, Cell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
@@ -68,8 +68,8 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     Returns:
         `paper` and `tables`: `table`, `title`, `differs` (from the paper's protocol), `recipe_version` and `rows`
         (`row`, `dataset`, `metric`, `unit`, `reported`, `ours`, `sd`, `n`, `values`, `difference` and `interval` in
-        points, `baseline`, `verdict`, `reason`, and the `group` and `model` of the recipe). Without a paper: `groups`.
-        A dry run: `cells`, `hours` and `lacks`.
+        points, `baseline`, `verdict`, `reason`, and the `group` and `model` of the recipe). Without a paper:
+        the main rows of all. A dry run: `cells`, `hours` and `lacks`.
     """
     _check_choice("--format", format, FORMATS)
     _check_choice("--scale", scale, SCALES)
@@ -88,9 +88,7 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     else:
         failed = 0
     known = Results(folders, seeds, scale)
-    found = (
-        reproduction.reproduce_tables(key, table, known) if key else {"groups": reproduction.summarize_groups(known)}
-    )
+    found = reproduction.reproduce_tables(key, table, known) if key else reproduction.reproduce_overview(known)
     return found | ({"failed": failed} if run else {}) | ({"format": format} if format != "text" else {})
 
 
@@ -158,13 +156,36 @@ def print_reproduce(result: dict[str, Any]) -> None:
     form = result.get("format", "text")
     if "cells" in result:
         _print_missing(result)
-    elif "groups" in result:
-        _print_grid(form, "", list(_tabulate_groups(result["groups"])))
+    elif form == "csv":
+        _print_grid(form, "", [_flatten_row(each["table"], row) for each in result["tables"] for row in each["rows"]])
     else:
         for each in result["tables"]:
-            rows = list(tabulate_rows(each["rows"]))
-            title = f"{result['paper']}, {each['table']}: {each['title']}"
-            _print_grid(form, title, rows, f"{each['differs']} Recipe version {each['recipe_version']}.".strip())
+            paper = each.get("paper", result["paper"])
+            title = f"{paper}, {each['table']}: {each['title']}" if paper else each["title"]
+            notes = [each["differs"], *_explain_missing(each["rows"]), f"Recipe version {each['recipe_version']}."]
+            _print_grid(form, title, _drop_columns(tabulate_rows(each["rows"])), " ".join(filter(None, notes)))
+
+
+def _flatten_row(table: str, row: Line) -> dict[str, Any]:
+    low, high = row["interval"] or (None, None)
+    return {"table": table, **row, "interval": low, "interval_high": high, "values": " ".join(map(str, row["values"]))}
+
+
+def _explain_missing(rows: Sequence[Line]) -> Iterator[str]:
+    """Yield each reason why rows have no result, once."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["verdict"] == NOT_RUN:
+            found.setdefault(row["reason"], []).append(row["row"])
+    for reason, names in found.items():
+        yield f"Not run, {', '.join(dict.fromkeys(names))}: {reason}."
+
+
+def _drop_columns(rows: Iterator[dict[str, str]]) -> list[dict[str, str]]:
+    """Drop the data set where all rows have the same, and columns without any text."""
+    found = list(rows)
+    kept = [name for name in found[0] if len({row[name] for row in found}) > 1 or (found[0][name] and name != "data")]
+    return [{name: row[name] for name in kept} for row in found]
 
 
 def _print_missing(result: Mapping[str, Any]) -> None:
@@ -203,43 +224,24 @@ def tabulate_rows(rows: Sequence[Line]) -> Iterator[dict[str, str]]:
             "ours": format_value(row["ours"], unit) + spread + times,
             "difference": "" if row["difference"] is None else signed(row["difference"]) + ends,
             "TF-IDF": format_value(row["baseline"], unit),
-            "verdict": ": ".join(filter(None, (row["verdict"], row["reason"]))),
+            "verdict": ": ".join(filter(None, (row["verdict"], row["reason"] if row["verdict"] != NOT_RUN else ""))),
         }
 
 
-def _tabulate_groups(groups: Sequence[Line]) -> Iterator[dict[str, str]]:
-    for group in groups:
-        left = f"; {group['missing']} missing" if group["missing"] else ""
-        told = []
-        for each in group["models"]:
-            points = []
-            for at, mean, sd, n in each["points"]:
-                form = "+.1f" if each["gain"] else ".1f"
-                place = "" if at is None else f"{at:g}: "
-                points.append(f"{place}{mean:{form}}{'' if sd is None else f' ± {sd:.1f}'} × {n}")
-            reported = "" if each["reported"] is None else f" ({each['reported']:{form}})"
-            told.append(f"{each['model']} {', '.join(points)}{reported}")
-        baseline = "" if group["baseline"] is None else f"{group['baseline']:.1f}"
-        yield {
-            "group (n of test)": f"{group['title']} ({group['tests']}{left})",
-            "TF-IDF": baseline,
-            "ours, mean ± standard deviation × seeds or folds (reported)": " · ".join(told),
-        }
-
-
-def _print_grid(form: str, title: str, rows: Sequence[Mapping[str, str]], note: str = "") -> None:
+def _print_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> None:
     if form == "text":
         say("", head=title)
         tabulate(rows, whole="row")
         say(note)
     else:
-        say(format_grid(form, title, rows, note))
+        for line in format_grid(form, title, rows, note).splitlines():
+            say(line)
 
 
-def format_grid(form: str, title: str, rows: Sequence[Mapping[str, str]], note: str = "") -> str:
+def format_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> str:
     """Return a table as CSV, Markdown or LaTeX."""
     head = list(rows[0]) if rows else []
-    cells = [head, *([str(value) for value in row.values()] for row in rows)]
+    cells = [head, *(["" if value is None else str(value) for value in row.values()] for row in rows)]
     if form == "csv":
         stream = io.StringIO()
         csv.writer(stream, lineterminator="\n").writerows([escape_formula(cell) for cell in row] for row in cells)
@@ -251,7 +253,7 @@ def format_grid(form: str, title: str, rows: Sequence[Mapping[str, str]], note: 
     body = [" & ".join(map(escape_latex, row)) + r" \\" for row in cells]
     start = [
         r"\begin{table}",
-        rf"\caption{{{escape_latex(' '.join((title, note)))}}}",
+        rf"\caption{{{escape_latex('. '.join((title, note)))}}}",
         rf"\begin{{tabular}}{{{'l' * len(head)}}}",
     ]
     return "\n".join([*start, r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}", r"\end{table}"])

@@ -96,11 +96,14 @@ def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Ite
         if scale not in ("", size):
             continue
         names, values = list(part.get("grid", {})), list(part.get("grid", {}).values())
+        parts = (read_recipes()["shared"][name] for name in part.get("shared", ()))
+        shared = {name: value for each in parts for name, value in each.items()}
         chosen_seeds = range(seeds) if seeds and not names and not part["models"][0].startswith("tfidf") else None
         for model, chosen, seed in product(part["models"], product(*values), chosen_seeds or part["seeds"]):
-            settings = {**group["settings"], **part.get("settings", {}), **dict(zip(names, chosen, strict=True))}
+            settings = group["settings"] | shared | part.get("settings", {}) | dict(zip(names, chosen, strict=True))
             seconds = 60.0 if model.startswith("tfidf") else part.get("seconds", group["seconds"])
-            yield Cell(group["group"], group["data"], model, settings, seed, part.get("name", model), seconds)
+            name = ", ".join([part.get("name", model), *(f"{value:g}" for value in chosen if "data.fold" not in names)])
+            yield Cell(group["group"], group["data"], model, settings, seed, name, seconds)
 
 
 def read_lines(folders: Sequence[Path], group: str) -> dict[str, Line]:
