@@ -17,7 +17,7 @@ from core.formatting import count, signed
 from core.models.finetuning_recipes import FINE_TUNINGS
 from core.papers import reproduction, training_cells
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
-from core.papers.training_cells import RECIPE, RESULTS, Cell
+from core.papers.training_cells import RECIPE, RESULTS, TrainingCell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
 from core.runs.store import RunStore
@@ -97,7 +97,7 @@ def _check_choice(option: str, value: str, known: Sequence[str]) -> None:
         raise InputError(f"{option} '{value}': one of {', '.join(known)}")
 
 
-def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, scale: str) -> list[Cell]:
+def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, scale: str) -> list[TrainingCell]:
     """Return the cells of a paper's tables, or of all groups, that have no result."""
     recipes = reproduction.list_tables(paper, table) if paper else []
     wanted = {name for each in recipes for names in each.get("groups", {}).values() for name in names}
@@ -110,7 +110,7 @@ def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, sc
     return found
 
 
-def _describe_missing(cells: Sequence[Cell]) -> dict[str, Any]:
+def _describe_missing(cells: Sequence[TrainingCell]) -> dict[str, Any]:
     keys = ("group", "data", "name", "model", "settings", "seed")
     rows = [
         {**{key: getattr(cell, key) for key in keys}, "needs": cell.needs, "hours": cell.seconds / 3600}
@@ -120,7 +120,7 @@ def _describe_missing(cells: Sequence[Cell]) -> dict[str, Any]:
     return {"cells": rows, "hours": sum(cell.seconds for cell in cells) / 3600, "lacks": list(lacks)}
 
 
-def _list_lacking(cell: Cell) -> list[str]:
+def _list_lacking(cell: TrainingCell) -> list[str]:
     """Return what a cell needs and this machine lacks, with the way to get it."""
     lacking = check_availability(SOURCES[cell.data]).lacking
     found = [f"{cell.data}: {lacking}"] if lacking else []
@@ -134,7 +134,11 @@ def _list_lacking(cell: Cell) -> list[str]:
 
 
 def _train_missing(
-    cells: Sequence[Cell], folder: Path, resume: bool, tell: Callable[[str, float | None], None] | None, **how: Any
+    cells: Sequence[TrainingCell],
+    folder: Path,
+    resume: bool,
+    tell: Callable[[str, float | None], None] | None,
+    **how: Any,
 ) -> int:
     tell = tell or (lambda what, share: None)
     begun = [name for name in dict.fromkeys(cell.group for cell in cells) if (folder / f"{name}.jsonl").exists()]

@@ -27,8 +27,8 @@ from core.models.presets import PRESETS
 from core.papers.reported_results import ReportedNumber, select_reported
 from core.papers.training_cells import (
     RESULTS,
-    Cell,
     Line,
+    TrainingCell,
     list_cells,
     read_labels,
     read_lines,
@@ -85,7 +85,7 @@ def judge_difference(values: Sequence[float], reported: float, rows: float, *, u
 class TrainedModel:
     """The results of one model in a group, by seed or fold."""
 
-    def __init__(self, cells: Sequence[Cell], lines: Mapping[str, Line], labels: Mapping[str, Line]) -> None:
+    def __init__(self, cells: Sequence[TrainingCell], lines: Mapping[str, Line], labels: Mapping[str, Line]) -> None:
         self.cells, self._labels = cells, labels
         self.done = [lines[cell.key] for cell in cells if "failed" not in lines.get(cell.key, {"failed": ""})]
         self.failed = [lines[cell.key] for cell in cells if "failed" in lines.get(cell.key, {})]
@@ -220,7 +220,7 @@ class Results:
     def read_group(self, group: str) -> dict[str, TrainedModel]:
         """Return name → model of a group, in the order of the recipe."""
         if group not in self._models:
-            lines, by_name = read_lines(self.folders, group), dict[str, list[Cell]]()
+            lines, by_name = read_lines(self.folders, group), dict[str, list[TrainingCell]]()
             for cell in list_cells(self.groups[group], self.seeds):
                 by_name.setdefault(cell.name, []).append(cell)
             self._models[group] = {name: TrainedModel(cells, lines, self.labels) for name, cells in by_name.items()}

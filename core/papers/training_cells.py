@@ -45,7 +45,7 @@ RECIPE = "recipe"
 Line = dict[str, Any]
 
 
-class Cell(NamedTuple):
+class TrainingCell(NamedTuple):
     """A training cell; `name` is what the tables call its model."""
 
     group: str
@@ -83,7 +83,7 @@ def read_recipes() -> dict[str, Any]:
     return found
 
 
-def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[Cell]:
+def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[TrainingCell]:
     """Yield the cells of a group: models by settings by seeds.
 
     Args:
@@ -103,7 +103,7 @@ def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Ite
             settings = group["settings"] | shared | part.get("settings", {}) | dict(zip(names, chosen, strict=True))
             seconds = 60.0 if model.startswith("tfidf") else part.get("seconds", group["seconds"])
             name = ", ".join([part.get("name", model), *(f"{value:g}" for value in chosen if "data.fold" not in names)])
-            yield Cell(group["group"], group["data"], model, settings, seed, name, seconds)
+            yield TrainingCell(group["group"], group["data"], model, settings, seed, name, seconds)
 
 
 def read_lines(folders: Sequence[Path], group: str) -> dict[str, Line]:
@@ -149,7 +149,7 @@ def _encode_labels(names: Any, classes: Sequence[str], several: bool) -> str:
     return pack_rows(np.array([[name in row for name in classes] for row in sets], np.uint8))
 
 
-def train_cell(cell: Cell, device: str, revision: str) -> tuple[Line, dict[str, Line]]:
+def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, dict[str, Line]]:
     """Train one cell; return its line, and the true labels of the test split by key."""
     import pandas as pd
 
@@ -234,7 +234,7 @@ def append_result(folder: Path, line: Line, labels: Mapping[str, Line]) -> None:
 
 
 def train_cells(
-    cells: Sequence[Cell],
+    cells: Sequence[TrainingCell],
     folder: Path,
     tell: Callable[[str, float | None], None],
     *,
