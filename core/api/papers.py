@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +15,9 @@ from core.data.availability import check_availability
 from core.data.sources import SOURCES
 from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, signed
-from core.models.finetuning_recipes import FINE_TUNINGS
 from core.papers import reproduction, training_cells
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
-from core.papers.training_cells import RECIPE, RESULTS, TrainingCell
+from core.papers.training_cells import RESULTS, TrainingCell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
 from core.runs.store import RunStore
@@ -42,7 +42,6 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     results: Path | str | None = None,
     device: str = "cpu",
     at_once: Annotated[int, CliArgument(name="--jobs", least=1)] = 1,
-    minutes: float = 0,
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -63,7 +62,6 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
         results: A folder that replaces both the committed results and your own; a new one trains from scratch.
         device: As training.device.
         at_once: The number of trainings at a time.
-        minutes: Stop --run after this time; 0: never.
 
     Returns:
         `paper` and `tables`: `table`, `title`, `differs` (from the paper's protocol), `recipe_version` and `rows`
@@ -84,7 +82,8 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
         ]
         if dry_run:
             return {"paper": key, **_describe_missing(missing)}
-        failed = _train_missing(missing, own, resume, on_progress, device=device, workers=at_once, seconds=60 * minutes)
+        tell = on_progress or (lambda what, share: None)
+        failed = _train_missing(missing, own, resume, tell, device=device, workers=at_once)
     else:
         failed = 0
     known = Results(folders, seeds, scale)
@@ -124,12 +123,11 @@ def _list_lacking(cell: TrainingCell) -> list[str]:
     """Return what a cell needs and this machine lacks, with the way to get it."""
     lacking = check_availability(SOURCES[cell.data]).lacking
     found = [f"{cell.data}: {lacking}"] if lacking else []
-    recipe = cell.settings.get(RECIPE, "")
-    if backbone := FINE_TUNINGS[recipe].backbone if recipe else cell.settings.get("model.backbone", ""):
-        try:
-            find_backbone(backbone)
-        except ConfigError as error:
-            found.append(str(error))
+    try:
+        if cell.backbone:
+            find_backbone(cell.backbone)
+    except ConfigError as error:
+        found.append(str(error))
     return found
 
 
@@ -151,7 +149,6 @@ def _train_missing(
         raise NotAvailable("; ".join(reasons))
     for reason in reasons:
         tell(f"left out: {reason}", None)
-    how["seconds"] = how["seconds"] or float("inf")
     return training_cells.train_cells(ready, folder, tell, **how) if ready else 0
 
 
@@ -238,7 +235,7 @@ def _print_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: 
         tabulate(rows, whole="row")
         say(note)
     else:
-        for line in format_grid(form, title, rows, note).splitlines():
+        for line in [*format_grid(form, title, rows, note).splitlines(), *([""] if form != "csv" else [])]:
             say(line)
 
 
@@ -253,7 +250,7 @@ def format_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: 
     if form == "markdown":
         lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in cells]
         lines.insert(1, f"|{'---|' * len(head)}")
-        return "\n".join([*([f"**{title}**", ""] if title else []), *lines, *(["", note] if note else [])])
+        return "\n".join([*([f"**{title}**", ""] if title else []), *lines, "", *textwrap.wrap(note, 120)])
     body = [" & ".join(map(escape_latex, row)) + r" \\" for row in cells]
     start = [
         r"\begin{table}",

@@ -288,6 +288,4 @@ def test_committed_labels_cover_every_line():
                 ]
                 if not several:
                     accuracy = line["metrics"]["test"]["accuracy"]
-                    assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5), json.dumps(line)[
-                        :200
-                    ]
+                    assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5)
