@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from core.api.options import CliArgument, OnProgress, Store, split_names
 from core.api.printing import say, tabulate
@@ -15,14 +15,12 @@ from core.data.availability import check_availability
 from core.data.sources import SOURCES
 from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, signed
-from core.models.finetuning_recipes import FINE_TUNINGS
 from core.papers import reproduction, training_cells
-from core.papers.reproduction import SCALES, Line, Results
-from core.papers.training_cells import RECIPE, RESULTS, Cell
+from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
+from core.papers.training_cells import RESULTS, TrainingCell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
-from core.runs.background_jobs import Files, Tell, publish_progress
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Files, publish_progress
 from core.runs.store import RunStore, make_slug
 from core.table_format import escape_formula
 
@@ -45,7 +43,6 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     results: Path | str | None = None,
     device: str = "cpu",
     at_once: Annotated[int, CliArgument(name="--jobs", least=1)] = 1,
-    minutes: float = 0,
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -66,13 +63,12 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
         results: A folder that replaces both the committed results and your own; a new one trains from scratch.
         device: As training.device.
         at_once: The number of trainings at a time.
-        minutes: Stop --run after this time; 0: never.
 
     Returns:
         `paper` and `tables`: `table`, `title`, `differs` (from the paper's protocol), `recipe_version` and `rows`
         (`row`, `dataset`, `metric`, `unit`, `reported`, `ours`, `sd`, `n`, `values`, `difference` and `interval` in
-        points, `baseline`, `verdict`, `reason`, and the `group` and `model` of the recipe). Without a paper: `groups`.
-        A dry run: `cells`, `hours` and `lacks`.
+        points, `baseline`, `verdict`, `reason`, and the `group` and `model` of the recipe). Without a paper:
+        the main rows of all. A dry run: `cells`, `hours` and `lacks`.
     """
     _check_choice("--format", format, FORMATS)
     _check_choice("--scale", scale, SCALES)
@@ -88,13 +84,11 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
         if dry_run:
             return {"paper": key, **_describe_missing(missing)}
         with publish_progress(Files(own, name_job(key, table)), on_progress) as tell:
-            failed = _train_missing(missing, own, resume, tell, device=device, workers=at_once, seconds=60 * minutes)
+            failed = _train_missing(missing, own, resume, tell, device=device, workers=at_once)
     else:
         failed = 0
     known = Results(folders, seeds, scale)
-    found = (
-        reproduction.reproduce_tables(key, table, known) if key else {"groups": reproduction.summarize_groups(known)}
-    )
+    found = reproduction.reproduce_tables(key, table, known) if key else reproduction.reproduce_overview(known)
     return found | ({"failed": failed} if run else {}) | ({"format": format} if format != "text" else {})
 
 
@@ -108,7 +102,7 @@ def _check_choice(option: str, value: str, known: Sequence[str]) -> None:
         raise InputError(f"{option} '{value}': one of {', '.join(known)}")
 
 
-def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, scale: str) -> list[Cell]:
+def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, scale: str) -> list[TrainingCell]:
     """Return the cells of a paper's tables, or of all groups, that have no result."""
     recipes = reproduction.list_tables(paper, table) if paper else []
     wanted = {name for each in recipes for names in each.get("groups", {}).values() for name in names}
@@ -121,7 +115,7 @@ def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, sc
     return found
 
 
-def _describe_missing(cells: Sequence[Cell]) -> dict[str, Any]:
+def _describe_missing(cells: Sequence[TrainingCell]) -> dict[str, Any]:
     keys = ("group", "data", "name", "model", "settings", "seed")
     rows = [
         {**{key: getattr(cell, key) for key in keys}, "needs": cell.needs, "hours": cell.seconds / 3600}
@@ -131,21 +125,20 @@ def _describe_missing(cells: Sequence[Cell]) -> dict[str, Any]:
     return {"cells": rows, "hours": sum(cell.seconds for cell in cells) / 3600, "lacks": list(lacks)}
 
 
-def _list_lacking(cell: Cell) -> list[str]:
+def _list_lacking(cell: TrainingCell) -> list[str]:
     """Return what a cell needs and this machine lacks, with the way to get it."""
     lacking = check_availability(SOURCES[cell.data]).lacking
     found = [f"{cell.data}: {lacking}"] if lacking else []
-    recipe = cell.settings.get(RECIPE, "")
-    if backbone := FINE_TUNINGS[recipe].backbone if recipe else cell.settings.get("model.backbone", ""):
-        try:
-            find_backbone(backbone)
-        except ConfigError as error:
-            found.append(str(error))
+    try:
+        if cell.backbone:
+            find_backbone(cell.backbone)
+    except ConfigError as error:
+        found.append(str(error))
     return found
 
 
 def _train_missing(
-    cells: Sequence[Cell], folder: Path, resume: bool, tell: Callable[[str, float | None], None], **how: Any
+    cells: Sequence[TrainingCell], folder: Path, resume: bool, tell: Callable[[str, float | None], None], **how: Any
 ) -> int:
     begun = [name for name in dict.fromkeys(cell.group for cell in cells) if (folder / f"{name}.jsonl").exists()]
     if begun and not resume:
@@ -157,7 +150,6 @@ def _train_missing(
         raise NotAvailable("; ".join(reasons))
     for reason in reasons:
         tell(f"left out: {reason}", None)
-    how["seconds"] = how["seconds"] or float("inf")
     return training_cells.train_cells(ready, folder, tell, **how) if ready else 0
 
 
@@ -166,13 +158,36 @@ def print_reproduce(result: dict[str, Any]) -> None:
     form = result.get("format", "text")
     if "cells" in result:
         _print_missing(result)
-    elif "groups" in result:
-        _print_grid(form, "", list(_tabulate_groups(result["groups"])))
+    elif form == "csv":
+        _print_grid(form, "", [_flatten_row(each["table"], row) for each in result["tables"] for row in each["rows"]])
     else:
         for each in result["tables"]:
-            rows = list(tabulate_rows(each["rows"]))
-            title = f"{result['paper']}, {each['table']}: {each['title']}"
-            _print_grid(form, title, rows, f"{each['differs']} Recipe version {each['recipe_version']}.".strip())
+            paper = each.get("paper", result["paper"])
+            title = f"{paper}, {each['table']}: {each['title']}" if paper else each["title"]
+            notes = [each["differs"], *_explain_missing(each["rows"]), f"Recipe version {each['recipe_version']}."]
+            _print_grid(form, title, _drop_columns(tabulate_rows(each["rows"])), " ".join(filter(None, notes)))
+
+
+def _flatten_row(table: str, row: Line) -> dict[str, Any]:
+    low, high = row["interval"] or (None, None)
+    return {"table": table, **row, "interval": low, "interval_high": high, "values": " ".join(map(str, row["values"]))}
+
+
+def _explain_missing(rows: Sequence[Line]) -> Iterator[str]:
+    """Yield each reason why rows have no result, once."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["verdict"] == NOT_RUN:
+            found.setdefault(row["reason"], []).append(row["row"])
+    for reason, names in found.items():
+        yield f"Not run, {', '.join(dict.fromkeys(names))}: {reason}."
+
+
+def _drop_columns(rows: Iterator[dict[str, str]]) -> list[dict[str, str]]:
+    """Drop the data set where all rows have the same, and columns without any text."""
+    found = list(rows)
+    kept = [name for name in found[0] if len({row[name] for row in found}) > 1 or (found[0][name] and name != "data")]
+    return [{name: row[name] for name in kept} for row in found]
 
 
 def _print_missing(result: Mapping[str, Any]) -> None:
@@ -211,43 +226,24 @@ def tabulate_rows(rows: Sequence[Line]) -> Iterator[dict[str, str]]:
             "ours": format_value(row["ours"], unit) + spread + times,
             "difference": "" if row["difference"] is None else signed(row["difference"]) + ends,
             "TF-IDF": format_value(row["baseline"], unit),
-            "verdict": ": ".join(filter(None, (row["verdict"], row["reason"]))),
+            "verdict": ": ".join(filter(None, (row["verdict"], row["reason"] if row["verdict"] != NOT_RUN else ""))),
         }
 
 
-def _tabulate_groups(groups: Sequence[Line]) -> Iterator[dict[str, str]]:
-    for group in groups:
-        left = f"; {group['missing']} missing" if group["missing"] else ""
-        told = []
-        for each in group["models"]:
-            points = []
-            for at, mean, sd, n in each["points"]:
-                form = "+.1f" if each["gain"] else ".1f"
-                place = "" if at is None else f"{at:g}: "
-                points.append(f"{place}{mean:{form}}{'' if sd is None else f' ± {sd:.1f}'} × {n}")
-            reported = "" if each["reported"] is None else f" ({each['reported']:{form}})"
-            told.append(f"{each['model']} {', '.join(points)}{reported}")
-        baseline = "" if group["baseline"] is None else f"{group['baseline']:.1f}"
-        yield {
-            "group (n of test)": f"{group['title']} ({group['tests']}{left})",
-            "TF-IDF": baseline,
-            "ours, mean ± standard deviation × seeds or folds (reported)": " · ".join(told),
-        }
-
-
-def _print_grid(form: str, title: str, rows: Sequence[Mapping[str, str]], note: str = "") -> None:
+def _print_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> None:
     if form == "text":
         say("", head=title)
         tabulate(rows, whole="row")
         say(note)
     else:
-        say(format_grid(form, title, rows, note))
+        for line in [*format_grid(form, title, rows, note).splitlines(), *([""] if form != "csv" else [])]:
+            say(line)
 
 
-def format_grid(form: str, title: str, rows: Sequence[Mapping[str, str]], note: str = "") -> str:
+def format_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> str:
     """Return a table as CSV, Markdown or LaTeX."""
     head = list(rows[0]) if rows else []
-    cells = [head, *([str(value) for value in row.values()] for row in rows)]
+    cells = [head, *(["" if value is None else str(value) for value in row.values()] for row in rows)]
     if form == "csv":
         stream = io.StringIO()
         csv.writer(stream, lineterminator="\n").writerows([escape_formula(cell) for cell in row] for row in cells)
@@ -255,11 +251,11 @@ def format_grid(form: str, title: str, rows: Sequence[Mapping[str, str]], note: 
     if form == "markdown":
         lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in cells]
         lines.insert(1, f"|{'---|' * len(head)}")
-        return "\n".join([*([f"**{title}**", ""] if title else []), *lines, *(["", note] if note else [])])
+        return "\n".join([*([f"**{title}**", ""] if title else []), *lines, "", *textwrap.wrap(note, 120)])
     body = [" & ".join(map(escape_latex, row)) + r" \\" for row in cells]
     start = [
         r"\begin{table}",
-        rf"\caption{{{escape_latex(' '.join((title, note)))}}}",
+        rf"\caption{{{escape_latex('. '.join((title, note)))}}}",
         rf"\begin{{tabular}}{{{'l' * len(head)}}}",
     ]
     return "\n".join([*start, r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}", r"\end{table}"])
@@ -289,29 +285,3 @@ _LATEX = {
 def escape_latex(text: str) -> str:
     """Return a text as LaTeX that any engine can set."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
-
-
-@dataclass(frozen=True)
-class MissingResults(Analysis[int]):
-    """The trainings that a table of a paper still needs, run by the command `reproduce`."""
-
-    paper: str
-    table: str
-    scale: str
-    name: ClassVar[str] = "reproduce"
-    offer = Offer("Run what is missing", "Training what is missing", "Training what is missing failed", "")
-
-    @classmethod
-    def from_table(cls, store: RunStore, paper: str, table: str, scale: str) -> MissingResults:
-        """Return the trainings of a table, whose progress is next to their results in the folder of runs."""
-        return cls(store.folder / FOLDER, name_job(paper, table), store, paper, table, scale)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Return the arguments of the command that trains what is missing."""
-        return ("reproduce", self.paper, self.table, "--run", "--resume", "--scale", self.scale)
-
-    def find(self, tell: Tell) -> int:
-        """Train what is missing; return the number of failed trainings."""
-        asked: dict[str, Any] = {"run": True, "resume": True, "scale": self.scale, "on_progress": tell}
-        return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])

@@ -27,8 +27,8 @@ from core.models.presets import PRESETS
 from core.papers.reported_results import ReportedNumber, select_reported
 from core.papers.training_cells import (
     RESULTS,
-    Cell,
     Line,
+    TrainingCell,
     list_cells,
     read_labels,
     read_lines,
@@ -43,6 +43,7 @@ MARGIN = 1.5
 """Points within which a result agrees with a reported number."""
 LEVEL = 0.05
 SCALES = ("small", "paper")
+BASELINES = ("tfidf-logreg", "tfidf-logreg-chars")
 _NORMAL = statistics.NormalDist()
 
 
@@ -84,7 +85,7 @@ def judge_difference(values: Sequence[float], reported: float, rows: float, *, u
 class TrainedModel:
     """The results of one model in a group, by seed or fold."""
 
-    def __init__(self, cells: Sequence[Cell], lines: Mapping[str, Line], labels: Mapping[str, Line]) -> None:
+    def __init__(self, cells: Sequence[TrainingCell], lines: Mapping[str, Line], labels: Mapping[str, Line]) -> None:
         self.cells, self._labels = cells, labels
         self.done = [lines[cell.key] for cell in cells if "failed" not in lines.get(cell.key, {"failed": ""})]
         self.failed = [lines[cell.key] for cell in cells if "failed" in lines.get(cell.key, {})]
@@ -219,7 +220,7 @@ class Results:
     def read_group(self, group: str) -> dict[str, TrainedModel]:
         """Return name → model of a group, in the order of the recipe."""
         if group not in self._models:
-            lines, by_name = read_lines(self.folders, group), dict[str, list[Cell]]()
+            lines, by_name = read_lines(self.folders, group), dict[str, list[TrainingCell]]()
             for cell in list_cells(self.groups[group], self.seeds):
                 by_name.setdefault(cell.name, []).append(cell)
             self._models[group] = {name: TrainedModel(cells, lines, self.labels) for name, cells in by_name.items()}
@@ -236,7 +237,7 @@ class Results:
         """Return the TF-IDF model of a group with the better mean score on validation; empty if none was trained."""
         metric, found = self.groups[group]["metric"], dict[str, float]()
         for name, model in self.read_group(group).items():
-            if name.startswith("tfidf") and model.done:
+            if name in BASELINES and model.done:
                 found[name] = statistics.fmean(line["metrics"]["validation"][metric] for line in model.done)
         return max(found, key=lambda name: found[name], default="")
 
@@ -357,17 +358,17 @@ def _compare_trained(
     if what.startswith("gain") and not other:
         return found | {"reason": "the reference of the other gains"}
     reference = results.read_group(group)[other] if other else None
-    if not model.done or (reference and not reference.done):
-        hours = model.hours + (reference.hours if reference else 0)
-        failed = f"; {len(model.failed)} failed: {model.failed[0]['failed']}" if model.failed else ""
-        return found | {"reason": f"needs {model.cells[0].needs}, about {hours:.1f} hours{failed}"}
-    measured = measure_quantity(what, model, main, reference, at)
     raw = 1.0 if unit in ("", "count") else 100.0
-    values, n = [100 * value for value in measured.values], len(model.done)
     baseline = results.choose_baseline(group)
     if baseline and what.split(":")[0] not in ("gain", "relative", "wilcoxon", "spread", "lambda"):
         tfidf = measure_quantity(what, results.read_group(group)[baseline], main, None, at)
         found["baseline"] = raw * statistics.fmean(tfidf.values)
+    if not model.done or (reference and not reference.done):
+        hours = model.hours + (reference.hours if reference else 0)
+        failed = f"; {len(model.failed)} failed: {model.failed[0]['failed']}" if model.failed else ""
+        return found | {"reason": f"needs {model.cells[0].needs}, about {format_hours(hours)}{failed}"}
+    measured = measure_quantity(what, model, main, reference, at)
+    values, n = [100 * value for value in measured.values], len(model.pair_runs(reference or model))
     mean = statistics.fmean(measured.values)
     deviation = raw * statistics.stdev(measured.values) if len(values) > 1 and what[:6] != "spread" else None
     found |= {"ours": raw * mean, "sd": deviation, "n": n, "values": [raw * value for value in measured.values]}
@@ -375,16 +376,22 @@ def _compare_trained(
     if reported is None:
         return found | {"verdict": BASELINE}
     if not measured.points:
-        return found | {"difference": mean - reported, "verdict": _judge_p(mean, reported, len(model.pair_runs(model)))}
+        return found | {"difference": mean - reported, "verdict": _judge_p(mean, reported, n)}
     share = reported * (100 if raw == 1 else 1)
     sampling = _add_rows(measured, share / 100, mean, tests, model)
     judged = judge_difference(values, share, sampling, upward=measured.upward)
     return found | judged
 
 
+def format_hours(hours: float) -> str:
+    """Format an estimated duration in hours, or below one in minutes."""
+    return f"{hours:.0f} hours" if hours > 10 else f"{hours:.1f} hours" if hours >= 1 else f"{60 * hours:.0f} minutes"
+
+
 def _add_rows(measured: Measured, reported: float, ours: float, tests: int, model: TrainedModel) -> float:
     """Return the variance that the test rows of both sides give a difference, in points; folds vary by theirs."""
-    sides = [(reported, tests), *([] if model.folds and measured.variance is None else [(ours, model.tests)])]
+    varied = model.folds and len(set(measured.values)) > 1
+    sides = [(reported, tests), *([] if varied else [(ours, model.tests)])]
     of_row = [measured.variance if measured.variance is not None else value * (1 - value) for value, _ in sides]
     return sum(1e4 * each / (rows * measured.share) for each, (_, rows) in zip(of_row, sides, strict=True))
 
@@ -407,10 +414,14 @@ def _describe_seeds(model: TrainedModel, measured: Measured, what: str) -> list[
     return said
 
 
-def _build_own_rows(recipe: Mapping[str, Any], data: str, names: Mapping[str, str], results: Results) -> list[Line]:
+def _build_own_rows(
+    recipe: Mapping[str, Any], data: str, names: Mapping[str, str] | str, results: Results
+) -> list[Line]:
     """Return rows of ours that the paper does not have."""
     rows = []
-    units = {row.metric: row.unit for row in _select_rows(recipe) if row.dataset == data}
+    units = {row.metric: row.unit for row in _select_rows(recipe) if row.dataset == data} or recipe.get("units", {})
+    if isinstance(names, str):  # all models of a group
+        names = {name: name for name in results.read_group(names)}
     for name, label in names.items():
         place = results.find_model(recipe["groups"][data], [name])
         for metric, what in recipe["metrics"].items():
@@ -435,80 +446,17 @@ def _build_baseline_rows(recipe: Mapping[str, Any], rows: Sequence[Line], result
     return list(found.values())
 
 
-def summarize_groups(results: Results) -> list[Line]:
-    """Return an overview: for each group with results, our mean scores in points and the reported ones."""
-    found = []
-    for name, group in results.groups.items():
-        models = {each: model for each, model in results.read_group(name).items() if model.done}
-        if not models:
-            continue
-        sizes = sorted({results.labels[line["test"]]["n"] for model in models.values() for line in model.done})
-        axis = _find_axis(group)
-        baseline = results.choose_baseline(name) if axis != "data.limit" else ""
-        shown = [each for each in models if axis == "data.limit" or not each.startswith("tfidf")]
-        rows = _find_main_rows(name, group, results)
-        cells = list(list_cells(group, results.seeds, "small" if results.scale == "small" else ""))
-        known = read_lines(results.folders, name)
-        found.append(
-            {
-                "group": name,
-                "title": group["title"],
-                "tests": " to ".join(f"{n:,}" for n in dict.fromkeys((sizes[0], sizes[-1]))),
-                "missing": sum("failed" in known.get(cell.key, {"failed": ""}) for cell in cells),
-                "baseline": 100 * _average(models[baseline], group["metric"]) if baseline else None,
-                "models": [
-                    _summarize_model(each, models[each], group["metric"], axis, rows.get(each)) for each in shown
-                ],
-            }
-        )
-    return found
-
-
-def _average(model: TrainedModel, metric: str) -> float:
-    return statistics.fmean(line["metrics"]["test"][metric] for line in model.done)
-
-
-def _find_axis(group: Mapping[str, Any]) -> str:
-    """Return the setting along which a group forms a curve; empty for folds."""
-    return next((name for part in group["cells"] for name in part.get("grid", {}) if name != "data.fold"), "")
-
-
-def _find_main_rows(name: str, group: Mapping[str, Any], results: Results) -> dict[str, Line]:
-    """Return model → its row of the paper's tables for the main metric, reported rows and gains first."""
-    found: dict[str, tuple[tuple[bool, bool], Line]] = {}
-    for recipe in list_tables(group["paper"]) if group["paper"] else ():
-        wanted = {
-            metric: what
-            for metric, what in recipe["metrics"].items()
-            if what.split(":")[-1] in (group["metric"], "main")
-        }
-        wanted = {metric: what for metric, what in wanted.items() if what.split(":")[0] in (what, "gain")}
-        if name not in {each for names in recipe.get("groups", {}).values() for each in names} or not wanted:
-            continue
-        for row in build_table(recipe, results)["rows"]:
-            rank = row["reported"] is not None, wanted.get(row["metric"], "").startswith("gain")
-            if (
-                row["group"] == name
-                and row["metric"] in wanted
-                and row["n"]
-                and rank > found.get(row["model"], ((False, False), {}))[0]
-            ):
-                found[row["model"]] = rank, row | {"gain": rank[1]}
-    return {model: row for model, (_, row) in found.items()}
-
-
-def _summarize_model(name: str, model: TrainedModel, metric: str, axis: str, row: Line | None) -> Line:
-    if row and not axis:
-        factor = 1 if row["unit"] else 100
-        spread = None if row["sd"] is None else factor * row["sd"]
-        reported = None if row["reported"] is None else factor * row["reported"]
-        points = [(None, factor * row["ours"], spread, row["n"])]
-        return {"model": name, "gain": row["gain"], "points": points, "reported": reported}
-    by_value: dict[Any, list[float]] = {}
-    for line in model.done:
-        by_value.setdefault(line["settings"].get(axis), []).append(100 * line["metrics"]["test"][metric])
-    points = [
-        (at, statistics.fmean(scores), statistics.stdev(scores) if len(scores) > 1 else None, len(scores))
-        for at, scores in by_value.items()
-    ]
-    return {"model": name, "gain": False, "points": points, "reported": None}
+def reproduce_overview(results: Results) -> dict[str, Any]:
+    """Return all tables, with the rows of the main metric of each that have a result of ours."""
+    tables = []
+    for recipe in read_recipes()["tables"]:
+        table = build_table(recipe, results)
+        rows = [row for row in table["rows"] if row["ours"] is not None and row["group"]]
+        metrics = [results.groups[row["group"]]["metric"] for row in rows]
+        known = [
+            (recipe["metrics"][row["metric"]], metric, f"gain:{metric}")
+            for row, metric in zip(rows, metrics, strict=True)
+        ]
+        main = [row for row, (what, *ours) in zip(rows, known, strict=True) if what in ("main", *ours)]
+        tables += [{"paper": recipe["paper"], **table, "rows": main}] if main else []
+    return {"paper": "", "tables": tables}

@@ -8,18 +8,17 @@ A finished cell is one JSON line of the file of its group, written at once, so t
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
 import multiprocessing
 import os
-import queue
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.atomic import make_folder, write_text
-from core.exceptions import SentiscopeError
+from core.exceptions import NotAvailable, SentiscopeError
 from core.models.finetuning_recipes import FINE_TUNINGS
 
 HERE = Path(__file__).parent
@@ -38,14 +37,12 @@ LABELS = "labels.json"
 METRICS = ("accuracy", "precision_macro", "recall_macro", "f1_macro", "precision_weighted", "f1_weighted", "f1_micro")
 PROBABLE = ("roc_auc", "average_precision", "loss", "ece")
 DIGITS = 5
-IDLE = 5
-"""Seconds after which a worker without a cell ends."""
 RECIPE = "recipe"
 """Not a setting: the fine-tuning recipe of a cell."""
 Line = dict[str, Any]
 
 
-class Cell(NamedTuple):
+class TrainingCell(NamedTuple):
     """A training cell; `name` is what the tables call its model."""
 
     group: str
@@ -63,12 +60,20 @@ class Cell(NamedTuple):
         """Unique name within its group."""
         return make_key(self._asdict())
 
+    def to_line(self) -> Line:
+        """Return the fields that identify the cell in a file of results."""
+        return {name: value for name, value in self._asdict().items() if name not in ("name", "seconds")}
+
+    @property
+    def backbone(self) -> str:
+        """The pretrained encoder; empty: none."""
+        recipe = self.settings.get(RECIPE, "")
+        return str(FINE_TUNINGS[recipe].backbone if recipe else self.settings.get("model.backbone", ""))
+
     @property
     def needs(self) -> str:
         """The data set, and the pretrained encoder if there is one."""
-        recipe = self.settings.get(RECIPE, "")
-        backbone = FINE_TUNINGS[recipe].backbone if recipe else self.settings.get("model.backbone", "")
-        return " and ".join(filter(None, (self.data, backbone)))
+        return " and ".join(filter(None, (self.data, self.backbone)))
 
 
 def make_key(line: Line) -> str:
@@ -83,7 +88,7 @@ def read_recipes() -> dict[str, Any]:
     return found
 
 
-def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[Cell]:
+def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[TrainingCell]:
     """Yield the cells of a group: models by settings by seeds.
 
     Args:
@@ -96,11 +101,14 @@ def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Ite
         if scale not in ("", size):
             continue
         names, values = list(part.get("grid", {})), list(part.get("grid", {}).values())
+        parts = (read_recipes()["shared"][name] for name in part.get("shared", ()))
+        shared = {name: value for each in parts for name, value in each.items()}
         chosen_seeds = range(seeds) if seeds and not names and not part["models"][0].startswith("tfidf") else None
         for model, chosen, seed in product(part["models"], product(*values), chosen_seeds or part["seeds"]):
-            settings = {**group["settings"], **part.get("settings", {}), **dict(zip(names, chosen, strict=True))}
+            settings = group["settings"] | shared | part.get("settings", {}) | dict(zip(names, chosen, strict=True))
             seconds = 60.0 if model.startswith("tfidf") else part.get("seconds", group["seconds"])
-            yield Cell(group["group"], group["data"], model, settings, seed, part.get("name", model), seconds)
+            name = ", ".join([part.get("name", model), *(f"{value:g}" for value in chosen if "data.fold" not in names)])
+            yield TrainingCell(group["group"], group["data"], model, settings, seed, name, seconds)
 
 
 def read_lines(folders: Sequence[Path], group: str) -> dict[str, Line]:
@@ -146,7 +154,7 @@ def _encode_labels(names: Any, classes: Sequence[str], several: bool) -> str:
     return pack_rows(np.array([[name in row for name in classes] for row in sets], np.uint8))
 
 
-def train_cell(cell: Cell, device: str, revision: str) -> tuple[Line, dict[str, Line]]:
+def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, dict[str, Line]]:
     """Train one cell; return its line, and the true labels of the test split by key."""
     import pandas as pd
 
@@ -155,7 +163,7 @@ def train_cell(cell: Cell, device: str, revision: str) -> tuple[Line, dict[str, 
     from core.runs.store import RunStore
     from core.runs.worker import execute
 
-    line: Line = {name: value for name, value in cell._asdict().items() if name not in ("name", "seconds")}
+    line = cell.to_line()
     settings = {
         name: os.path.expandvars(value) if isinstance(value, str) else value for name, value in cell.settings.items()
     }
@@ -206,17 +214,6 @@ def _round_metrics(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(values[name], DIGITS) for name in (*METRICS, *PROBABLE) if values.get(name) is not None}
 
 
-def _train_from_queue(tasks: Any, done: Any, device: str, revision: str) -> None:
-    """Train cells until none are left."""
-    with contextlib.suppress(queue.Empty):
-        while True:
-            cell = tasks.get(timeout=IDLE)
-            try:
-                done.put(train_cell(cell, device, revision))
-            except Exception as error:  # a failed cell must not stop the others
-                done.put(({**cell._asdict(), "failed": f"{type(error).__name__}: {error}"}, {}))
-
-
 def append_result(folder: Path, line: Line, labels: Mapping[str, Line]) -> None:
     """Store the result of a cell."""
     make_folder(folder)
@@ -231,39 +228,34 @@ def append_result(folder: Path, line: Line, labels: Mapping[str, Line]) -> None:
 
 
 def train_cells(
-    cells: Sequence[Cell],
+    cells: Sequence[TrainingCell],
     folder: Path,
     tell: Callable[[str, float | None], None],
     *,
     device: str = "cpu",
     workers: int = 1,
-    seconds: float = float("inf"),
 ) -> int:
-    """Train cells in parallel within a time limit, and store each result at once; return the number of failed cells."""
+    """Train cells in parallel, and store each result at once; return the number of failed cells."""
     from core.runs import pipeline  # noqa: F401 - imported once, before the workers are forked
 
     os.environ["SENTISCOPE_JOBS"] = str(workers)
-    ends, revision, failed = time.monotonic() + seconds, find_revision(), 0
+    revision, failed = find_revision(), 0
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    tasks, done = context.Queue(), context.Queue()
-    arguments = (tasks, done, device, revision)
-    processes = [context.Process(target=_train_from_queue, args=arguments, daemon=True) for _ in range(workers)]
-    for process in processes:
-        process.start()
-    for cell in cells:
-        tasks.put(cell)
+    pool = ProcessPoolExecutor(workers, mp_context=context)
+    jobs = {pool.submit(train_cell, cell, device, revision): cell for cell in cells}
     try:
-        for number in range(1, len(cells) + 1):
-            line, labels = done.get(timeout=min(max(0.0, ends - time.monotonic()), 1e6))
+        for number, job in enumerate(as_completed(jobs), 1):
+            error = job.exception()
+            if isinstance(error, BrokenProcessPool):
+                raise NotAvailable("a training process was killed, perhaps for want of memory; --resume continues")
+            told = {"failed": f"{type(error).__name__}: {error}"}
+            line, labels = (jobs[job].to_line() | told, {}) if error else job.result()
             append_result(folder, line, labels)
             failed += "failed" in line
             result = line.get("failed") or f"F1 {line['metrics']['test']['f1_macro']:.4f}, {line['seconds']} s"
             tell(f"{line['group']} {line['model']} seed {line['seed']}: {result}", number / len(cells))
-    except queue.Empty:
-        tell("the time is over", None)
     finally:
-        for process in processes:
-            process.kill()
+        pool.shutdown(cancel_futures=True)
     return failed
 
 

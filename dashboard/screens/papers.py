@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.api import papers as api
 from core.api.claims import count_verdicts
+from core.api.paper_jobs import MissingResults
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count
 from core.models.presets import PAPERS
@@ -107,7 +108,7 @@ def _offer_missing(shown: PaperTable) -> None:
             break
     else:
         return
-    job = api.MissingResults.from_table(data.store(), shown.paper, shown.table["table"], scale)
+    job = MissingResults.from_table(data.store(), shown.paper, shown.table["table"], scale)
     hours = f"{count(len(missing['cells']))} trainings, about {missing['hours']:.1f} hours on two cores"
     if missing["lacks"]:
         needs = dict.fromkeys(name for cell in missing["cells"] for name in cell["needs"].split(" and "))
