@@ -95,7 +95,7 @@ LAMBDA_ENDS = {"IMDB": (-0.2001, -0.0575), "YELP-5": (-0.2003, -0.0468), "TFN": 
 """Data set → least and largest λ of the range [−1, 1] in the text of the NDT paper."""
 
 
-def _recount_ndt() -> Iterator[Recount]:
+def _compute_ndt() -> Iterator[Recount]:
     accuracy = {name: _read("ndt", table, "accuracy", name) for name, table in SETS.items()}
     own = {name: [cells[row] for row in cells if row[0] == "NDT"] for name, cells in accuracy.items()}
     above = {name: sum(value > accuracy[name][DT] for value in own[name]) for name in SETS}
@@ -139,10 +139,10 @@ def _recount_ndt() -> Iterator[Recount]:
     ends = {name: (min(known[name]), max(known[name])) for name in LAMBDA_ENDS}
     told, found = ([end for pair in each.values() for end in pair] for each in (LAMBDA_ENDS, ends))
     yield Recount("ranges", told, found, [ends[name] == LAMBDA_ENDS[name] for name in ends])
-    yield from _recount_sizes()
+    yield from _compute_sizes()
 
 
-def _recount_sizes() -> Iterator[Recount]:
+def _compute_sizes() -> Iterator[Recount]:
     sizes = {name: _read("ndt", "X", "params", name) for name in SETS}
     added = _read("ndt", "X", "delta_params_vs_vanilla", "all")
     told = [value for value in added.values() for _ in SETS]
@@ -165,7 +165,7 @@ BERT = 110  # M parameters of BERT-base in sections I and II of the SentiFormer 
 LENGTH, WINDOW, GLOBALS = 2048, 128, 2  # n, k and s of its section III.D
 
 
-def _recount_sentiformer() -> Iterator[Recount]:
+def _compute_sentiformer() -> Iterator[Recount]:
     sets = ("SST-5", "IMDb", "Yelp-polarity", "Twitter-3")
     table = {name: _read("sentiformer", "I", "accuracy", name) for name in sets}
     told, model = _get("sentiformer", "params"), PRESETS["sentiformer"].model
@@ -196,33 +196,33 @@ def _recount_sentiformer() -> Iterator[Recount]:
     yield Recount("five classes", None, five, harder, level)
 
 
-def imply_accuracy(precision: float, recall: float) -> float:
+def compute_accuracy(precision: float, recall: float) -> float:
     """Return the accuracy on two equally frequent classes, given precision and recall of the positive one."""
     return (recall + 1 - recall * (1 - precision) / precision) / 2
 
 
-def _imply_f1(precision: float, recall: float) -> float:
+def _compute_f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _allow(told: float, imply: Callable[[float, float], float], precision: float, recall: float) -> bool:
+def _allow(told: float, compute: Callable[[float, float], float], precision: float, recall: float) -> bool:
     """Tell whether precision and recall, rounded to four places, allow a number that rises with both."""
     half = 5e-5 + 1e-9
-    low, high = (imply(precision + by, recall + by) for by in (-half, half))
+    low, high = (compute(precision + by, recall + by) for by in (-half, half))
     return low - half <= told <= high + half
 
 
-def _recount_7ess_xin() -> Iterator[Recount]:
+def _compute_7ess_xin() -> Iterator[Recount]:
     columns = [_read("7ess-xin", "II", name) for name in ("accuracy", "f1", "precision", "recall")]
     rows = {row[1]: [column[row] for column in columns] for row in columns[0]}
-    fits = {row: _allow(a, imply_accuracy, p, r) for row, (a, _, p, r) in rows.items()}
-    implied = _round([imply_accuracy(*row[2:]) for row in rows.values()], 4)
+    fits = {row: _allow(a, compute_accuracy, p, r) for row, (a, _, p, r) in rows.items()}
+    implied = _round([compute_accuracy(*row[2:]) for row in rows.values()], 4)
     words = {"misfits": ", ".join(row for row, fit in fits.items() if not fit)}
     yield Recount("accuracy", [row[0] for row in rows.values()], implied, list(fits.values()), words)
     best, told = rows["V6 P2"], _get("7ess-xin", "best_accuracy")
-    yield Recount("best accuracy", told, round(100 * imply_accuracy(*best[2:]), 2), [fits["V6 P2"]])
+    yield Recount("best accuracy", told, round(100 * compute_accuracy(*best[2:]), 2), [fits["V6 P2"]])
     f1 = _get("7ess-xin", "best_f1")
-    yield Recount("best f1", f1, round(100 * _imply_f1(*best[2:]), 2), [_allow(f1 / 100, _imply_f1, *best[2:])])
+    yield Recount("best f1", f1, round(100 * _compute_f1(*best[2:]), 2), [_allow(f1 / 100, _compute_f1, *best[2:])])
     tpr, tnr = (_get("7ess-xin", f"confusion_{name}") for name in ("tpr", "tnr"))
     drawn = (tpr + tnr) / 2
     yield Recount("figure 5", told, round(drawn, 2), _match([told], [drawn], 2), {"tpr": tpr, "tnr": tnr})
@@ -246,7 +246,7 @@ ORDER = ("all heads + 1/sqrt(dk)", "all heads", "last head + 1/sqrt(dk)", "last 
 """Settings of the lexical paper, in the order of its Table 1."""
 
 
-def _recount_lexical() -> Iterator[Recount]:
+def _compute_lexical() -> Iterator[Recount]:
     accuracy, told = (_read("lexical", "1", metric) for metric in ("accuracy", "accuracy_delta"))
     found = {row: round(accuracy[row] - accuracy[row[0], "baseline"], 2) for row in told}
     listed = list(told.values()), list(found.values())
@@ -309,7 +309,7 @@ def count_rank_sums(runs: int) -> list[int]:
     return ways
 
 
-def _recount_inceptive() -> Iterator[Recount]:
+def _compute_inceptive() -> Iterator[Recount]:
     every = select_reported(paper="inceptive")
     rows = [row for row in every if row.table in "34" and row.metric in ("accuracy", "f1")]
     plain = {(row.dataset, row.model): row.value for row in rows if row.variant == "baseline"}
@@ -347,10 +347,10 @@ def _recount_inceptive() -> Iterator[Recount]:
 
 
 FINDERS: dict[str, Callable[[], Iterator[Recount]]] = {
-    "ndt": _recount_ndt,
-    "sentiformer": _recount_sentiformer,
-    "7ess-xin": _recount_7ess_xin,
-    "lexical": _recount_lexical,
-    "inceptive": _recount_inceptive,
+    "ndt": _compute_ndt,
+    "sentiformer": _compute_sentiformer,
+    "7ess-xin": _compute_7ess_xin,
+    "lexical": _compute_lexical,
+    "inceptive": _compute_inceptive,
 }
 """Key of a paper → what recounts its claims."""

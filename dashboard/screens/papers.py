@@ -82,22 +82,27 @@ def _pick_paper() -> str:
     state.set_value(state.PAPER, key if key in FINDERS else "ndt")
     state.follow_link(state.PAPER)
     look: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
-    chosen = st.segmented_control("Paper", list(FINDERS), format_func=PAPERS.get, key=state.PAPER, **look)
-    return str(chosen)
+    return str(st.segmented_control("Paper", list(FINDERS), format_func=PAPERS.get, key=state.PAPER, **look))
 
 
 def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
     """Show menus of the paper's tables and of the table's metrics; return the chosen table."""
-    names = [each["table"] for each in found]
-    state.reset_on_change(state.TABLE, paper, figures.choose_table(found)["table"])
-    state.drop_stale(state.TABLE, names)
-    look: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "width": 110}
-    name = st.selectbox("Table", names, key=state.TABLE, **look)
-    table = next(each for each in found if each["table"] == name)
+    tables = {each["table"]: each for each in found}
+    table = tables[_pick("Table", state.TABLE, list(tables), figures.choose_table(found)["table"], paper, 110)]
     metrics = figures.list_metrics(table)
-    state.reset_on_change(state.METRIC, f"{paper} {name}", metrics[0])
-    state.drop_stale(state.METRIC, metrics)
-    return PaperTable(paper, table, st.selectbox("Metric", metrics, key=state.METRIC, **look | {"width": 190}))
+    return PaperTable(
+        paper, table, _pick("Metric", state.METRIC, metrics, metrics[0], f"{paper} {table['table']}", 190)
+    )
+
+
+def _pick(label: str, key: str, options: Sequence[str], usual: str, of: str, width: int) -> str:
+    """Show a menu that the link restores, and that has its usual value again when `of` changes."""
+    state.follow_link(key)
+    state.reset_on_change(key, of, usual)
+    if state.get_value(key, usual) not in options:
+        state.set_value(key, usual)
+    state.follow_link(key)
+    return str(st.selectbox(label, options, key=key, label_visibility="collapsed", width=width))
 
 
 def _offer_missing(shown: PaperTable) -> None:
