@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from core.api.papers import FOLDER, name_job, reproduce
+from core.runs import background_jobs, queue
 from core.runs.background_jobs import Tell
 from core.runs.cached_analysis import Analysis, Offer
 from core.runs.store import RunStore
@@ -35,3 +36,8 @@ class MissingResults(Analysis[int]):
         """Train what is missing; return the number of failed trainings."""
         asked: dict[str, Any] = {"run": True, "resume": True, "scale": self.scale, "on_progress": tell}
         return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])
+
+    def start(self) -> None:
+        """Start the trainings in the background when it is their turn; InputError: this server's queue is full."""
+        command = background_jobs.build_command(*self.words)
+        background_jobs.start_job(self.store, self, command, self.name, lane=queue.TRAINING)

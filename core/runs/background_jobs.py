@@ -113,19 +113,20 @@ def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **var
     )
 
 
-def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
+def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str, *, lane: str = queue.SHORT) -> None:
     """Start a queued background process that computes a result and outlives this one, unless one is running.
 
-    Its name in the queue begins with `kind`. Raises InputError if the queue of this server is full.
+    Its name in the queue begins with `kind`; `lane`: `queue.SHORT`, or `queue.TRAINING`. Raises InputError if the queue
+    of this server is full.
     """
     if read_job(files).status == "running":
         return
-    queue.check_room(store.folder, queue.SHORT)
+    queue.check_room(store.folder, lane)
     with convert_os_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
         with files.get_path("log").open("ab") as log:
             name = f"{kind}-{files.stem}"
-            waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), queue.SHORT)
+            waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), lane)
             process = spawn_process(store, waiting, log, OMP_NUM_THREADS="1")
     write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
 

@@ -9,6 +9,7 @@ from core.api import public as sentiscope
 from core.api.paper_jobs import MissingResults
 from core.models.presets import PAPERS
 from core.runs.background_jobs import write_progress
+from core.runs.queue import TRAINING
 from core.runs.store import RunStore, get_own_process
 from dashboard import state
 from dashboard.figures import papers as figures
@@ -72,10 +73,19 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
     job = MissingResults.from_table(RunStore(runs), "ndt", "I", "small")
     started = []
     monkeypatch.setattr(
-        "core.runs.background_jobs.start_job", lambda store, files, command, kind: started.append(command)
+        "core.runs.background_jobs.start_job",
+        lambda store, files, command, kind, lane: started.append([lane, *command]),
     )
     press(app, "run-missing")
-    assert started[0][-7:] == ["reproduce", "ndt", "I", "--run", "--resume", "--scale", "small"]
+    assert started[0][0] == TRAINING and started[0][-7:] == [
+        "reproduce",
+        "ndt",
+        "I",
+        "--run",
+        "--resume",
+        "--scale",
+        "small",
+    ]
     job.folder.mkdir(parents=True)
     write_progress(job, get_own_process(), 0.0, "ndt-imdb vanilla", 0.25)
     assert "ndt-imdb vanilla" in text_of(app.run()) and "Run what is missing" not in [each.label for each in app.button]
