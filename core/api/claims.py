@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from core.api.options import CliArgument
@@ -33,7 +33,7 @@ def claims(
     }
 
 
-def count_verdicts(rows: Sequence[dict[str, Any]]) -> str:
+def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return how many claims hold, follow in part, and do not follow, as a sentence."""
     counts = Counter(row["verdict"] for row in rows)
     holds, part, wrong = (counts[each] for each in VERDICTS)

@@ -97,7 +97,7 @@ def _build_mark(row: Row, tokens: Tokens) -> Mark:
     if row["difference"] is None or row["verdict"] in (NOT_RUN, BASELINE):
         return Mark()
     low, high = row["interval"] or (None, None)
-    ends = "" if low is None else f", 95 % interval {signed(low)} to {signed(high)}"
+    ends = f", 95 % interval {' to '.join(map(signed, row['interval']))}" if row["interval"] else ""
     color = {AGREES: tokens.accent, BETTER: tokens.ink}.get(row["verdict"], tokens.wrong)
     said = f"{signed(row['difference'])}{ends}: {describe_verdict(row)}"
     return Mark(row["difference"], low, high, row["verdict"] in (INCONCLUSIVE, ONE_SEED), color, said=said)
@@ -137,7 +137,8 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
         return "" if row["difference"] is None else signed(row["difference"], 1 if row["n"] else 2)
 
     width = f"{min(max(len(row['row']) for row in rows if row['verdict'] != BASELINE) / 2 + 2, 15):.0f}rem"
-    csv = {name: name for name in ("row", "dataset", "metric", "unit")}
+    csv: dict[str, Any] = {name: name for name in ("row", "dataset", "metric", "unit")}
+    last: dict[str, Any] = {name: name for name in ("baseline", "verdict", "reason")}
     listed = (
         columns.name("name", shown.metric.replace("_", " "), write_name, width, wrap=True, **csv),
         columns.text("told", "reported", lambda row: _write_value(row, "reported"), "4.7rem", reported="reported"),
@@ -151,7 +152,7 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
             **{"difference": "difference", "low": "ends.0", "high": "ends.1"},
         ),
         columns.text("points", "points", write_points, "3.7rem"),
-        columns.name("said", "verdict", write_verdict, "8.6rem", **{n: n for n in ("baseline", "verdict", "reason")}),
+        columns.name("said", "verdict", write_verdict, "8.6rem", **last),
     )
     about = f"{shown.title}, {shown.describe()}, beside our results"
     return IntervalTable(about, listed, rows, "id", apart=lambda row: row["id"] == first)
@@ -201,26 +202,29 @@ def _draw_results(shown: PaperTable, look: Look) -> go.Figure:
     """Draw a bar of ours and a hatched one of the reported number for each row; next to them boxes of our runs."""
     t, rows, size = look.tokens, list_results(shown), look.scale_size
     boxed = [row for row in rows if len(row["values"]) >= BOXED]
-    names = [escape_text(row["row"]) for row in rows]
     titles = ["ours (filled) and reported", *(["runs of ours, and reported (diamond)"] if boxed else [])]
     figure = Panels(look, [titles], height=max(220, 60 * len(rows) + 90), shared_yaxes=True, horizontal_spacing=0.04)
     ends = [(row["ours"] - (row["sd"] or 0), row["ours"] + (row["sd"] or 0)) for row in rows]
-    whiskers = make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink)
     hatched = {"shape": "/", "fgcolor": t.muted, "bgcolor": t.paper, "size": 7}
-    ways = {"ours": {"color": t.accent}, "reported": {"color": t.muted, "pattern": hatched}}
-    for name, marker in ways.items():
-        values, texts = [row[name] for row in rows], [f"{name} {_write_value(row, name)}" for row in rows]
-        own = {"error_x": whiskers} if name == "ours" else {}
-        hover = {"text": texts, "textposition": "none", "hovertemplate": "%{y}: %{text}<extra></extra>"}
-        figure.add_bar(y=names, x=values, orientation="h", marker=marker, **own, **hover)
+    bars: dict[str, dict[str, Any]] = {
+        "ours": {
+            "marker": {"color": t.accent},
+            "error_x": make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink),
+        },
+        "reported": {"marker": {"color": t.muted, "pattern": hatched}},
+    }
+    for name, bar in bars.items():
+        bar |= {"x": [row[name] for row in rows], "y": [escape_text(row["row"]) for row in rows], "orientation": "h"}
+        bar |= {"text": [f"{name} {_write_value(row, name)}" for row in rows], "textposition": "none"}
+        figure.add_bar(**bar, hovertemplate="%{y}: %{text}<extra></extra>")
+    dots = {"boxpoints": "all", "jitter": 0.5, "pointpos": 0, "marker": {"color": t.ink, "size": size(5)}}
+    dots |= {"line": {"color": t.accent, "width": size(1.6)}, "fillcolor": blend_colors(t.paper, t.accent, 0.2)}
+    diamond: dict[str, Any] = {"marker": {"symbol": SYMBOLS[1], "size": size(11), "color": t.wrong}, "mode": "markers"}
     for row in boxed:
-        name = escape_text(row["row"])
-        dots = {"boxpoints": "all", "jitter": 0.5, "pointpos": 0, "marker": {"color": t.ink, "size": size(5)}}
-        box = {"line": {"color": t.accent, "width": size(1.6)}, "fillcolor": blend_colors(t.paper, t.accent, 0.2)}
-        figure.add_box(col=2, x=row["values"], y=[name] * len(row["values"]), orientation="h", **dots, **box)
-        diamond = {"symbol": SYMBOLS[1], "size": size(11), "color": t.wrong}
-        hover = {"hovertemplate": f"reported {_write_value(row, 'reported')}<extra></extra>"}
-        figure.add_scatter(col=2, x=[row["reported"]], y=[name], mode="markers", marker=diamond, **hover)
+        own: dict[str, Any] = {"x": row["values"], "y": [escape_text(row["row"])] * len(row["values"]), **dots}
+        figure.add_box(col=2, orientation="h", **own)
+        diamond |= {"x": [row["reported"]], "y": own["y"][:1]}
+        figure.add_scatter(col=2, hovertemplate=f"reported {_write_value(row, 'reported')}<extra></extra>", **diamond)
     unit = rows[0]["unit"]
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     figure.update_xaxes(title=f"{shown.metric.replace('_', ' ')}{unit and f', {unit}'}", showgrid=True)

@@ -82,7 +82,7 @@ def _pick_paper() -> str:
     state.set_value(state.PAPER, key if key in FINDERS else "ndt")
     state.follow_link(state.PAPER)
     look: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
-    return str(st.segmented_control("Paper", list(FINDERS), format_func=PAPERS.get, key=state.PAPER, **look))
+    return str(st.segmented_control("Paper", list(FINDERS), format_func=PAPERS.__getitem__, key=state.PAPER, **look))
 
 
 def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
