@@ -111,6 +111,19 @@ def _write_value(row: Row, name: str) -> str:
     return format_value(row[name], row["unit"]).replace("-", MINUS) or "–"
 
 
+def _write_runs(row: Row) -> str:
+    spread = "" if row["sd"] is None else f"± {format_value(row['sd'], row['unit'])} "
+    return f"{spread}× {row['n']}" if row["n"] else ""
+
+
+def _write_points(row: Row) -> str:
+    return "" if row["difference"] is None else signed(row["difference"], 1 if row["n"] else 2)
+
+
+def _write_verdict(row: Row) -> TextCell:
+    return TextCell(describe_verdict(row), strong=row["verdict"] in (AGREES, DIFFERS, BETTER), title=row["reason"])
+
+
 def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
     """Build the table of reported numbers, our means, and their differences with intervals."""
     rows = [{**row, "id": str(at), "ends": row["interval"] or (None, None)} for at, row in enumerate(shown.rows)]
@@ -123,19 +136,6 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
         small = row["dataset"] if several and row["dataset"] != row["row"] else small.rstrip(")")
         return TextCell(re.sub(r"(?<=[\[(])-", MINUS, name), small=small)
 
-    def write_runs(row: Row) -> str:
-        """Return the standard deviation and number of results."""
-        spread = "" if row["sd"] is None else f"± {format_value(row['sd'], row['unit'])} "
-        return f"{spread}× {row['n']}" if row["n"] else ""
-
-    def write_verdict(row: Row) -> TextCell:
-        """Return the verdict on a row, in bold if the interval decides."""
-        return TextCell(describe_verdict(row), strong=row["verdict"] in (AGREES, DIFFERS, BETTER), title=row["reason"])
-
-    def write_points(row: Row) -> str:
-        """Return the difference of ours and reported."""
-        return "" if row["difference"] is None else signed(row["difference"], 1 if row["n"] else 2)
-
     width = f"{min(max(len(row['row']) for row in rows if row['verdict'] != BASELINE) / 2 + 2, 15):.0f}rem"
     csv: dict[str, Any] = {name: name for name in ("row", "dataset", "metric", "unit")}
     last: dict[str, Any] = {name: name for name in ("baseline", "verdict", "reason")}
@@ -143,7 +143,7 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
         columns.name("name", shown.metric.replace("_", " "), write_name, width, wrap=True, **csv),
         columns.text("told", "reported", lambda row: _write_value(row, "reported"), "4.7rem", reported="reported"),
         columns.text("own", "ours", lambda row: _write_value(row, "ours"), "4rem", ours="ours"),
-        columns.text("runs", "± sd × runs", write_runs, "6.4rem", soft=True, opt=True, sd="sd", n="n"),
+        columns.text("runs", "± sd × runs", _write_runs, "6.4rem", soft=True, opt=True, sd="sd", n="n"),
         columns.interval(
             "interval",
             "",
@@ -151,8 +151,8 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
             lambda marks: columns.make_axis(marks, zero=0.0, signed=True) if any(map(_has_value, marks)) else EMPTY,
             **{"difference": "difference", "low": "ends.0", "high": "ends.1"},
         ),
-        columns.text("points", "points", write_points, "3.7rem"),
-        columns.name("said", "verdict", write_verdict, "8.6rem", **last),
+        columns.text("points", "points", _write_points, "3.7rem"),
+        columns.name("said", "verdict", _write_verdict, "8.6rem", **last),
     )
     about = f"{shown.title}, {shown.describe()}, beside our results"
     return IntervalTable(about, listed, rows, "id", apart=lambda row: row["id"] == first)
