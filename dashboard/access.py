@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.config import RunConfig
-from core.data import availability
-from core.data.counterexample_snapshot import NAME
+from core.data import sources
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.exceptions import DataError, InputError
 from core.paths import AllowedPaths, resolve_path
 from core.runs.backbones import SETTING, list_backbones
@@ -64,7 +64,7 @@ def is_local() -> bool:
 
 def get_allowed_paths() -> AllowedPaths:
     """Return where a visitor may open data files: anywhere for a local visitor, else in the configured data folder."""
-    base = os.environ.get(availability.DATA_FOLDER, "")
+    base = os.environ.get(sources.DATA_FOLDER, "")
     return AllowedPaths(anywhere=is_local(), roots=(Path(base).expanduser(),) if base else ())
 
 

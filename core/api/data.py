@@ -12,9 +12,8 @@ from core.api.options import CliArgument, Settings, Store
 from core.api.printing import say, tabulate
 from core.cache import get_cache_folder
 from core.config import compose
-from core.data.availability import check_availability
 from core.data.findings import plural
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.fingerprint import hash_value
 from core.formatting import count
@@ -120,7 +119,7 @@ def data_check(
         start: Also count the rows that this run has learned from.
 
     Returns:
-        The fields of `core.data.check.check_dataset`; for usable data also the `differences` of validation and test
+        The fields of `core.data.card.check_dataset`; for usable data also the `differences` of validation and test
         from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
         removed from every split except train; `notes` has their number.
     """
@@ -128,7 +127,7 @@ def data_check(
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
     with runs.lineage.plan_lineage(store or RunStore(), config) as (given, unknown):
         differences = evaluation.split_differences.compare_dataset
-        found = data_room.check.check_dataset(given, lambda dataset: {"differences": differences(dataset)})
+        found = data_room.card.check_dataset(given, lambda dataset: {"differences": differences(dataset)})
     return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found
 
 

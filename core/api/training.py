@@ -154,7 +154,7 @@ def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dic
 
 def _resolve_additions(add: Sequence[str], store: RunStore) -> dict[str, Any]:
     """Return the settings that add data to the training split; counter-examples are copied as they are now."""
-    kept = data_room.counterexample_snapshot.NAME
+    kept = data_room.mixture.COUNTER_EXAMPLES
     sets = [name for name in add if name != kept]
     along = {"data.examples": error_analysis.counter_examples.write_copy(store.folder)} if kept in add else {}
     return along | ({"data.add": join_list(sets)} if sets else {})

@@ -116,7 +116,7 @@ def _inspect_file(path: Path, config: DataConfig) -> FileReport:
 
 def _read_folder_version(name: str) -> str:
     """Return a cache key that changes with any file of a data set (given by its name, its folder or its file)."""
-    path = labeled.availability.find_local_folder(name) or Path(name).expanduser()
+    path = labeled.sources.find_local_folder(name) or Path(name).expanduser()
     if not path.is_dir():
         return get_file_version(path)
     inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/"), *labeled.folders.find_class_texts(path)]

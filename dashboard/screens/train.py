@@ -7,8 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from core.data.counterexample_snapshot import NAME
-from core.data.lineage import NAME as LINEAGE
+from core.data.mixture import COUNTER_EXAMPLES as NAME
+from core.data.mixture import LINEAGE
 from core.exceptions import SentiscopeError
 from core.formatting import count, format_duration, format_plus_minus, number
 from core.runs import training_jobs

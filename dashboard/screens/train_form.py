@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.config import SETTINGS, RunConfig, compose, explain_idle, find_missing_inputs
-from core.data.counterexample_snapshot import NAME
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.error_analysis.counter_examples import write_copy
 from core.exceptions import SentiscopeError
 from core.formatting import count

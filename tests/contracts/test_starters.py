@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.data.sources.builtin import generate_corpus
+from core.data.sources.builtin.generate import generate_corpus
 from core.error_analysis.quiz import locate_file, make_quiz
 from core.interpret.faithfulness_verdict import judge_method
 from core.interpret.sentence_inspection import CLASS_TOKEN, inspect_text

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from core.data.table_writer import NESTED, check_target, open_writer
+from core.data.cells import NESTED, check_target, open_writer
 from core.exceptions import InputError
 
 TAGS = pa.field("tags", pa.string(), metadata=NESTED)
