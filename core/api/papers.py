@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 from core.api.options import CliArgument, OnProgress, Store, split_names
 from core.api.printing import say, tabulate
-from core.data.availability import check_availability
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, check_availability
 from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, signed
 from core.papers import reproduction, training_cells

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.config import compose, flatten_config
-from core.data.availability import find_local_folder
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, find_local_folder
 from core.evaluation.comparison import LEAST, Wilcoxon
 from core.exceptions import InputError
 from core.formatting import suggest_name

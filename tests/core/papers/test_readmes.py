@@ -1,4 +1,7 @@
-"""The results in the READMEs are those of the committed files: no number is typed by hand."""
+"""The results in the READMEs are those of the committed files: no number is typed by hand.
+
+`python tests/core/papers/test_readmes.py` writes the two blocks of the papers again, after new results.
+"""
 
 import json
 import re
@@ -12,6 +15,7 @@ from core.api.papers import reproduce, tabulate_rows
 from core.cli import app
 
 ROOT = Path(__file__).parents[3]
+HERE, COMMAND = "tests/core/papers/test_readmes.py", "sentiscope reproduce --format markdown"
 COLUMNS = ("row", "data", "reported", "ours", "difference", "TF-IDF", "verdict")
 MAIN = ("accuracy", "delta_mean")
 HEADLINES = {
@@ -24,9 +28,9 @@ HEADLINES = {
 """Rows of the table in README.md: those that carry each paper's claim and have results."""
 
 
-def read_block(file: str, command: str) -> str:
+def read_block(file: str, title: str) -> str:
     text = (ROOT / file).read_text(encoding="utf-8")
-    return re.search(rf"<!-- {re.escape(command)} -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)[1]
+    return text.partition(f"<!-- {title} -->\n\n")[2].partition("\n\n<!-- end -->")[0]
 
 
 def write_headlines() -> str:
@@ -41,14 +45,18 @@ def write_headlines() -> str:
     return "\n".join(lines)
 
 
-def test_readme_has_the_main_rows_of_each_paper():
-    assert read_block("README.md", "tests/core/papers/test_readmes.py") == write_headlines()
+def write_output() -> str:
+    return CliRunner().invoke(app, COMMAND.split()[1:]).output.strip()
 
 
-def test_benchmarks_have_the_output_of_the_command():
-    command = "reproduce --format markdown"
-    result = CliRunner().invoke(app, command.split())
-    assert read_block("tests/benchmarks/README.md", f"sentiscope {command}") == result.output.strip()
+BLOCKS = {"README.md": (HERE, write_headlines), "tests/benchmarks/README.md": (COMMAND, write_output)}
+"""File → first line of its block, and what writes it."""
+
+
+@pytest.mark.parametrize("file", BLOCKS)
+def test_readmes_have_the_committed_results(file):
+    title, write = BLOCKS[file]
+    assert read_block(file, title) == write()
 
 
 def read_starters(split: str) -> dict[str, tuple[float, list[float]]]:
@@ -87,3 +95,9 @@ def test_model_card_has_the_starters_confident_errors():
         share = 100 * ((table["label"] != table["predicted"]) & sure).mean()
         [row] = re.findall(rf"^\| {short}(?:, the built-in corpus alone)? \|.*$", card, re.MULTILINE)
         assert row.split("|")[5].strip() in ("", f"{share:.1f}"), short
+
+
+if __name__ == "__main__":
+    for name, (title, write) in BLOCKS.items():
+        path = ROOT / name
+        path.write_text(path.read_text(encoding="utf-8").replace(read_block(name, title), write()), encoding="utf-8")
