@@ -30,7 +30,7 @@ from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption
 from dashboard.widgets.messages import show_header
 from dashboard.widgets.progress import show_job, show_start_button
-from dashboard.widgets.sections import show_sections
+from dashboard.widgets.options import show_sections
 
 QUESTION = "Do our runs agree with the paper?"
 KEY = "run-missing"

@@ -10,17 +10,22 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
 from core.interpret.model_edits import Editable, Edits, get_text_editable
+from core.models.config import ModelConfig
+from core.models.model_description import write_equation
+from core.models.presets import PAPERS
+from core.recipes import RECIPES
 from core.runs.record import RunRecord
 from core.text.text_pairs import join_pair, split_pair
-from dashboard import state
+from dashboard import access, state
 from dashboard.data import data
+from dashboard.figures.preset_tables import ALL, list_presets
+from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_error, show_finding
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-LONGEST = 20_000
-"""Characters: a text of 2,000 words has about 12,000."""
+LONGEST = 20_000  # characters: a text of 2,000 words has about 12,000
 FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
 
 
@@ -54,17 +59,13 @@ def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGener
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
             text = show_text_field(record)
-        _check_pair(record, text)
+        if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
+            about = f"Type the second one. The results below are for “{parts[0]}” alone."
+            show_finding("This run reads two texts", about)
         try:
             show(record, text, line)
         except SentiscopeError as error:  # the app's error handler does not cover the rerun of a fragment
             show_error(error)
-
-
-def _check_pair(record: RunRecord, text: str) -> None:
-    """Warn that results are about one text alone if the second text of a pair is missing."""
-    if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
-        show_finding("This run reads two texts", f"Type the second one. The results below are for “{parts[0]}” alone.")
 
 
 def _show_pair_fields() -> str:
@@ -108,3 +109,71 @@ def parse_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Ed
     parts = get_text_editable(record.config.model, trained)
     edits, left_out = parts.read_link(said)
     return edits, parts, left_out
+
+
+STRONG = "strong"
+WIDTH = 180
+
+
+def pick_preset(default: str, *, help: str = "") -> str:
+    """Show URL-bound menus of papers and model presets; return the preset, at first `default` if it is listed."""
+    paper = st.selectbox(
+        "Paper",
+        [ALL, *PAPERS.values()],  # the shown names are the values in the URL
+        key=state.PAPER,
+        bind="query-params",
+        width=WIDTH,
+    )
+    names = list_presets(paper)
+    state.drop_stale(state.PRESET, names)
+    first = names.index(default) if default in names else 0
+    return st.selectbox(
+        "Model", names, index=first, key=state.PRESET, bind="query-params", width=WIDTH, help=help or None
+    )
+
+
+def show_equation(model: ModelConfig) -> None:
+    """Show a model's equations, each followed by an explanation in words."""
+    for index, line in enumerate(write_equation(model)):
+        with st.container(key=f"equation-{index}", gap=None):
+            st.latex(line.latex)
+            show_caption(line.words)
+
+
+def pick_dataset(*, more: str = "") -> None:
+    """Show the menu of data sets for a training (name or path), bound to the URL; `more` is added to its help text."""
+    st.selectbox(
+        "Data",
+        access.list_names(here=True),
+        key=state.DATA,
+        bind="query-params",
+        width=WIDTH,
+        accept_new_options=True,
+        help=f"A known name, or the path of a file or folder on this machine{more}",
+    )
+
+
+def pick_start(key: str) -> None:
+    """Show the menu of finished runs whose tokenizer, vocabulary and layers a training may start from."""
+    names = data.name_runs()
+    st.selectbox(
+        "Start from",
+        [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
+        index=None,
+        placeholder="scratch",
+        key=key,
+        format_func=lambda run: names[run].full,
+        persist_state="session",
+        width=WIDTH,
+        help="A finished run: its tokenizer, words and layers are reused where they fit (training.start)",
+    )
+
+
+def show_recipe_switch(key: str, more: str) -> None:
+    """Show the switch of the strong training recipe; `more` extends its help text."""
+    st.toggle("Strong recipe", key=key, persist_state="session", help=f"{RECIPES[STRONG].line} {more}")
+
+
+def get_recipe(switched: bool) -> str:
+    """Return the name of the training recipe that the switch selects; empty if the switch is off."""
+    return STRONG if switched else ""

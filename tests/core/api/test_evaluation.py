@@ -1,4 +1,4 @@
-"""`sentiscope compare`: JSON, text and errors."""
+"""`sentiscope compare` and `behave`: tables, JSON and errors."""
 
 import pytest
 
@@ -48,3 +48,34 @@ def test_comparison_prints_finding_letters_and_verdicts_also_with_renamed_labels
 )
 def test_wrong_input_exits_with_code_2_and_an_error_sentence(cli, words, reason):
     cli.refused(reason, "compare", *words)
+
+
+SUITE = """
+name: mine
+tests:
+  - {name: plain, capability: words, kind: minimum, expected: positive, texts: [The film was good., The film was bad.]}
+  - {name: ask, capability: neutral, kind: minimum, expected: neutral, texts: [Is it good?]}
+"""
+
+
+@pytest.fixture
+def file(place, starters):
+    path = place / "my.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+def test_capabilities_are_listed_by_run_with_intervals(cli, file):
+    lines = cli.lines("behave", "starter-vanilla", "starter-differential", "--suite", file)
+    assert lines[0] == "mine: 2 tests of 2 capabilities, 3 cases. Failure rate and 95 % interval:"
+    assert "words must be 0.50 (0.09 to 0.91) 0.50 (0.09 to 0.91)" in lines
+    assert "neutral must be not asked not asked" in lines
+    assert "starter-vanilla and starter-differential differ on nothing beyond chance." in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("nobody",), "no run 'nobody'"), (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY")],
+)
+def test_invalid_requests_exit_with_code_2(cli, file, arguments, said):
+    cli.refused(said, "behave", *arguments)
