@@ -15,7 +15,7 @@ from core.api.claims import claims, count_verdicts
 from core.api.papers import format_value, reproduce
 from core.exceptions import NotAvailable
 from core.formatting import MINUS, number, signed
-from core.models.presets import PAPERS, PRESETS
+from core.models.presets import PAPERS, find_paper
 from core.papers.claims import FINDERS, HOLDS, NOT
 from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
 from dashboard.figures import interval_table as columns
@@ -74,7 +74,7 @@ def choose_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def find_paper_of(source: Source) -> str:
     """Return the key of the paper that a run's preset is from; NotAvailable: there is none."""
-    paper = PRESETS[source.record.preset].paper if source.record.preset in PRESETS else ""
+    paper = find_paper(source.record.preset)
     if paper not in FINDERS:
         raise NotAvailable(f"{source.record.preset} is not a model of a paper")
     return paper

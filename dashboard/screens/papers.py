@@ -29,8 +29,8 @@ from dashboard.figures.papers import PaperTable
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption
 from dashboard.widgets.messages import show_header
-from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.options import show_sections
+from dashboard.widgets.progress import show_job, show_start_button
 
 QUESTION = "Do our runs agree with the paper?"
 KEY = "run-missing"
