@@ -88,10 +88,10 @@ def _pick_paper() -> str:
 def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
     """Show menus of the paper's tables and of the table's metrics; return the chosen table."""
     tables = {each["table"]: each for each in found}
-    table = tables[_pick("Table", state.TABLE, list(tables), figures.choose_table(found)["table"], paper, 110)]
+    table = tables[_pick("Table", state.TABLE, list(tables), figures.choose_table(found)["table"], paper, 90)]
     metrics = figures.list_metrics(table)
     return PaperTable(
-        paper, table, _pick("Metric", state.METRIC, metrics, metrics[0], f"{paper} {table['table']}", 190)
+        paper, table, _pick("Metric", state.METRIC, metrics, metrics[0], f"{paper} {table['table']}", 160)
     )
 
 
