@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from core.api.papers import FOLDER, name_job, reproduce
 from core.runs import background_jobs, queue
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.store import RunStore
 
 

@@ -21,10 +21,9 @@ from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLU
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import Axis, IntervalColumn, IntervalRow, IntervalTable, Mark, Marks, TextCell
-from dashboard.figures.source import Source
 from dashboard.figures.subplots import Panels, draw_bar_matrix, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look, Tokens, blend_colors
 

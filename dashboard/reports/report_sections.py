@@ -31,7 +31,7 @@ from core.runs.store import RunStore
 from dashboard.figures.dataset_summary import CARDINALITY, CLASSES, SPLITS, Balance, format_percent, get_class_shares
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node, make_node, write_node
-from dashboard.figures.training_plan import format_millions
+from dashboard.figures.model_plan import format_millions
 from dashboard.reports.report_parts import (
     ReportData,
     ReportReader,
@@ -113,7 +113,7 @@ def write_data_card(
 ) -> Section:
     """Write the data card section of a report: counts, shares and names of a run's data, optionally without paths."""
     try:
-        dataset = runs.train_overlap.load_trained_data(record)
+        dataset = runs.lineage.load_trained_data(record)
     except NotAvailable as error:
         why = "This machine cannot read the data of the training" if no_paths else str(error)
         absent = _write_absent_data(record, judged, why)

@@ -19,14 +19,13 @@ from core.models.presets import PRESETS
 from core.recipes import AppliedRecipe
 from core.runs import training_jobs
 from core.runs.backbones import SETTING as BACKBONE
-from core.runs.configuration import configure, configure_with_recipe
+from core.runs.configuration import START, configure, configure_with_recipe
 from core.runs.cost_estimate import LENGTHS, Size, count_uncut_rows, describe_shortcuts, estimate_size, estimate_time
-from core.runs.warm_start import START
 from core.settings import Setting
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures import training_plan as plan
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
+from dashboard.figures import model_plan as plan
+from dashboard.figures.model_plan import DIAGRAM, ModelDiagram, describe_parts
 from dashboard.widgets.fields import (
     get_recipe,
     pick_dataset,
