@@ -246,8 +246,8 @@ def list_tables(paper: str, table: str = "") -> list[dict[str, Any]]:
     tables = read_recipes()["tables"]
     found = [each for each in tables if each["paper"] == paper]
     if not found:
-        known = dict.fromkeys(each["paper"] for each in tables if each["paper"])
-        raise InputError(f"{paper} has no tables; there are {', '.join(known)}")
+        papers = dict.fromkeys(each["paper"] for each in tables if each["paper"])
+        raise InputError(f"{paper} has no tables; there are {', '.join(papers)}")
     names = {each["table"].casefold(): each for each in found}
     if table and table.casefold() not in names:
         known = ", ".join(each["table"] for each in found)

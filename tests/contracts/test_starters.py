@@ -22,8 +22,7 @@ from core.text.word_spans import remove_words
 from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
-ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}
-"""Starter runs trained only on the built-in corpus."""
+ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}  # starter runs trained only on the built-in corpus
 ENGLISH = {"vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16"}
 """Starter runs with an encoder pretrained on much more text."""
 STARTERS = ALONE | ENGLISH
