@@ -12,10 +12,9 @@ from core.api.printing import say, tabulate, write_ends, write_p, write_points, 
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, signed, whole_percent
+from core.formatting import count, format_csv, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
-from core.table_format import format_csv
 
 SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 

@@ -13,8 +13,7 @@ from core.behavioral_tests.suite import Suite
 from core.cache import get_cache_folder
 from core.exceptions import InputError
 from core.fingerprint import hash_file, hash_value
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.record import MIX, SPEAKING, refuse_tagged
 from core.runs.store import RunStore
 

@@ -33,8 +33,8 @@ from core.error_analysis.codebook import KEYS, Codes
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.row_annotations import Annotations
 from core.exceptions import DataError, InputError
+from core.formatting import format_csv, strip_apostrophe
 from core.paths import resolve_path
-from core.table_format import format_csv, strip_apostrophe
 
 JOINED = 100_000  # characters of a note: an unnamed visitor's notes are joined when the visitor takes a name
 CODED = ("author", "codes", "note", "time")

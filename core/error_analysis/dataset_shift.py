@@ -22,7 +22,7 @@ from core import runs
 from core.error_analysis.keywords import LEAST, LONGEST, PRIOR, Phrases, is_within
 from core.error_analysis.training_index import MOST
 from core.evaluation.comparison import adjust_holm
-from core.evaluation.nearest_neighbors import draw_rows
+from core.evaluation.projection import draw_rows
 from core.evaluation.split_differences import (
     SampleDifference,
     compare_classes,

@@ -27,14 +27,13 @@ from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.old_names import rename_keys
 from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
 from core.evaluation.split_differences import to_class_matrix
 from core.exceptions import DataError, NotAvailable
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer, Tell
 from core.runs.store import RunStore
 from core.text.normalization import get_key_settings, make_text_keys
-from core.training.calibration import UNSCALED
+from core.training.temperature import UNSCALED
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
     def find(self, tell: Tell) -> dict[str, Any]:
         """Find likely label errors in a split and in training; return them as JSON-like data."""
         table = read_table(self.store, self.run, self.split)
-        return find_label_errors(table, runs.train_overlap.load_trained_data(table.record), tell)
+        return find_label_errors(table, runs.lineage.load_trained_data(table.record), tell)
 
 
 def load_label_errors(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> dict[str, Any]:

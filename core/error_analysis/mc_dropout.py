@@ -17,12 +17,11 @@ import numpy as np
 from core import runs
 from core.error_analysis.predictions_table import PredictionTable, read_predictions, read_table
 from core.error_analysis.split_analysis import SplitAnalysis
-from core.evaluation.scores import HALF, build_scores
+from core.evaluation.metrics import HALF, build_scores
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
 from core.models.config import READS
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer, Tell
 from core.runs.predictions import explain_lacking_texts
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore

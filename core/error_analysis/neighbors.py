@@ -16,7 +16,7 @@ import pandas as pd
 
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.training_index import TrainingRows
-from core.evaluation.nearest_neighbors import NEIGHBORS, count_neighbors, draw_rows, find_nearest
+from core.evaluation.projection import NEIGHBORS, count_neighbors, draw_rows, find_nearest
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs.projections import Space
 from core.text.words import build_mark_class

@@ -31,9 +31,8 @@ from core.data.dataset import Task
 from core.error_analysis.dates import parse_dates
 from core.error_analysis.keywords import Phrases
 from core.error_analysis.old_names import ALIASES
-from core.evaluation.scores import HALF, build_scores, join_class_names
-from core.runs.labeled_predictions import Answers, read_answers
-from core.runs.predictions import choose_split
+from core.evaluation.metrics import HALF, build_scores, join_class_names
+from core.runs.predictions import Answers, choose_split, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 

@@ -33,7 +33,7 @@ from core.error_analysis.dates import DateSpan, compare_times, parse_span
 from core.error_analysis.keywords import split_phrase
 from core.error_analysis.old_names import ALIASES
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
-from core.evaluation.scores import NOTHING
+from core.evaluation.metrics import NOTHING
 from core.exceptions import InputError
 
 if TYPE_CHECKING:

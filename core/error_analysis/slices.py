@@ -38,12 +38,11 @@ from core.error_analysis.selection import (
 )
 from core.error_analysis.tags import TableTags
 from core.evaluation.intervals import compute_intervals, compute_newcombe, list_class_intervals
-from core.evaluation.metrics import evaluate, evaluate_classes
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF, evaluate, evaluate_classes
 from core.exceptions import InputError, RunDamaged
 from core.fingerprint import get_file_version
 from core.metrics import TUNED, get_metric
-from core.runs.comparison_data import MOST_VALUES, ComparisonData
+from core.runs.comparison import MOST_VALUES, ComparisonData
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 

@@ -20,7 +20,7 @@ from core.formatting import count
 from core.metrics import get_metric
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from core.runs.seed_groups import get_seed_fold, group_runs
+from core.runs.run_names import get_seed_fold, group_runs
 from core.runs.store import RunStore
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
@@ -279,7 +279,7 @@ class TableTags:
         """Return (n,) bool: for which texts another run predicts something else."""
         if run not in self._apart:
             record, split = self._table.record, self._table.split
-            _, other = runs.labeled_predictions.align_answers(
+            _, other = runs.predictions.align_answers(
                 [read_predictions(self._store, name, split) for name in (record.run, run)]
             )
             self._apart[run] = (build_table(other, split).said != self._table.said).any(1)
@@ -318,4 +318,4 @@ def describe_tag(tag: str) -> str:
 def _check_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
     """Return (2, n) bool: which texts have many unknown words, and which exceed the tokenizer's maximum length."""
     unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
-    return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)
+    return np.array([unknown, runs.lineage.encode_texts(tokenizer, texts).cut], bool)

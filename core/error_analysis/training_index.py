@@ -11,8 +11,8 @@ import numpy as np
 from core import runs
 from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.split_analysis import cache_array
-from core.evaluation.nearest_neighbors import draw_rows
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
+from core.evaluation.projection import draw_rows
 from core.evaluation.split_differences import split_plain_words, to_class_matrix
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
@@ -150,6 +150,6 @@ class TrainingRows:
     def _read(self) -> Dataset | NotAvailable:
         self.tell("reading the data", None)
         try:
-            return runs.train_overlap.load_trained_data(self.record)
+            return runs.lineage.load_trained_data(self.record)
         except NotAvailable as error:
             return error

@@ -21,7 +21,7 @@ from core.models.builder import Model
 from core.models.trace import Intervene, Intervention
 from core.text.tokenizer import Encoding, Tokenizer
 from core.text.word_spans import Span, compute_shares, find_word_spans, merge_spans, remove_words
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 UNCHANGED = Intervention()
 HALF = 0.5  # A token is deleted with a word that has more than this share of its characters

@@ -22,7 +22,7 @@ from core.interpret.cell_formulas import (
 )
 from core.models.activation_record import Record
 from core.models.head import Head
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 Kind = Literal["number", "score", "weight", "count"]
 

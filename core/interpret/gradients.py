@@ -14,12 +14,11 @@ import torch
 from torch import Tensor
 
 from core.data.dataset import Task
-from core.evaluation.ensemble import blend_tensors
-from core.evaluation.inference import scale_logits
+from core.evaluation.inference import blend_tensors, scale_logits
 from core.models.baselines import ReadsVectors
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 REFERENCE = "every word's vector zero, its place kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""

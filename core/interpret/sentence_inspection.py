@@ -11,8 +11,14 @@ import torch
 from torch import Tensor
 
 from core.data.dataset import Task
-from core.evaluation.ensemble import Ensemble, blend_logits
-from core.evaluation.inference import check_finite, compute_probabilities, get_device, switch_to_eval
+from core.evaluation.inference import (
+    Ensemble,
+    blend_logits,
+    check_finite,
+    compute_probabilities,
+    get_device,
+    switch_to_eval,
+)
 from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
@@ -21,7 +27,7 @@ from core.text.text_pairs import SIGN
 from core.text.token_table import to_batch
 from core.text.tokenizer import Encoding, Tokenizer
 from core.text.words import list_char_ngrams
-from core.training.calibration import UNSCALED, Scaling
+from core.training.temperature import UNSCALED, Scaling
 
 CLASS_TOKEN = "[CLS]"
 LAST_TOKEN = "[SEP]"

@@ -17,7 +17,7 @@ from core.error_analysis.predictions_table import SEVERAL
 from core.error_analysis.row_annotations import Annotations, compare_authors
 from core.error_analysis.selection import ORDERS
 from core.error_analysis.tags import name_tag
-from core.evaluation.scores import NOTHING
+from core.evaluation.metrics import NOTHING
 from core.exceptions import NotAvailable
 from core.formatting import count, format_exact, number, signed
 from dashboard.figures import interval_table as columns

@@ -21,8 +21,7 @@ from core.interpret.model_edits import UNCHANGED, Edits
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files, projections
 from core.runs.faithfulness_files import BeliefFiles
-from core.runs.layers import LayerFiles, Layers
-from core.runs.projections import MapFiles, Space
+from core.runs.projections import LayerFiles, Layers, MapFiles, Space
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from dashboard.reader.runs import Key, RunReader, cache_result
 

@@ -113,7 +113,7 @@ def write_data_card(
 ) -> Section:
     """Write the data card section of a report: counts, shares and names of a run's data, optionally without paths."""
     try:
-        dataset = runs.train_overlap.load_trained_data(record)
+        dataset = runs.lineage.load_trained_data(record)
     except NotAvailable as error:
         why = "This machine cannot read the data of the training" if no_paths else str(error)
         absent = _write_absent_data(record, judged, why)

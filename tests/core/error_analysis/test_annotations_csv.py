@@ -21,8 +21,8 @@ from core.error_analysis.annotations_csv import (
 from core.error_analysis.codebook import Codes
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import InputError
+from core.formatting import BOM, escape_formula, strip_apostrophe
 from core.runs.store import RunStore
-from core.table_format import BOM, escape_formula, strip_apostrophe
 
 NASTY = ("=1+1", "'=1+1", "''@x", "-", "it's", "two\nlines", 'say "so", yes', " =x", "＝wide", "naïve 😀", "'", "a\rb")
 

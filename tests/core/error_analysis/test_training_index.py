@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from core.error_analysis import training_index
 from core.error_analysis.training_index import find_conflicts, find_near_duplicates
-from core.evaluation.nearest_neighbors import draw_rows
+from core.evaluation.projection import draw_rows
 
 
 @pytest.mark.slow

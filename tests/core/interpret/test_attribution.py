@@ -22,7 +22,7 @@ from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import UNSCALED, Scaling
+from core.training.temperature import UNSCALED, Scaling
 
 STARTERS = ["sentiformer", "tweet-v1-p2"]  # words and byte pairs
 TEXT = "Not bad at all, but the ending never works"

@@ -12,7 +12,7 @@ from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.forward_pass import compute_stages
 from core.models.builder import build_model
 from core.models.trace import Intervention
-from core.runs.backbone_builder import read_tokenizer, split_backbone
+from core.runs.backbone_weights import read_tokenizer, split_backbone
 from core.runs.backbones import Backbone
 from core.text import text_pairs
 from core.text.config import TextConfig

@@ -8,8 +8,7 @@ import torch
 from stepping import CLOSE, TEXT, check, reader, traced
 from structures import STRUCTURES, encoders
 
-from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import switch_to_eval
+from core.evaluation.inference import Ensemble, switch_to_eval
 from core.exceptions import InputError, NotAvailable
 from core.interpret import forward_pass as making
 from core.interpret.cell_formulas import Dot, MaskedScores, Norm, Softmax, Sum, format_number
@@ -20,7 +19,7 @@ from core.models.score_terms import Terms
 from core.models.trace import Batch, Intervention
 from core.text import text_pairs
 from core.text.token_table import to_batch
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]

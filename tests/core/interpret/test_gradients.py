@@ -13,7 +13,7 @@ from core.interpret.gradients import Target, compute_input_gradient, integrate_g
 from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.models.trace import Output
-from core.training.calibration import UNSCALED, Scaling
+from core.training.temperature import UNSCALED, Scaling
 
 FIRST = Target(0, "single", UNSCALED)
 

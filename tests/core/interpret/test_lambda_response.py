@@ -18,7 +18,7 @@ from core.models.presets import PRESETS
 from core.models.trace import Intervention
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 TEXT = "Not bad at all, but the ending never works"
 CLASSES = ("bad", "good")

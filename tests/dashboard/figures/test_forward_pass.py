@@ -14,7 +14,7 @@ from core.interpret.forward_pass import compute_stages
 from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix, name_dimensions
 from core.models.presets import PRESETS
 from core.text.text_pairs import join_pair
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 from dashboard.figures.drawing import ASSETS
 from dashboard.figures.forward_pass import (
     DIMENSIONS,
