@@ -243,7 +243,11 @@ class Results:
 
 def list_tables(paper: str, table: str = "") -> list[dict[str, Any]]:
     """Return the recipes of a paper's tables, or of one; InputError: no such table."""
-    found = [each for each in read_recipes()["tables"] if each["paper"] == paper]
+    tables = read_recipes()["tables"]
+    found = [each for each in tables if each["paper"] == paper]
+    if not found:
+        papers = dict.fromkeys(each["paper"] for each in tables if each["paper"])
+        raise InputError(f"{paper} has no tables; there are {', '.join(papers)}")
     names = {each["table"].casefold(): each for each in found}
     if table and table.casefold() not in names:
         known = ", ".join(each["table"] for each in found)

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import product
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.atomic import make_folder, write_text
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import Cancelled, NotAvailable, SentiscopeError
 from core.models.finetuning_recipes import FINE_TUNINGS
 
 HERE = Path(__file__).parent
@@ -174,6 +174,8 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
         try:
             config, used = configure_with_recipe(cell.data, cell.model, settings, recipe, store=store)
             record = execute(store, store.create(config, cell.model, "cell", exactly=True, recipe=used).run)
+            if record.status != "done":
+                return line | {"failed": record.reason}, {}
         except SentiscopeError as error:
             return line | {"failed": str(error)}, {}
         table = pd.read_parquet(store.get_path("cell") / EVALUATION / "test" / PREDICTIONS)
@@ -237,25 +239,33 @@ def train_cells(
 ) -> int:
     """Train cells in parallel, and store each result at once; return the number of failed cells."""
     from core.runs import pipeline  # noqa: F401 - imported once, before the workers are forked
+    from core.runs.worker import handle_stop_signals
 
     os.environ["SENTISCOPE_JOBS"] = str(workers)
     revision, failed = find_revision(), 0
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context)
     jobs = {pool.submit(train_cell, cell, device, revision): cell for cell in cells}
-    try:
-        for number, job in enumerate(as_completed(jobs), 1):
-            error = job.exception()
-            if isinstance(error, BrokenProcessPool):
-                raise NotAvailable("a training process was killed, perhaps for want of memory; --resume continues")
-            told = {"failed": f"{type(error).__name__}: {error}"}
-            line, labels = (jobs[job].to_line() | told, {}) if error else job.result()
-            append_result(folder, line, labels)
-            failed += "failed" in line
-            result = line.get("failed") or f"F1 {line['metrics']['test']['f1_macro']:.4f}, {line['seconds']} s"
-            tell(f"{line['group']} {line['model']} seed {line['seed']}: {result}", number / len(cells))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    waiting = set(jobs)
+    with handle_stop_signals() as stopped, pool:
+        while waiting and not stopped.is_set():
+            finished, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+            for job in finished:
+                error = job.exception()
+                if isinstance(error, BrokenProcessPool):
+                    raise NotAvailable("a training process was killed, perhaps for want of memory; --resume continues")
+                told = {"failed": f"{type(error).__name__}: {error}"}
+                line, labels = (jobs[job].to_line() | told, {}) if error else job.result()
+                append_result(folder, line, labels)
+                failed += "failed" in line
+                result = line.get("failed") or f"F1 {line['metrics']['test']['f1_macro']:.4f}, {line['seconds']} s"
+                done = 1 - len(waiting) / len(cells)
+                tell(f"{line['group']} {line['model']} seed {line['seed']}: {result}", done)
+        if stopped.is_set():
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()  # a training saves nothing and ends
+            raise Cancelled("stopped; --resume continues")
     return failed
 
 

@@ -274,6 +274,8 @@ def test_later_results_replace_failures_only(tmp_path):
 def test_unknown_tables_are_refused():
     with pytest.raises(InputError, match="inceptive has no table '2'; there are 1, 3, 4, 5, 6, 7"):
         reproduce_tables("inceptive", "2")
+    with pytest.raises(InputError, match="baseline has no tables; there are ndt, sentiformer, 7ess-xin"):
+        reproduce_tables("baseline")
 
 
 def test_committed_labels_cover_every_line():
