@@ -13,14 +13,13 @@ from core.api.options import CliArgument, OnProgress, Store, split_names
 from core.api.printing import say, tabulate
 from core.data.sources import SOURCES, check_availability
 from core.exceptions import ConfigError, InputError, NotAvailable
-from core.formatting import count, signed
+from core.formatting import count, escape_formula, signed
 from core.papers import reproduction, training_cells
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
 from core.papers.training_cells import RESULTS, TrainingCell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
 from core.runs.store import RunStore
-from core.table_format import escape_formula
 
 FORMATS = ("text", "csv", "markdown", "latex")
 FOLDER = ".papers"
