@@ -13,13 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from core.config import compose, flatten_config
 from core.data.sources import SOURCES, find_local_folder
-from core.evaluation.comparison import LEAST, Wilcoxon
 from core.exceptions import InputError
 from core.formatting import suggest_name
+from core.lazy_imports import numpy as np
 from core.lazy_imports import pyarrow, scipy
 from core.models.model_description import count_parameters
 from core.models.presets import PRESETS
@@ -41,6 +39,8 @@ VERDICTS = (BETTER, DIFFERS, AGREES, INCONCLUSIVE, ONE_SEED, NOT_RUN, BASELINE)
 MARGIN = 1.5
 """Points within which a result agrees with a reported number."""
 LEVEL = 0.05
+LEAST = 6
+"""Pairs that a p below 0.05 of Wilcoxon's test needs: with five the smallest is 2 / 2⁵ = 0.0625."""
 SCALES = ("small", "paper")
 BASELINES = ("tfidf-logreg", "tfidf-logreg-chars")
 _NORMAL = statistics.NormalDist()
@@ -180,6 +180,8 @@ def measure_quantity(what: str, model: TrainedModel, main: str, reference: Train
     ]
     gains = [first - second for first, second in pairs]
     if kind == "wilcoxon":
+        from core.evaluation.comparison import Wilcoxon
+
         return Measured([Wilcoxon(tuple(gains)).p], upward=False, points=False)
     base = statistics.fmean(second for _, second in pairs) if kind == "relative" else 1.0
     return Measured([gain / base for gain in gains], variance=_count_row_variance(model, reference) / base**2)

@@ -24,10 +24,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from core.atomic import make_folder, write_text
 from core.exceptions import Cancelled, NotAvailable, SentiscopeError
+from core.lazy_imports import numpy as np
 from core.models.finetuning_recipes import FINE_TUNINGS
 
 HERE = Path(__file__).parent
@@ -161,7 +160,7 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     from core.runs.configuration import configure_with_recipe
     from core.runs.record import EVALUATION, PREDICTIONS
     from core.runs.store import RunStore
-    from core.runs.worker import execute
+    from core.runs.training_jobs import execute
 
     line = cell.to_line()
     settings = {
@@ -239,7 +238,7 @@ def train_cells(
 ) -> int:
     """Train cells in parallel, and store each result at once; return the number of failed cells."""
     from core.runs import pipeline  # noqa: F401 - imported once, before the workers are forked
-    from core.runs.worker import handle_stop_signals
+    from core.runs.training_jobs import handle_stop_signals
 
     os.environ["SENTISCOPE_JOBS"] = str(workers)
     revision, failed = find_revision(), 0
