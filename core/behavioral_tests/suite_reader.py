@@ -12,15 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from core.behavioral_tests.case_builder import SuiteSize, build_test
-from core.behavioral_tests.suite import (
-    POLARITIES,
-    Polarity,
-    Suite,
-    SuiteCase,
-    SuiteTest,
-    check_suite,
-    refuse_too_many,
-)
+from core.behavioral_tests.suite import POLARITIES, Polarity, Suite, SuiteCase, SuiteTest, check_suite, refuse_too_many
 from core.behavioral_tests.suite_format import WrittenSuite, WrittenTest
 from core.data.sandbox import read_cells, read_yaml
 from core.data.yaml_tree import parse_yaml

@@ -95,8 +95,7 @@ def _make_classes(table: PredictionTable) -> Iterator[Facet]:
         has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
     for name, matrix in has.items():
         yield Facet(
-            name,
-            tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes)),
+            name, tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes))
         )
 
 

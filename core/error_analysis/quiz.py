@@ -20,14 +20,7 @@ from core.cache import get_cache_folder, keep_files
 from core.data.dataset import TEST, VALIDATION
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
-from core.interpret.word_subsets import (
-    MOST,
-    Predict,
-    count_common,
-    find_flips,
-    find_removable_words,
-    predict_subsets,
-)
+from core.interpret.word_subsets import MOST, Predict, count_common, find_flips, find_removable_words, predict_subsets
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EVALUATION, PREDICTIONS, WEIGHTS, RunRecord
 from core.runs.store import RunStore

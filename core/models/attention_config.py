@@ -173,10 +173,7 @@ class AttentionConfig:
         "Scores are cosines times a learned temperature tau, one per layer, in place of q·k / sqrt(head width).",
     )
     gate: bool = setting(
-        False,
-        "gate on the keys",
-        GATE,
-        "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4).",
+        False, "gate on the keys", GATE, "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4)."
     )
     lexicon_gate: bool = setting(
         False,

@@ -159,10 +159,7 @@ class ModelConfig:
     feedforward: Literal["relu", "gelu", "swiglu"] = setting("relu", "feed-forward", LAYERS)
     ff_width: int = setting(256, "feed-forward width", LAYERS, within=(1, 65_536))
     pooling: Literal["mean", "cls"] = setting(
-        "mean",
-        "pooling",
-        HEAD,
-        "mean over the real tokens, or the output at a learned class token put before them.",
+        "mean", "pooling", HEAD, "mean over the real tokens, or the output at a learned class token put before them."
     )
     head: HeadConfig = field(default_factory=HeadConfig)
     dropout: float = setting(

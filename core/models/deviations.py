@@ -126,10 +126,7 @@ V5_ROWS = Departure(
     "data.limit",
 )
 RELEASED_VOCABULARY = Departure(
-    "vocabulary",
-    "30,000; the released code has {} here",
-    "the paper's own number",
-    "text.max_vocab",
+    "vocabulary", "30,000; the released code has {} here", "the paper's own number", "text.max_vocab"
 )
 
 LEXICAL = (

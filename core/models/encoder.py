@@ -292,12 +292,7 @@ class EncoderClassifier(nn.Module):
         return last, seen
 
     def _build_input(
-        self,
-        x: Tensor,
-        batch: Batch,
-        embedded: Tensor | None = None,
-        off: Sequence[bool] = (),
-        record: Record = SILENT,
+        self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = (), record: Record = SILENT
     ) -> Tensor:
         """Build the input (B, L, d) of the first layer: embeddings or `embedded`, class token, positions, segments."""
         first = self.first

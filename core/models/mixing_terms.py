@@ -44,8 +44,7 @@ def _describe_differential(part: AttentionConfig, width: int) -> Term:
         _write_subtraction(r"\lambda"),
         lines=(
             EquationLine(
-                DIFFERENTIAL,
-                f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}",
+                DIFFERENTIAL, f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}"
             ),
         ),
     )

@@ -342,12 +342,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "pretrained": Preset(
         ModelConfig(
-            family="pretrained",
-            width=768,
-            layers=12,
-            attention=AttentionConfig(heads=12),
-            ff_width=3072,
-            pooling="cls",
+            family="pretrained", width=768, layers=12, attention=AttentionConfig(heads=12), ff_width=3072, pooling="cls"
         ),
         "baseline",
         "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",

@@ -104,10 +104,7 @@ def test_typos_change_the_inside_of_one_word_deterministically(edit):
         ('kind: minimum\nexpected: positive\ntexts: ["a {b}"]', "{b} stands in a text, so give it words"),
         ("kind: minimum\nexpected: positive\ntexts: [x]\nslots: {b: [c]}", "slots is 'b': a slot that a text uses"),
         ('kind: minimum\nexpected: positive\ntexts: ["{b}"]\nslots: {b: []}', "slots.b is []"),
-        (
-            'kind: minimum\nexpected: positive\ntexts: ["{b}"]\nslots: {b: [c, c]}',
-            "is ['c', 'c']: every word once",
-        ),
+        ('kind: minimum\nexpected: positive\ntexts: ["{b}"]\nslots: {b: [c, c]}', "is ['c', 'c']: every word once"),
         ("kind: minimum\nexpected: positive\ncontrast: [{positive: a, negative: b}]", "each text of a contrast says"),
         ("kind: minimum\ncontrast: [{positive: a}]", "two texts or more that expect different answers"),
         ("kind: invariance\ntexts: [x]", "either vary (a slot) or edits"),

@@ -30,11 +30,7 @@ def test_flips_and_spread_equal_their_definition():
     assert flips.tolist() == [0.0, 0.4] and spread[0] == 0
     assert spread[1] == pytest.approx(math.sqrt(0.6 * 0.4) * 0.5)  # two values, 0.5 apart, 3 to 2
     measured = {"flips": [0.19, 0.2, 0.0], "spread": [0.14, 0.0, 0.15]}
-    assert mc_dropout.find_uncertain(measured).tolist() == [
-        False,
-        True,
-        True,
-    ]
+    assert mc_dropout.find_uncertain(measured).tolist() == [False, True, True]
 
 
 def test_dropout_spread_equals_the_closed_form():

@@ -354,7 +354,7 @@ def test_cell_formulas_have_short_numbers():
     norm = Norm(left, np.array([2.0, 1.0]), None, 0.0, centered=True)
     assert norm.format_cell(0, 0) == "2.00·(1.00 − (−0.50)) / 1.50"
     assert [format_number(x) for x in (0, 2.345, -0.5, 0.0123, 0.00001, 123456.0)] == [
-        *("0", "2.35", "−0.50", "0.012", "1.0e−05", "1.2e+05"),
+        *("0", "2.35", "−0.50", "0.012", "1.0e−05", "1.2e+05")
     ]
 
 

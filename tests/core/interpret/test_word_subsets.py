@@ -74,14 +74,7 @@ def test_of_a_long_text_only_the_words_with_most_effect_are_in_subsets():
     assert len(found.effects) == 8 and found.scores.shape == (8, 1)
 
 
-TEXTS = [
-    "good the film",
-    "bad good the great film",
-    "never good",
-    "bad bad the",
-    "great never the film good",
-    "film",
-]
+TEXTS = ["good the film", "bad good the great film", "never good", "bad bad the", "great never the film good", "film"]
 
 
 def brute(text, common):
