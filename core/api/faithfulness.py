@@ -63,7 +63,7 @@ def agreement(
     chosen = evaluation.nearest_neighbors.draw_rows(len(found), limit or len(found), SEED)
     drawn = [found[place] for place in chosen]
     tell = on_progress or (lambda what, share: None)
-    told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
+    told = interpret.attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
     return {
         "run": run,
         "split": split,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         counterfactual,
         attribution_math,
         sentence_inspection,
-        batched_attribution,
         forward_stages,
         negation_templates,
         trace_summary,

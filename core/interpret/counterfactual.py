@@ -22,10 +22,10 @@ import torch
 
 from core.exceptions import InputError
 from core.formatting import count
+from core.interpret.attribution import MOST_WORDS
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.background_thread import choose_batch_size
 from core.interpret.explain_context import ExplainContext
-from core.interpret.explained_text import MOST_WORDS
 from core.interpret.gradients import Embeds
 from core.models.trace import Batch
 from core.text.config import TextConfig

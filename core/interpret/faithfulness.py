@@ -15,8 +15,8 @@ import numpy as np
 from core.evaluation.intervals import TAILS, draw_resamples
 from core.exceptions import InputError
 from core.interpret import attribution
+from core.interpret.attribution import READ, ExplainedText
 from core.interpret.explain_context import ExplainContext
-from core.interpret.explained_text import READ, ExplainedText
 from core.interpret.faithfulness_verdict import Belief, MethodMeasurements, Number, ProbabilityCurve
 from core.interpret.perturbations import SEED, OnProgress, PerturbationCase, StepProgress, Trials, Values, compute_rho
 from core.text.word_spans import find_word_spans

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from core.interpret import attribution_math
+from core.interpret.attribution import READ, ExplainedText
 from core.interpret.attribution_math import DIGITS
 from core.interpret.explain_context import ExplainContext
-from core.interpret.explained_text import READ, ExplainedText
 from core.interpret.faithfulness_verdict import DELETES, POINTS
 from core.text.tokenizer import Tokenizer
 from core.text.word_spans import Span, find_word_spans, match_case, remove_words

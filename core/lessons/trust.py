@@ -17,7 +17,7 @@ from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 
 if TYPE_CHECKING:
-    from core.interpret.explained_text import ExplainedText
+    from core.interpret.attribution import ExplainedText
     from core.runs.load import LoadedRun
 
 RUN = "starter-ndt-01-n3"
@@ -146,9 +146,7 @@ def _choose_texts(store: RunStore) -> list[str]:
 
 
 def _read_sentences(run: LoadedRun, texts: list[str]) -> list[_TestedSentence]:
-    return [
-        _TestedSentence(run, each) for each in interpret.batched_attribution.iterate_texts(run.make_reader(), texts)
-    ]
+    return [_TestedSentence(run, each) for each in interpret.attribution.iterate_texts(run.make_reader(), texts)]
 
 
 def _choose_sentence(sentences: Sequence[_TestedSentence], passed: int) -> _TestedSentence:

@@ -31,7 +31,7 @@ from dashboard.figures.theme import Look, Tokens, choose_text_color, color_class
 from dashboard.figures.word_attributions import find_positive_class, make_ramps
 
 if TYPE_CHECKING:
-    from core.interpret.batched_attribution import DeletionAttribution
+    from core.interpret.attribution import DeletionAttribution
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
@@ -119,7 +119,7 @@ def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
 
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
     """Return the details of rows, as row key → word attributions and nearest training texts."""
-    from core.interpret import batched_attribution  # torch
+    from core.interpret import attribution  # torch
 
     place = {key: at for at, key in enumerate(shown.known.keys)}
     at = {key: place[key] for key in keys if key in place}
@@ -127,7 +127,7 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
     texts = [shown.table.texts[each] for each in places]
     words: Sequence[DeletionAttribution | None] = [None] * len(places)
     if loaded is not None:
-        words = batched_attribution.attribute_texts(loaded.make_reader(), texts, choose_targets(shown, places))
+        words = attribution.attribute_texts(loaded.make_reader(), texts, choose_targets(shown, places))
     if not shown.known.whole:
         return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
     space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None

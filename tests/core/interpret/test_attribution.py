@@ -12,7 +12,7 @@ from small_models import small
 from small_readers import lent
 
 from core.exceptions import InputError
-from core.interpret import explained_text
+from core.interpret import attribution
 from core.interpret.attribution import METHODS, explain_text, list_methods
 from core.interpret.trace_summary import average_attention
 from core.models.baselines import BagOfNgrams
@@ -79,7 +79,7 @@ def test_the_default_target_is_the_predicted_class():
 
 @pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
 def test_baselines_list_their_attribution_methods(method):
-    lacks = "has no attention" if method in explained_text.READ else "reads no vectors of words"
+    lacks = "has no attention" if method in attribution.READ else "reads no vectors of words"
     with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
         explain_text(make_bag(), "good", method)
 
@@ -167,7 +167,7 @@ def test_texts_with_no_or_one_word_are_explained(method, text):
 def test_long_texts_have_a_note_on_unread_and_unexplained_words():
     text = " ".join(["good", "film"] * 200)
     found = explain_text(make_encoder(), text)
-    assert len(found.words) == explained_text.MOST_WORDS == 300
+    assert len(found.words) == attribution.MOST_WORDS == 300
     assert found.note == (
         "The model reads the first 12 tokens; 388 at the end are cut off. Explained are the first 300 of 400 words."
     )

@@ -5,9 +5,8 @@ import pytest
 from small_readers import TEXT, reader
 
 from core.exceptions import InputError
-from core.interpret.attribution import explain_text
+from core.interpret.attribution import attribute_texts, compare_with_deletion, explain_text
 from core.interpret.attribution_math import TopWords, find_largest, find_top_words
-from core.interpret.batched_attribution import attribute_texts, compare_with_deletion
 
 TEXTS = [TEXT, "", "bad, bad zzz", "good"]
 
@@ -53,7 +52,7 @@ def test_batched_agreement_equals_single_texts():
 def test_batch_size_does_not_matter_and_long_texts_skip_attention(monkeypatch):
     own = reader("sentiformer")
     whole = compare_with_deletion(own, AGREED_TEXTS)
-    monkeypatch.setattr("core.interpret.batched_attribution.AT_ONCE", 3)
+    monkeypatch.setattr("core.interpret.attribution.BATCH", 3)
     for one, other in zip(whole, compare_with_deletion(own, AGREED_TEXTS), strict=True):
         assert (one.method, one.texts, one.same, one.ranked) == (other.method, other.texts, other.same, other.ranked)
         assert one.rho == pytest.approx(other.rho, abs=1e-5)

@@ -10,8 +10,7 @@ from small_readers import lent
 from toys import WORDS, Sum, labeled, opinions, sentences, toy
 
 from core.exceptions import InputError
-from core.interpret.attribution import list_methods
-from core.interpret.explained_text import ExplainedText
+from core.interpret.attribution import ExplainedText, list_methods
 from core.interpret.faithfulness import LabeledSentence, measure_methods, measure_sentence
 from core.interpret.perturbations import PerturbationCase, StepProgress, Trials
 from core.models.builder import build_model

@@ -8,9 +8,8 @@ from small_readers import reader
 from toys import labeled, opinions, sentences, toy
 
 from core.evaluation.inference import EnsembleLogits, predict_texts
-from core.interpret.attribution import explain_text
+from core.interpret.attribution import attribute_texts, explain_text
 from core.interpret.attribution_math import compute_log_odds
-from core.interpret.batched_attribution import attribute_texts
 from core.interpret.counterfactual import search_flip
 from core.interpret.faithfulness import measure_methods
 from core.interpret.negation_templates import fill_template, predict_template

@@ -10,7 +10,7 @@ from core.error_analysis.code_prevalence import draw_sample, list_draws
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.neighbors import TrainingNeighbor
 from core.evaluation.intervals import compute_wilson
-from core.interpret.batched_attribution import DeletionAttribution
+from core.interpret.attribution import DeletionAttribution
 from core.runs.store import RunStore
 from core.table_format import format_csv
 from dashboard.figures import error_list
