@@ -18,8 +18,20 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import NotAvailable
-from core.interpret.cell_formulas import Array, Dot, Softmax, Sum, make_linear_rule, make_norm_rule, to_float64
-from core.interpret.forward_stages import ForwardStage, StageMatrix, build_pooling, name_dimensions, yield_classifier
+from core.interpret.forward_stages import (
+    Array,
+    Dot,
+    ForwardStage,
+    Softmax,
+    StageMatrix,
+    Sum,
+    build_pooling,
+    make_linear_rule,
+    make_norm_rule,
+    name_dimensions,
+    to_float64,
+    yield_classifier,
+)
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
 from core.models.activation_record import Record
 from core.models.attention import Attention

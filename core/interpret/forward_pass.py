@@ -11,17 +11,22 @@ import torch
 from core.evaluation.inference import get_device
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number
-from core.interpret.cell_formulas import Array, Dot, Largest, Rule, Sum, to_float64
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
 from core.interpret.forward_stages import (
     ONE,
+    Array,
+    Dot,
     ForwardStage,
     ForwardStages,
+    Largest,
+    Rule,
     StageMatrix,
+    Sum,
     build_logits,
     build_probabilities,
     name_dimensions,
+    to_float64,
     yield_classifier,
 )
 from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING

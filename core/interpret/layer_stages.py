@@ -13,20 +13,22 @@ from torch import Tensor
 
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript
-from core.interpret.cell_formulas import (
+from core.interpret.forward_stages import (
     After,
     Array,
     Dot,
+    ForwardStage,
     MaskedScores,
     Rule,
     Softmax,
+    StageMatrix,
     Sum,
     make_linear_rule,
     make_norm_rule,
     make_sum_rule,
+    name_dimensions,
     to_float64,
 )
-from core.interpret.forward_stages import ForwardStage, StageMatrix, name_dimensions
 from core.models.activation_record import Record
 from core.models.encoder import Layer
 from core.models.feedforward import FeedForward, SwiGLU

@@ -11,8 +11,14 @@ from toys import WORDS, Sum, labeled, opinions, sentences, toy
 
 from core.exceptions import InputError
 from core.interpret.attribution import ExplainedText, list_methods
-from core.interpret.faithfulness import LabeledSentence, measure_methods, measure_sentence
-from core.interpret.perturbations import PerturbationCase, StepProgress, Trials
+from core.interpret.faithfulness import (
+    LabeledSentence,
+    PerturbationCase,
+    StepProgress,
+    Trials,
+    measure_methods,
+    measure_sentence,
+)
 from core.models.builder import build_model
 from core.models.dropout import shuffle_weights
 from core.models.presets import PRESETS

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from toys import labeled, opinions, sentences, toy
 
-from core.interpret.faithfulness import measure_methods
+from core.interpret.faithfulness import Trials, measure_methods
 from core.interpret.faithfulness_verdict import FEW, THRESHOLDS, Number, decide_outcome, judge_method, list_tests
-from core.interpret.perturbations import Trials
 
 SENTENCES = 40
 TWO = ("deletion", "gradient")

@@ -12,8 +12,8 @@ from core.evaluation.ensemble import Ensemble
 from core.evaluation.inference import switch_to_eval
 from core.exceptions import InputError, NotAvailable
 from core.interpret import forward_pass as making
-from core.interpret.cell_formulas import Dot, MaskedScores, Norm, Softmax, Sum, format_number
 from core.interpret.forward_pass import compute_stages
+from core.interpret.forward_stages import Dot, MaskedScores, Norm, Softmax, Sum, format_number
 from core.models.latex_terms import EquationLine, Term
 from core.models.presets import PRESETS
 from core.models.score_terms import Terms

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from core.interpret.perturbations import (
+from core.interpret.faithfulness import (
     STEPS,
     StepProgress,
     add_frame,

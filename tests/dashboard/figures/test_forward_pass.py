@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from core.interpret.cell_formulas import Dot
-from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix, name_dimensions
+from core.interpret.forward_stages import Dot, ForwardStage, ForwardStages, StageMatrix, name_dimensions
 from dashboard.figures.drawing import ASSETS
 from dashboard.figures.forward_pass import DIMENSIONS, DRAWN, STEPS, StageView, _draw_stages, build_step_table
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
