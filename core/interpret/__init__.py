@@ -9,7 +9,6 @@ from core.lazy_imports import make_getattr
 if TYPE_CHECKING:
     from core.interpret import (
         ablation,
-        activation_patching,
         explain_context,
         faithfulness,
         forward_pass,

@@ -20,7 +20,7 @@ from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import TOWARDS, get_target_class, make_ramps
 
 if TYPE_CHECKING:
-    from core.interpret.activation_patching import Patches
+    from core.interpret.ablation import Patches
 
 DONOR = Option(
     "donor",

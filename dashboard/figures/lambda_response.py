@@ -20,7 +20,7 @@ from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import TOWARDS, get_target_class
 
 if TYPE_CHECKING:
-    from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+    from core.interpret.ablation import LambdaCurve, LambdaCurves
 
 DASHES = ("solid", "dash", "dot")  # of λ₁, λ₂, λ₃
 EVERY = "all λ ×"

@@ -8,7 +8,7 @@ import torch
 from small_readers import TEXT, reader
 
 from core.exceptions import InputError
-from core.interpret.activation_patching import patch_activations
+from core.interpret.ablation import patch_activations
 from core.interpret.attribution import explain_text
 from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from small_readers import TEXT, reader
 
-from core.interpret.ablation import silence_parts
-from core.interpret.activation_patching import patch_activations
+from core.interpret.ablation import patch_activations, silence_parts
 from core.interpret.attribution import explain_text
 from core.interpret.background_thread import BackgroundThread, WorkStopped
 from core.interpret.faithfulness import measure_sentence

@@ -11,7 +11,7 @@ from small_models import small
 from small_readers import lent
 
 from core.exceptions import InputError
-from core.interpret.lambda_response import VARIES, compute_lambda_curves
+from core.interpret.ablation import VARIES, compute_lambda_curves
 from core.interpret.sentence_inspection import inspect_text
 from core.models.builder import build_model
 from core.models.presets import PRESETS

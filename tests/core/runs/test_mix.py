@@ -17,7 +17,7 @@ from core.evaluation.ensemble import blend_logits
 from core.evaluation.inference import predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError, RunDamaged
-from core.interpret.activation_patching import patch_activations
+from core.interpret.ablation import patch_activations
 from core.interpret.attribution import explain_text
 from core.models.trace import Intervention
 from core.runs import archive

@@ -6,7 +6,7 @@ import pytest
 
 from core import api
 from core.exceptions import InputError
-from core.interpret.activation_patching import Patch, Patches
+from core.interpret.ablation import Patch, Patches
 from core.runs.store import RunStore
 from dashboard.figures.activation_patching import PATCHING, Patching, build_patch_table
 from dashboard.figures.theme import LIGHT, Look

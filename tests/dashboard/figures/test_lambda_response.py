@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+from core.interpret.ablation import LambdaCurve, LambdaCurves
 from core.interpret.model_edits import Edits
 from dashboard.figures.lambda_response import LAMBDA_BENCH, LambdaBench, build_curve_table
 from dashboard.figures.theme import Look
