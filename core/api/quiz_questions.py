@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from core import error_analysis, interpret
+from core import error_analysis
 from core.api.options import RunName, Store
 from core.api.printing import say, tabulate
 from core.runs.store import RunStore
@@ -31,7 +31,7 @@ def quiz(run: RunName, *, right: int = 2, wrong: int = 3, store: Store = None) -
     """
     store = store or RunStore()
     found, classes = error_analysis.quiz.make_quiz(store, run, right, wrong), store.read(run).classes
-    compute = interpret.word_subsets.compute_probabilities
+    compute = error_analysis.quiz.compute_probabilities
     return {
         "run": run,
         "classes": list(classes),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         forward_stages,
         negation_templates,
         trace_summary,
-        word_subsets,
     )
     from core.interpret import faithfulness_verdict
 

@@ -33,16 +33,14 @@ from core.interpret.forward_stages import (
     yield_classifier,
 )
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
-from core.models.activation_record import Record
 from core.models.attention import Attention
-from core.models.encoder import EncoderClassifier, Layer
-from core.models.feedforward import FeedForward
+from core.models.encoder import EncoderClassifier, FeedForward, Layer
 from core.models.head import Branch, Head, HeadAttention
 from core.models.mixing import SingleMap
 from core.models.positions import PolarityAware
 from core.models.pretrained import BackboneLayer, PretrainedClassifier
 from core.models.score_terms import AttentionInputs
-from core.models.trace import Batch, Intervention
+from core.models.trace import Batch, Intervention, Record
 
 M = TypeVar("M", bound=nn.Module)
 NAMES = {

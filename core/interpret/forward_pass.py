@@ -30,12 +30,11 @@ from core.interpret.forward_stages import (
     yield_classifier,
 )
 from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING
-from core.models.activation_record import Record
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
 from core.models.head import Convolution
 from core.models.positions import number_segments
-from core.models.trace import Batch
+from core.models.trace import Batch, Record
 from core.text.lexicon import name_triples
 from core.text.pos_tags import TAGS
 from core.text.special_ids import UNKNOWN

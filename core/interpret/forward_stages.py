@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from core.data.dataset import Task
 from core.formatting import MINUS
 from core.lazy_imports import scipy
-from core.models.activation_record import Parts, Record
 from core.models.head import Head
+from core.models.trace import Parts, Record
 from core.training.calibration import Scaling
 
 Array = np.ndarray

@@ -29,13 +29,10 @@ from core.interpret.forward_stages import (
     name_dimensions,
     to_float64,
 )
-from core.models.activation_record import Record
-from core.models.encoder import Layer
-from core.models.feedforward import FeedForward, SwiGLU
-from core.models.latex_terms import Formula, Term
-from core.models.layer_interventions import Changes
+from core.models.attention_config import Formula, Term
+from core.models.encoder import FeedForward, Layer, SwiGLU
 from core.models.score_terms import apply_rotary
-from core.models.trace import Intervention
+from core.models.trace import Changes, Intervention, Record
 from core.text.lexicon import TRIPLE, name_triples
 
 NONE = "This model has none"

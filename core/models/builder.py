@@ -11,18 +11,17 @@ from torch import nn
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing
 from core.models.attention_config import list_terms
+from core.models.attention_kernels import Support
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.capabilities import list_capabilities
 from core.models.config import AttentionConfig, ModelConfig
-from core.models.encoder import EncoderClassifier, Layer
-from core.models.feedforward import FeedForward, SwiGLU
+from core.models.encoder import EncoderClassifier, FeedForward, Layer, SwiGLU
 from core.models.head import Head
 from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
-from core.models.mixing_terms import list_mixing_terms
+from core.models.model_description import list_mixing_terms
 from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal
 from core.models.pretrained import BackboneAttention, Body, PretrainedClassifier
 from core.models.score_terms import KeyGate, LexicalTerm, Terms
-from core.models.sparse_mask import Support
 
 Model = EncoderClassifier | Plain
 

@@ -10,10 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import ConfigError
-from core.models.activation_record import SILENT, Record
 from core.models.attention_kernels import attend_explicit, attend_fused
 from core.models.dropout import Dropout
-from core.models.trace import HeadTrace
+from core.models.trace import SILENT, HeadTrace, Record
 
 
 class HeadOutput(NamedTuple):

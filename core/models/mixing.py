@@ -13,9 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from core.models.activation_record import SILENT, Record
-from core.models.attention_config import Constraint
-from core.models.mixing_terms import ADDITIVE, DIFFERENTIAL, OF_TOKEN
+from core.models.attention_config import ADDITIVE, DIFFERENTIAL, OF_TOKEN, Constraint
+from core.models.trace import SILENT, Record
 
 LAMBDA_STD = 0.02
 _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.activation_record import SILENT, Record
+from core.models.trace import SILENT, Record
 
 TAGS = 12  # Universal parts of speech, ids 1 to 12; 0: unknown or padded
 CLASS_TAG = TAGS + 1

@@ -13,6 +13,7 @@ from core.error_analysis import quiz as quizzes
 from core.error_analysis.quiz import (
     ask_sentence,
     choose_unanswered,
+    compute_probabilities,
     compute_quiz,
     encode_quiz,
     locate_file,
@@ -20,7 +21,6 @@ from core.error_analysis.quiz import (
     order_questions,
 )
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.interpret.word_subsets import compute_probabilities
 from core.runs.load import load_run
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore

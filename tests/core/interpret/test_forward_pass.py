@@ -14,7 +14,7 @@ from core.exceptions import InputError, NotAvailable
 from core.interpret import forward_pass as making
 from core.interpret.forward_pass import compute_stages
 from core.interpret.forward_stages import Dot, MaskedScores, Norm, Softmax, Sum, format_number
-from core.models.latex_terms import EquationLine, Term
+from core.models.attention_config import EquationLine, Term
 from core.models.presets import PRESETS
 from core.models.score_terms import Terms
 from core.models.trace import Batch, Intervention

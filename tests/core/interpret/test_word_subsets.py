@@ -5,7 +5,7 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from core.interpret.word_subsets import (
+from core.error_analysis.quiz import (
     compute_probabilities,
     find_flips,
     find_removable_words,

@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.exceptions import ConfigError
-from core.models import banded_attention
-from core.models.attention_kernels import attend_explicit
-from core.models.banded_attention import attend_banded
-from core.models.sparse_mask import ABSENT, build_support_mask, draw_global_positions
+from core.models import attention_kernels
+from core.models.attention_kernels import (
+    ABSENT,
+    attend_banded,
+    attend_explicit,
+    build_support_mask,
+    draw_global_positions,
+)
 
 COEFFICIENTS = {
     "layer": lambda B, N, H, L: (1, N, 1, 1, 1),
@@ -88,7 +92,7 @@ def test_long_float32_texts_match_to_1e6():
 
 @pytest.mark.slow
 def test_banded_attention_passes_a_numerical_gradient_check(monkeypatch):
-    monkeypatch.setattr(banded_attention, "BLOCK", 3)
+    monkeypatch.setattr(attention_kernels, "BLOCK", 3)
     keep = mask_lengths([7, 5], 7)
     tensors = inputs(2, 2, 1, 7, 2, 2, "token", 3)
     assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, draw_globals(keep, random=1), window=2), tensors)
@@ -100,8 +104,8 @@ def test_block_and_buffer_sizes_do_not_change_the_result(monkeypatch, block, buf
     keep = mask_lengths([90, 61, 0], 90)
     tensors = inputs(3, 2, 2, 90, 3, 4, "token", 2)
     wanted = with_gradients(dense, tensors, keep, draw_globals(keep), window=10)
-    monkeypatch.setattr(banded_attention, "BLOCK", block)
-    monkeypatch.setattr(banded_attention, "BUFFER_BYTES", buffer)
+    monkeypatch.setattr(attention_kernels, "BLOCK", block)
+    monkeypatch.setattr(attention_kernels, "BANDED_BUFFER_BYTES", buffer)
     assert_same(with_gradients(attend_banded, tensors, keep, draw_globals(keep), window=10), wanted, 1e-11)
 
 
@@ -185,7 +189,7 @@ def largest(L):
 
 @pytest.mark.slow
 def test_memory_is_linear_in_the_text_length(monkeypatch):
-    monkeypatch.setattr(banded_attention, "BUFFER_BYTES", 10**9)  # all scores at once
+    monkeypatch.setattr(attention_kernels, "BANDED_BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)
     assert large == pytest.approx(4 * small, rel=0.05)
     assert large < 2048**2 / 4
