@@ -167,7 +167,7 @@ def _find_common(
     config = evaluation.projection.ProjectionConfig("pca")
     files = runs.projections.MapFiles.from_run(store, run, table.split, config)
     vectors = files.read_space(table.classes).vectors[found.places]
-    training = error_analysis.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
+    training = error_analysis.neighbors.TrainingRows(store, table.record, *([tell] if tell else []))
     said = error_analysis.selection.describe_selection(found.clauses, found.group)
     near = error_analysis.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
     return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}

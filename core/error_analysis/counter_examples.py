@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from core.atomic import make_folder, write_text
 from core.data.counterexample_snapshot import NAME
 from core.data.table_writer import SEPARATOR
-from core.error_analysis.annotation_store import Ledger, get_timestamp
-from core.error_analysis.annotator_names import clean_author, clean_code_name, clean_text
+from core.error_analysis.annotation_store import Ledger, clean_author, clean_code_name, clean_text, get_timestamp
 from core.evaluation.scores import HALF, NOTHING
 from core.exceptions import InputError
 from core.fingerprint import hash_value

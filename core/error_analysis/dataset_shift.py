@@ -20,7 +20,7 @@ import numpy as np
 
 from core import runs
 from core.error_analysis.keywords import LEAST, LONGEST, PRIOR, Phrases, is_within
-from core.error_analysis.training_index import MOST
+from core.error_analysis.neighbors import MOST_TRAINING
 from core.evaluation.comparison import adjust_holm
 from core.evaluation.nearest_neighbors import draw_rows
 from core.evaluation.split_differences import (
@@ -186,7 +186,7 @@ def compare_with_training(
     if min(n.values()) < FEWEST:
         left_out = f"{len(training)} training texts and {len(split)} of the split: too few to tell, {FEWEST} are needed"
         return {**nothing, "left_out": left_out}
-    some = [[texts[row] for row in draw_rows(len(texts), MOST).tolist()] for texts in (training, split)]
+    some = [[texts[row] for row in draw_rows(len(texts), MOST_TRAINING).tolist()] for texts in (training, split)]
     tell("comparing words and lengths", None)
     lengths = [np.array([len(split_plain_words(text)) for text in texts], float) for texts in some]
     measures = {"words of a text": compare_means(*lengths)}

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from core.error_analysis import query
-from core.error_analysis.dates import cut_quarters
-from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable, cut_quarters
 from core.error_analysis.query import CODE, RANGE, Clause
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import name_tag

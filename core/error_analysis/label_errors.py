@@ -24,8 +24,7 @@ import pandas as pd
 
 from core import evaluation, runs
 from core.data.dataset import TRAIN, Dataset
-from core.error_analysis.old_names import rename_keys
-from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
+from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table, rename_keys
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
 from core.evaluation.scores import join_class_names
 from core.evaluation.split_differences import to_class_matrix

@@ -7,7 +7,7 @@ margin<0.2 · p_predicted=0.5..0.9    numbers: = != < <= > >=, and both ends of 
 text~not good · text!~http       contains, or does not; ignoring case
 word=not good · word!=no         whole words in sequence, without punctuation between; ignoring case
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
-date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.dates`)
+date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.predictions_table`)
 tag=negation · tag!=question     error tags
 code=irony · code!=irony         codes by any author (`core.error_analysis.codebook`)
 coded · uncoded                  whether any author gave a code
@@ -15,7 +15,7 @@ noted · unnoted                  whether any author wrote a note
 key=9f2c01aa34bd                 one row
 ids:3b51c02f9d6e4a70             rows that were picked one by one (`core.error_analysis.selection`)
 
-Earlier names are accepted too (`core.error_analysis.old_names`).
+Earlier names are accepted too (`ALIASES`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,8 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shorten
-from core.error_analysis.dates import DateSpan, compare_times, parse_span
 from core.error_analysis.keywords import split_phrase
-from core.error_analysis.old_names import ALIASES
-from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.predictions_table import ALIASES, SEVERAL, DateSpan, PredictionTable, compare_times, parse_span
 from core.evaluation.scores import NOTHING
 from core.exceptions import InputError
 

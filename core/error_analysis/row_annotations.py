@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.error_analysis.annotator_names import has_name, match_name, name_author
+from core.error_analysis.annotation_store import has_name, match_name, name_author
 from core.evaluation.intervals import LEVEL
 from core.exceptions import InputError
 

@@ -26,8 +26,7 @@ from core.data.findings import shorten
 from core.error_analysis import query
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.keywords import split_phrase
-from core.error_analysis.old_names import rename_rule
-from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable, rename_rule
 from core.error_analysis.query import IDS, RANGE, Clause
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import BY_DEFINITION, TableTags, name_tag

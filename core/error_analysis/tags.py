@@ -11,9 +11,10 @@ import numpy as np
 
 from core import runs
 from core.error_analysis import linguistic_tags, mc_dropout
+from core.error_analysis.neighbors import MOST_TRAINING, TrainingRows, find_conflicts, find_near_duplicates
 from core.error_analysis.predictions_table import PredictionTable, build_table, read_predictions
 from core.error_analysis.split_analysis import cache_array
-from core.error_analysis.training_index import MOST, NEIGHBORS, TrainingRows, find_conflicts, find_near_duplicates
+from core.evaluation.nearest_neighbors import NEIGHBORS
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.formatting import count
@@ -80,7 +81,7 @@ ABOUT = {
     "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
     "near duplicate": "a training text shares four of five of all different words, or more",
     "neighbours conflict": f"most of the {NEIGHBORS} nearest training texts in embedding space have another label "
-    f"(among {count(MOST)} at most)",
+    f"(among {count(MOST_TRAINING)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
     "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer changes in "
     f"{mc_dropout.FLIPS:.0%} or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.error_analysis.annotator_names import SEPARATOR, has_name, name_author
-from core.error_analysis.code_prevalence import Draw, compute_rates
+from core.error_analysis.annotation_store import SEPARATOR, has_name, name_author
+from core.error_analysis.codebook import Draw, compute_rates
 from core.error_analysis.neighbors import TrainingNeighbor
 from core.error_analysis.predictions_table import SEVERAL
 from core.error_analysis.row_annotations import Annotations, compare_authors
@@ -340,7 +340,7 @@ ABOUT_CODES = (
 
 @dataclass(frozen=True)
 class CodesShape:
-    """Frequency of annotation codes (`core.error_analysis.code_prevalence`), and agreement of two annotators."""
+    """Frequency of annotation codes (`core.error_analysis.codebook`), and agreement of two annotators."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None  # None: other authors are hidden

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.error_analysis.annotator_names import name_author
+from core.error_analysis.annotation_store import name_author
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.row_annotations import Annotations
 

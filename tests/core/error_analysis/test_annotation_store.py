@@ -13,8 +13,7 @@ from coding import code_rows
 
 from core.error_analysis import annotation_store
 from core.error_analysis.annotation_store import FILE, Ledger
-from core.error_analysis.code_prevalence import draw_sample, list_draws
-from core.error_analysis.codebook import Codes
+from core.error_analysis.codebook import Codes, draw_sample, list_draws
 from core.exceptions import InputError, StorageError
 
 WRITERS, PROCESSES, EACH = 30, 3, 2

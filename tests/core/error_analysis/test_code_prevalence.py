@@ -7,8 +7,7 @@ from coding import code_rows
 from scipy.stats import chisquare
 from statsmodels.stats.proportion import proportion_confint
 
-from core.error_analysis.code_prevalence import compute_rates, draw_sample, list_draws, list_samples, sample_keys
-from core.error_analysis.codebook import Codes
+from core.error_analysis.codebook import Codes, compute_rates, draw_sample, list_draws, list_samples, sample_keys
 from core.exceptions import InputError
 
 KEYS = [f"{n:012x}" for n in range(200)]

@@ -6,7 +6,7 @@ from answering import answering, right_where, texts
 from coding import code_rows
 
 from core.error_analysis import query
-from core.error_analysis.annotator_names import clean_author, make_visitor_id, name_author
+from core.error_analysis.annotation_store import clean_author, make_visitor_id, name_author
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.predictions_table import read_table
 from core.error_analysis.row_annotations import Code

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from core.error_analysis.dates import cut_quarters, parse_dates, parse_span
+from core.error_analysis.predictions_table import cut_quarters, parse_dates, parse_span
 from core.exceptions import InputError
 
 

@@ -12,9 +12,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import NearestNeighbors
 
 from core.error_analysis import neighbors
-from core.error_analysis.neighbors import MODEL, WORDS, NearestTraining, find_shared, find_surrounding
+from core.error_analysis.neighbors import MODEL, WORDS, NearestTraining, TrainingRows, find_shared, find_surrounding
 from core.error_analysis.predictions_table import read_table
-from core.error_analysis.training_index import TrainingRows
 from core.exceptions import InputError, NotAvailable
 from core.runs.projections import Space
 from core.runs.store import RunStore

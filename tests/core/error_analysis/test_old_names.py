@@ -16,8 +16,7 @@ from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.facets import parse_search
 from core.error_analysis.label_errors import LabelErrors
-from core.error_analysis.old_names import ALIASES, rename_rule
-from core.error_analysis.predictions_table import read_table
+from core.error_analysis.predictions_table import ALIASES, read_table, rename_rule
 from core.error_analysis.selection import FOLDER, Selection, parse_selection, select_rows
 from core.error_analysis.tags import TableTags
 from core.fingerprint import hash_value

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from core.error_analysis import training_index
-from core.error_analysis.training_index import find_conflicts, find_near_duplicates
+from core.error_analysis import neighbors
+from core.error_analysis.neighbors import find_conflicts, find_near_duplicates
 from core.evaluation.nearest_neighbors import draw_rows
 
 
@@ -47,7 +47,7 @@ def test_conflicts_are_decided_by_the_majority_of_ten_neighbors(monkeypatch):
     nearest = NearestNeighbors(n_neighbors=10).fit(known).kneighbors(asked, return_distance=False)
     expected = (known_labels[nearest] != labels[:, None]).mean(1) > 0.5
     np.testing.assert_array_equal(find_conflicts(asked, labels, known, known_labels), expected)
-    monkeypatch.setattr(training_index, "_BLOCK", 900)  # a few rows at a time
+    monkeypatch.setattr(neighbors, "_BLOCK", 900)  # a few rows at a time
     np.testing.assert_array_equal(find_conflicts(asked, labels, known, known_labels), expected)
     known, labels = np.zeros((3, 2), "f4"), np.array([[1, 0], [1, 0], [0, 1]])
     asked = np.zeros((2, 2), "f4")
