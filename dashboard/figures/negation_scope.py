@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.behavioral_tests.polarity import choose_plotted_class
+from core.behavioral_tests.suite_predictions import choose_plotted_class
 from core.exceptions import NotAvailable
 from core.formatting import number
 from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES, FilledTemplate, fill_template

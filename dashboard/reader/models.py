@@ -28,8 +28,8 @@ from dashboard.reader.read_cache import Key, cache_result
 from dashboard.reader.runs import RunReader
 
 if TYPE_CHECKING:
-    from core.behavioral_tests.outcomes import SuiteResult
     from core.behavioral_tests.suite import Suite
+    from core.behavioral_tests.suite_predictions import SuiteResult
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable

@@ -2,9 +2,8 @@
 
 import pytest
 
-from core.behavioral_tests.case_builder import choose_words, count_combinations, draw_numbers
-from core.behavioral_tests.suite_format import EDITS
-from core.behavioral_tests.suite_reader import parse_suite
+from core.behavioral_tests.suite import EDITS
+from core.behavioral_tests.suite_reader import choose_words, count_combinations, draw_numbers, parse_suite
 from core.exceptions import DataError
 
 HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.behavioral_tests.failure_rates import compare_failures
-from core.behavioral_tests.outcomes import judge_cases
-from core.behavioral_tests.report import build_report
+from core.behavioral_tests.report import build_report, compare_failures
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import judge_cases
 
 
 def test_with_many_cases_it_equals_the_paired_normal_approximation():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.behavioral_tests.failure_rates import count_consistent, count_failures, estimate_agreement, judge_interval
+from core.behavioral_tests.report import count_consistent, count_failures, estimate_agreement, judge_interval
 
 
 def marks(failed, n, template="t"):

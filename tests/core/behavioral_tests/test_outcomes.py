@@ -2,9 +2,8 @@
 
 import pytest
 
-from core.behavioral_tests.outcomes import judge_cases
-from core.behavioral_tests.polarity import find_polarities, infer_polarity, refuse_unknown_class
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import find_polarities, infer_polarity, judge_cases, refuse_unknown_class
 from core.exceptions import InputError
 
 BINARY = find_polarities("run", ("negative", "positive"))

@@ -59,7 +59,7 @@ def test_suites_of_millions_of_sentences_are_refused_early(monkeypatch):
     """At most `most` × texts are built for each test, and no test after the one that exceeds the limit."""
     made = []
     monkeypatch.setattr(
-        "core.behavioral_tests.case_builder.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
+        "core.behavioral_tests.suite_reader.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
     )
     words = f"[{', '.join(map(str, [f'w{n}' for n in range(200)]))}]"
     one = "{name: t%d, capability: c, kind: minimum, expected: positive, most: 1000, texts: ['{a} {b} {c}', '{c} {b}']}"
@@ -95,8 +95,8 @@ SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for
     ],
 )
 def test_suites_that_exceed_the_memory_are_refused_early(monkeypatch, slots, texts, said):
-    monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_CHARACTERS", 90_000)
-    monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
+    monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_CHARACTERS", 90_000)
+    monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
     one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
     with pytest.raises(DataError, match=said):
         parse_suite(f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
