@@ -173,7 +173,10 @@ Pairs = list[tuple[str, bool | None]]
 
 def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
     """Return runs' failure rates by capability and test, failing cases, and differences; see `core.api.behave`."""
-    suite, agreements = runs[0].suite, {each.run: _estimate_agreement(each) for each in runs}
+    suite = runs[0].suite
+    groups = [suite.select_tests(name) for name in suite.capabilities]
+    counted = {each.run: [count_failures(_pair_outcomes(each, tests)) for tests in groups] for each in runs}
+    agreements = {run: estimate_agreement(each) for run, each in counted.items()}
     return {
         "suite": {
             "name": suite.name,
@@ -200,7 +203,7 @@ def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
                 "rates": {each.run: _summarize_rate(each, tests, agreements[each.run]) for each in runs},
                 "tests": [_describe_test(test, runs, agreements) for test in tests],
             }
-            for name, tests in zip(suite.capabilities, map(suite.select_tests, suite.capabilities), strict=True)
+            for name, tests in zip(suite.capabilities, groups, strict=True)
         ],
         "differences": _compare_runs(runs, agreements),
     }
@@ -216,15 +219,12 @@ def _pair_outcomes(
     ]
 
 
-def _estimate_agreement(judged: SuiteResult) -> float:
-    groups = map(judged.suite.select_tests, judged.suite.capabilities)
-    return estimate_agreement([count_failures(_pair_outcomes(judged, tests)) for tests in groups])
-
-
 def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement: float) -> dict[str, Any]:
     """Return the failure rate of a run on some tests; `rate` and `interval` are None if no case applies."""
     found = count_failures(_pair_outcomes(judged, tests))
     interval = found.compute_interval(agreement)
+    sets, right = count_consistent(_pair_outcomes(judged, tests, "group"))
+    ends, share = list(compute_wilson(right, sets)), right / max(1, sets)
     return {
         "n": found.n,
         "failed": found.total,
@@ -232,15 +232,8 @@ def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement: 
         "interval": list(interval) if found.n else None,
         "verdict": judge_interval(interval),
         "not_asked": sum(len(test.cases) for test in tests) - found.n,
-        "consistency": _summarize_contrast(judged, tests),
+        "consistency": {"groups": sets, "right": right, "rate": share, "interval": ends} if sets else None,
     }
-
-
-def _summarize_contrast(judged: SuiteResult, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
-    groups, right = count_consistent(_pair_outcomes(judged, tests, "group"))
-    if not groups:
-        return None
-    return {"groups": groups, "right": right, "rate": right / groups, "interval": list(compute_wilson(right, groups))}
 
 
 def _describe_test(test: SuiteTest, runs: Sequence[SuiteResult], agreements: dict[str, float]) -> dict[str, Any]:

@@ -96,8 +96,7 @@ class Suite:
     name: str
     tests: tuple[SuiteTest, ...]
     about: str = ""
-    path: str = ""
-    """The file that it was read from; empty: the built-in suite."""
+    path: str = ""  # The file that it was read from; empty: the built-in suite
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:
@@ -153,34 +152,14 @@ _SIGNS = rf"{build_mark_class()}\u200c\u200d"  # vowel signs and joiners, which 
 _INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with a typo
 
 
-def remove_punctuation(text: str) -> str:
-    """Remove punctuation from a text, except apostrophes, hyphens, # and @."""
-    return " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split())
-
-
-def add_exclamation(text: str) -> str:
-    """Replace the full stop at the end of a text by an exclamation mark."""
-    return re.sub(r"\.$", "!", text)
-
-
-def swap_letters(text: str) -> str:
-    """Swap two neighbouring letters inside one word of a text; the same text always gets the same change."""
-    return _change_word(text, lambda word, at: word[:at] + word[at + 1] + word[at] + word[at + 2 :])
-
-
-def repeat_letter(text: str) -> str:
-    """Repeat one letter inside a word of a text; the same text always gets the same change."""
-    return _change_word(text, lambda word, at: word[: at + 1] + word[at:])
-
-
 EDITS: dict[Edit, Callable[[str], str]] = {
     "lower case": str.lower,
     "upper case": str.upper,
-    "no punctuation": remove_punctuation,
-    "exclamation": add_exclamation,
-    "typo": swap_letters,
-    "doubled letter": repeat_letter,
-}
+    "no punctuation": lambda text: " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split()),
+    "exclamation": lambda text: re.sub(r"\.$", "!", text),
+    "typo": lambda text: _change_word(text, lambda word, at: word[:at] + word[at + 1] + word[at] + word[at + 2 :]),
+    "doubled letter": lambda text: _change_word(text, lambda word, at: word[: at + 1] + word[at:]),
+}  # The same text always gets the same change; # and @ are no punctuation
 
 
 def _change_word(text: str, change: Callable[[str, int], str]) -> str:

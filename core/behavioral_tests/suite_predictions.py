@@ -41,7 +41,9 @@ def find_polarities(
         if side not in (*POLARITIES, NONE):
             raise InputError(f"--map {name}={side}: a class is {', '.join(POLARITIES)} or {NONE}")
     mapped = {name.casefold(): side for name, side in (chosen or {}).items()}
-    ranked = _rank_polarities(order) if set(order) == set(classes) else {}
+    last, ranked = len(order) - 1, dict[str, Polarity]()
+    if set(order) == set(classes):  # negative before the middle, neutral in the middle, positive after it
+        ranked = {name: POLARITIES[1 + (2 * at > last) - (2 * at < last)] for at, name in enumerate(order)}
     found = {name: mapped.get(name.casefold(), infer_polarity(name) or ranked.get(name)) for name in classes}
     if unknown := [name for name, side in found.items() if side is None]:
         example = " ".join(f'--map "{name}"=…' if " " in name else f"--map {name}=…" for name in unknown[:6])
@@ -73,12 +75,6 @@ def infer_polarity(name: str) -> Polarity | None:
 def choose_plotted_class(classes: Sequence[str]) -> str:
     """Return the class whose probability is plotted by default: the positive class, else the last one."""
     return next((name for name in classes if infer_polarity(name) == "positive"), classes[-1])
-
-
-def _rank_polarities(order: Sequence[str]) -> dict[str, Polarity]:
-    """Return class → polarity of ordered classes: negative before the middle, neutral in the middle, positive after."""
-    last = len(order) - 1
-    return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
 
 
 @dataclass(frozen=True)
@@ -150,8 +146,7 @@ class SuiteAnswers(Analysis[list[list[float]]]):
     chosen: Mapping[str, str]
     """The user's map, class → polarity (`core.behavioral_tests.suite_predictions.find_polarities`)."""
 
-    AT_ONCE: ClassVar[int] = 2000
-    """Texts that a page predicts without a click, at most; that takes some seconds."""
+    AT_ONCE: ClassVar[int] = 2000  # Texts that a page predicts without a click, at most; that takes some seconds
     name = FOLDER
     shape = list[list[float]]
     offer = Offer(

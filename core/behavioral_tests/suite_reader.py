@@ -283,13 +283,12 @@ def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
     if not all(expecting):
         number = rows[expecting.index(False)][0]
         raise DataError(f"test '{name}' expects an answer in other rows", file=file, row=number, field="expected")
-    return SuiteTest(name, capability, "minimum", tuple(_build_case(name, number, row, file) for number, row in rows))
-
-
-def _build_case(name: str, number: int, row: Row, file: str) -> SuiteCase:
-    group = f"{name} {row['group']}" if row.get("group") else ""
-    expected = _parse_expected(row["expected"], number, file)
-    return SuiteCase((row["text"],), expected, group or f"{name} row {number}", group)
+    cases = []
+    for number, row in rows:
+        group = f"{name} {row['group']}" if row.get("group") else ""
+        expected = _parse_expected(row["expected"], number, file)
+        cases.append(SuiteCase((row["text"],), expected, group or f"{name} row {number}", group))
+    return SuiteTest(name, capability, "minimum", tuple(cases))
 
 
 def _parse_expected(cell: str, number: int, file: str) -> tuple[Polarity, ...]:

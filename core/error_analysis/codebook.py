@@ -309,12 +309,8 @@ def sample_keys(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
     That is the order of a digest of the seed and the key: the same seed draws the same rows in any order of the input,
     a larger sample contains a smaller one, and the sampled rows of any part of the selection are random too.
     """
-
-    def hash_key(key: str) -> bytes:
-        """Return a seeded hash of a sentence key; sorting by it is a random draw."""
-        return hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest()
-
-    return tuple(sorted(keys, key=hash_key)[:n])
+    hashes = {key: hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest() for key in keys}
+    return tuple(sorted(keys, key=hashes.__getitem__)[:n])
 
 
 def draw_sample(
@@ -403,9 +399,13 @@ def compute_rates(
     read = [key for key in sample.keys if key in coded.given]
     said = _describe_sample(sample, len(read), complete) if told or not keys else BY_CODES
     own, drawn = coded.count_codes(keys), coded.count_codes(sample.keys if complete else ())
-    found = [
-        _make_rate(code, own[code.name], drawn[code.name], len(sample.keys) if complete else 0) for code in coded.book
-    ]
+    found = []
+    for code in coded.book:
+        rate: dict[str, Any] = {"hits": None, "share": None, "interval": None}
+        if complete and (of := len(sample.keys)):
+            hits = drawn[code.name]
+            rate = {"hits": hits, "share": hits / of, "interval": list(compute_wilson(hits, of))}
+        found.append({"code": code.name, "place": code.place, "n": own[code.name], **rate})
     found.sort(key=lambda row: (-(row["hits"] if complete else row["n"]), row["place"] or 10, row["code"]))
     return {
         "n": len(keys),
@@ -435,13 +435,6 @@ def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample,
     if whole:
         return whole[-1], True
     return max(found, key=lambda each: (each.draw is not None, compute_share(each))), False
-
-
-def _make_rate(code: Code, n: int, hits: int, of: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"hits": None, "share": None, "interval": None}
-    if of:
-        told = {"hits": hits, "share": hits / of, "interval": list(compute_wilson(hits, of))}
-    return {"code": code.name, "place": code.place, "n": n, **told}
 
 
 def _describe_sample(sample: Sample, read: int, complete: bool) -> str:

@@ -47,8 +47,7 @@ class ShiftedPhrase(NamedTuple):
     words: str
     split: int  # texts of the split that have it
     training: int  # training texts that have it
-    log_odds: float
-    """That a text has it, split against training, with the prior of `core.error_analysis.keywords`."""
+    log_odds: float  # That a text has it, split against training, with the prior of `core.error_analysis.keywords`
     low: float
     high: float  # ends of the 95 % interval of `log_odds`
     p_holm: float  # two-sided Fisher's exact test, Holm-corrected over all tested phrases

@@ -58,7 +58,10 @@ class Facets:
         own = {name: _list_options(table, name) for name in table.own if table.frame[name].nunique() > 1}
         columns = (Facet(name, options) for name, options in own.items() if options)
         self.table = table
-        self.found: tuple[Facet, ...] = (_make_outcome(table), *_make_classes(table), *columns)
+        rows = {"wrong": table.wrong, "right": ~table.wrong, "all": np.ones(len(table), bool)}
+        labels = {"all": "right or wrong"}
+        outcome = tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items())
+        self.found: tuple[Facet, ...] = (Facet(OUTCOME, outcome), *_make_classes(table), *columns)
         # Columns with too many values for a list of options, such as ids and names: users type a value.
         self.asked = tuple(name for name, options in own.items() if not options)
 
@@ -79,13 +82,6 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
     names = [each.name for each in coded.book]
     found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.match_code(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
-
-
-def _make_outcome(table: PredictionTable) -> Facet:
-    wrong = table.wrong
-    rows = {"wrong": wrong, "right": ~wrong, "all": np.ones(len(table), bool)}
-    labels = {"all": "right or wrong"}
-    return Facet(OUTCOME, tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
 
 
 def _make_classes(table: PredictionTable) -> Iterator[Facet]:
@@ -119,7 +115,9 @@ def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> 
 def _list_options(table: PredictionTable, name: str) -> tuple[Filter, ...]:
     """Return the facet options of one of the data's own columns; empty if nearly all of its values differ."""
     column, times = table.frame[name], read_times(table, name)
-    if times is None and column.is_unique and len(column) > 2 and not _has_fractions(column):
+    numbers = pd.to_numeric(column, errors="coerce")
+    fractions = numbers.notna().all() and (numbers % 1 != 0).any()  # which ids do not have
+    if times is None and column.is_unique and len(column) > 2 and not fractions:
         return ()
     labels = group_rows(column).names if times is None else cut_quarters(times).names
     options = tuple(option for label in labels if (option := _make_option(table, name, label)) is not None)
@@ -133,12 +131,6 @@ def read_times(table: PredictionTable, name: str) -> pd.Series | None:
     except InputError:
         return None
     return times if times is not None and times.nunique() > QUARTERS else None
-
-
-def _has_fractions(column: pd.Series) -> bool:
-    """Return whether a column holds numbers with fractions, so that it cannot hold ids."""
-    numbers = pd.to_numeric(column, errors="coerce")
-    return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
 def _make_option(table: PredictionTable, name: str, label: str) -> Filter | None:

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 
-SHARED, OF = 4, 5
-"""Near-duplicates share at least 4 of 5 of all their distinct words (Jaccard 0.8)."""
+SHARED, OF = 4, 5  # Near-duplicates share at least 4 of 5 of all their distinct words (Jaccard 0.8)
 MOST_TRAINING = 10_000  # training rows searched for neighbours; of more, a seeded random sample
 _BLOCK = 16_000_000  # distances in memory at once
 
@@ -199,13 +198,12 @@ class NearestTraining:
         found: list[list[TrainingNeighbor]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._compare_words(places)), (MODEL, self._compare_vectors(vectors))):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):
-                near += self._list_first(row, kind, each)
+                for at in np.argsort(-row, kind="stable")[:each]:
+                    if row[at] > 0:
+                        place, training = int(self._training.rows[at]), self._training
+                        text, label = training.texts[place], training.named[place]
+                        near.append(TrainingNeighbor(text, label, kind, float(row[at])))
         return found
-
-    def _list_first(self, likeness: np.ndarray, kind: str, most: int) -> list[TrainingNeighbor]:
-        training, nearest = self._training, np.argsort(-likeness, kind="stable")[:most]
-        rows = [(int(training.rows[place]), float(likeness[place])) for place in nearest if likeness[place] > 0]
-        return [TrainingNeighbor(training.texts[row], training.named[row], kind, value) for row, value in rows]
 
     def _compare_words(self, places: Sequence[int]) -> np.ndarray | None:
         """Return (k, m) TF-IDF cosines between table rows and training texts; None if training has no words."""

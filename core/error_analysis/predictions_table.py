@@ -164,7 +164,9 @@ def _parse_values(kinds: pd.Series) -> pd.Series:
     apart = month.ne(day) & month.notna() & day.notna()
     if not apart.any():
         return month.fillna(day)
-    first, second = _find_largest(kinds)
+    # In dates such as 31-03-2026 a number above 12 must be the day.
+    found = [match for each in kinds if (match := _NUMBERED.search(each))]
+    first, second = (max((int(each[part]) for each in found), default=0) for part in (1, 3))
     if first > _TWELVE >= second:
         return day
     if second > _TWELVE >= first:
@@ -174,12 +176,6 @@ def _parse_values(kinds: pd.Series) -> pd.Series:
         f"{shorten(str(kinds[apart].iloc[0]))} may be {one.day} {one:%B} or {other.day} {other:%B}; write dates as "
         "2026-03-31 in the data"
     )
-
-
-def _find_largest(kinds: pd.Series) -> tuple[int, int]:
-    """Return the largest first and second number in dates such as 31-03-2026: one above 12 must be the day."""
-    found = [match for each in kinds if (match := _NUMBERED.search(each))]
-    return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)
 
 
 T = TypeVar("T")
@@ -278,14 +274,16 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
     record, chances = answers.record, answers.probabilities
     limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
     scores = build_scores(answers.labels, chances, record.task, limits, ordered=record.ordered)
-    names = _name_classes if record.task == "single" else join_class_names
+    single = record.task == "single"
     sure = _compute_confidence(chances, scores.true, scores.predicted, limits, record.task)
     ours: dict[str, Any] = {
         "key": hash_texts(answers.texts),
         "row": np.arange(len(answers)),
         "text": answers.texts,
-        "true": names(scores.true, record.classes),
-        "predicted": names(scores.predicted, record.classes),
+        **{
+            name: np.array(record.classes, object)[has.argmax(1)] if single else join_class_names(has, record.classes)
+            for name, has in (("true", scores.true), ("predicted", scores.predicted))
+        },
         **sure,
         "wrong": (scores.true != scores.predicted).any(1),
     }
@@ -310,11 +308,6 @@ def hash_texts(texts: Sequence[str]) -> list[str]:
         seen[digest] += 1
         found.append(digest if seen[digest] == 1 else f"{digest}-{seen[digest]}")
     return found
-
-
-def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) class names from an (n, C) one-hot matrix of single labels."""
-    return np.array(classes, object)[has.argmax(1)]
 
 
 def _compute_confidence(

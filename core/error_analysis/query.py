@@ -48,8 +48,7 @@ RANGE = ".."
 IDS = "ids"
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
-Keys = Callable[[str], Collection[str]]
-"""A function digest → keys of picked rows; InputError if they are not stored."""
+Keys = Callable[[str], Collection[str]]  # A function digest → keys of picked rows; InputError if they are not stored
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,9 @@ def _match_clause(
             raise ValueError("a clause of a tag needs the tags")
         found = tags.match_tag(value)
     elif name in _list_class_names(table):
-        found = _has_class(clause, table)
+        true, said = table.true, table.said
+        has = {"true": true, "predicted": said, "missed": true & ~said, "invented": said & ~true}[name]
+        found = ~has.any(1) if value == NOTHING else has[:, table.classes.index(value)]
     elif name == WORD:
         found = table.phrases.match_words(split_phrase(value))
     else:
@@ -210,9 +211,13 @@ def _match_clause(
 def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     """Return (n,) bool: rows that match a rule on a column; for a negated rule (!= or !~), the rows to exclude."""
     name, sign, value = clause.name, clause.sign, clause.value
-    if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
+    # Other values of a date column are compared as text, such as a placeholder for no date.
+    timed = sign in _ORDER or RANGE in value or parse_span(value) is not None
+    if name in table.own and (times := _read_times(clause, table)) is not None and timed:
         return compare_times(times, sign, *_parse_spans(clause))
-    if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
+    low, dots, high = value.partition(RANGE)
+    ranged = dots and _parse_number(low) is not None and _parse_number(high) is not None
+    if name in NUMBERS or sign in _ORDER or (name in table.own and ranged):
         return _match_numbers(clause, _read_numbers(table, name))
     if sign in _PART:
         return table.fold_case(name).str.contains(value.casefold(), regex=False).to_numpy(bool)
@@ -225,13 +230,6 @@ def _match_codes(clause: Clause, table: PredictionTable, codes: Annotations | No
     keys = table.frame["key"].tolist()
     has = codes.match_notes(keys) if clause.name in NOTED else codes.match_code(keys, clause.value)
     return ~has if clause.name in (CODED[1], NOTED[1]) or clause.sign == "!=" else has
-
-
-def _has_class(clause: Clause, table: PredictionTable) -> np.ndarray:
-    true, said = table.true, table.said
-    has = {"true": true, "predicted": said, "missed": true & ~said, "invented": said & ~true}[clause.name]
-    found: np.ndarray = ~has.any(1) if clause.value == NOTHING else has[:, table.classes.index(clause.value)]
-    return found
 
 
 def _match_numbers(clause: Clause, values: pd.Series) -> np.ndarray:
@@ -256,11 +254,6 @@ def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
         raise InputError(f"--where {clause}: {error}") from error
 
 
-def _is_time(clause: Clause) -> bool:
-    """Return whether a rule on a date column compares times, rather than text such as a placeholder for no date."""
-    return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
-
-
 def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
     """Return the first and last date of a filter rule's date range; a single date is both."""
     low, dots, high = clause.value.partition(RANGE)
@@ -273,11 +266,6 @@ def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
     if first.start > last.start:
         raise InputError(f"--where {clause}: the range ends before it begins")
     return first, last
-
-
-def _is_range(clause: Clause) -> bool:
-    low, dots, high = clause.value.partition(RANGE)
-    return bool(dots) and _parse_number(low) is not None and _parse_number(high) is not None
 
 
 def _parse_range(clause: Clause) -> tuple[float, float]:

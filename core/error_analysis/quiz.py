@@ -35,14 +35,10 @@ if TYPE_CHECKING:
     from core.runs.load import LoadedRun
 
 
-MOST = 12
-"""Words in subsets: 2¹² texts are predicted."""
-FLIPS = 2
-"""Words that a reason deletes, at most."""
-JOINTS = frozenset("-'’./")
-"""Marks that join two parts of one word, as in "well-made"."""
-Predict = Callable[[Sequence[str]], np.ndarray]
-"""Texts → probabilities (n, C)."""
+MOST = 12  # Words in subsets: 2¹² texts are predicted
+FLIPS = 2  # Words that a reason deletes, at most
+JOINTS = frozenset("-'’./")  # Marks that join two parts of one word, as in "well-made"
+Predict = Callable[[Sequence[str]], np.ndarray]  # Texts → probabilities (n, C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +49,7 @@ class SubsetPredictions:
     words: tuple[Span, ...]
     subset: tuple[int, ...]
     """Words that are deleted in subsets, k of them; of a long text those with the largest effect."""
-    effects: np.ndarray
-    """(W,) how far the log-odds of the predicted class fall when one word is deleted."""
+    effects: np.ndarray  # (W,) how far the log-odds of the predicted class fall when one word is deleted
     scores: np.ndarray
     """(2ᵏ, C - 1): log p_c - log p_0 of the other classes; bit i of the row says that word `subset[i]` is deleted."""
 
@@ -94,14 +89,8 @@ def predict_subsets(predict: Predict, text: str, most: int = MOST) -> SubsetPred
     strongest = np.argsort(-np.abs(effects), kind="stable")[:most]
     subset = tuple(sorted(int(place) for place in strongest))
     chances = predict([remove_words(text, gone) for gone in iterate_subsets([words[place] for place in subset])])
-    return SubsetPredictions(text, words, subset, effects, compute_scores(chances))
-
-
-def compute_scores(probabilities: np.ndarray) -> np.ndarray:
-    """Return log p_c - log p_0 of the other classes, (n, C - 1), from probabilities (n, C)."""
-    logs = np.log(np.asarray(probabilities, np.float64).clip(np.finfo(np.float32).tiny))
-    found: np.ndarray = logs[:, 1:] - logs[:, :1]
-    return found
+    logs = np.log(np.asarray(chances, np.float64).clip(np.finfo(np.float32).tiny))
+    return SubsetPredictions(text, words, subset, effects, logs[:, 1:] - logs[:, :1])
 
 
 def compute_probabilities(scores: Sequence[Sequence[float]], row: int = 0) -> list[float]:
@@ -149,24 +138,16 @@ def count_common(text: str, words: Sequence[Span], places: Sequence[int], common
     return sum(text[slice(*words[place])].casefold() in common for place in places)
 
 
-KIND = "quiz"
-"""The folder of stored quizzes, in a starter run and in the cache."""
-VERSION = 1
-"""Raised whenever the same run would give another quiz."""
-RIGHT, WRONG, LARGEST = 2, 3, 20
-"""Sentences predicted right and wrong in a quiz, and of each kind at most."""
+KIND = "quiz"  # The folder of stored quizzes, in a starter run and in the cache
+VERSION = 1  # Raised whenever the same run would give another quiz
+RIGHT, WRONG, LARGEST = 2, 3, 20  # Sentences predicted right and wrong in a quiz, and of each kind at most
 LEAST, FEW, LONGEST = 3, 10, 88
 """Words of a sentence at least; words that it should have at most; its characters at most."""
-CLEAR = 0.2
-"""Least difference between the two largest probabilities of a sentence."""
-POOL = 30
-"""Candidates whose words are deleted, predicted right and predicted wrong each."""
-COMMON = 60
-"""Words that count as common: so many with the most texts."""
-LONGEST_TYPED, TYPED_SUBSET = 60, 10
-"""Words of a typed sentence at most, and words of it that are deleted in subsets."""
-DIGITS = 3
-"""Decimal places of stored scores."""
+CLEAR = 0.2  # Least difference between the two largest probabilities of a sentence
+POOL = 30  # Candidates whose words are deleted, predicted right and predicted wrong each
+COMMON = 60  # Words that count as common: so many with the most texts
+LONGEST_TYPED, TYPED_SUBSET = 60, 10  # Words of a typed sentence at most, and words of it that are deleted in subsets
+DIGITS = 3  # Decimal places of stored scores
 CHALLENGE, PHENOMENON = "challenge", "phenomenon"
 log = logging.getLogger(__name__)
 
@@ -176,22 +157,15 @@ class Question:
     """A sentence of a quiz, with its predictions without every subset of its words."""
 
     text: str
-    label: str
-    """The true class; of a typed sentence what its author means, or empty."""
+    label: str  # The true class; of a typed sentence what its author means, or empty
     predicted: str
-    kind: str
-    """The kind of sentence, such as irony; empty if unknown."""
+    kind: str  # The kind of sentence, such as irony; empty if unknown
     split: str
-    words: tuple[tuple[int, int], ...]
-    """Span of each word in the text."""
-    unknown: tuple[int, ...]
-    """Words that the run does not know."""
-    effects: tuple[float, ...]
-    """Of each word: how far the log-odds of the predicted class fall without it."""
-    flip: tuple[int, ...]
-    """The fewest words, one or two, whose deletion changes the prediction; empty if none do."""
-    subset: tuple[int, ...]
-    """Words that are deleted in `scores`, k of them."""
+    words: tuple[tuple[int, int], ...]  # Span of each word in the text
+    unknown: tuple[int, ...]  # Words that the run does not know
+    effects: tuple[float, ...]  # Of each word: how far the log-odds of the predicted class fall without it
+    flip: tuple[int, ...]  # The fewest words, one or two, whose deletion changes the prediction; empty if none do
+    subset: tuple[int, ...]  # Words that are deleted in `scores`, k of them
     scores: tuple[tuple[float, ...], ...]
     """For each class but the first 2ᵏ values log p_c - log p_0; bit i says that word `subset[i]` is deleted."""
 
@@ -222,10 +196,8 @@ class _Candidate:
     predicted: str
     kind: str
     split: str
-    place: int
-    """Of its split, in the order of preference."""
-    gap: float
-    """Difference between its two largest probabilities."""
+    place: int  # Of its split, in the order of preference
+    gap: float  # Difference between its two largest probabilities
 
 
 def make_quiz(
@@ -338,8 +310,6 @@ def find_common_words(splits: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 def _iterate_candidates(tables: Iterable[PredictionTable]) -> Iterable[_Candidate]:
     """Yield each short sentence with a known class and a clear prediction once."""
-    import numpy as np
-
     seen: set[str] = set()
     for place, table in enumerate(tables):
         largest = np.sort(table.probabilities, 1)

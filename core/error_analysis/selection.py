@@ -155,8 +155,7 @@ def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndar
 BETWEEN = ";"
 _SPLIT = "split="
 _PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
-_OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}
-"""Rules that may determine alone whether a prediction is right."""
+_OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}  # Rules that may determine alone whether a prediction is right
 _NAMES = {"p_true": "P(true class)", "p_predicted": "P(predicted class)"}
 
 

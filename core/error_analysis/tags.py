@@ -23,7 +23,6 @@ from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.seed_groups import get_seed_fold, group_runs
 from core.runs.store import RunStore
-from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
 from core.training.config import resolve_metric
 
@@ -105,8 +104,7 @@ _GROUPS = {
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
 """Tag → the property of `TableTags` that finds it."""
 _MISSING = {WEIGHTS: "weights", TOKENIZER: "tokenizer", EMBEDDINGS: "embeddings of this split"}
-OF_MODELS = ("seeds disagree", WITH)
-"""Beginnings of tags that compare runs and do not describe the text itself."""
+OF_MODELS = ("seeds disagree", WITH)  # Beginnings of tags that compare runs and do not describe the text itself
 _OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
 """Properties that need the texts, rather than their placeholders."""
 Found = dict[str, "np.ndarray | str"]  # tag → (n,) bool, or why it is unavailable
@@ -153,7 +151,8 @@ class TableTags:
         if name.startswith(WITH):
             return self._compare_run(name.removeprefix(WITH))
         if name == MODELS:
-            return self._compare_models()
+            apart = [self._compare_run(run) for run in self._models]
+            return np.any(apart, axis=0) if apart else "no other model is named beside it (--against RUN)"
         if self._lacking and _GROUP[name] in _OF_TEXTS:
             return self._lacking
         found: Found = getattr(self, _GROUP[name])
@@ -197,7 +196,13 @@ class TableTags:
         except (OSError, RunDamaged) as error:
             return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
         texts = self._table.texts
-        made = cache_array("reading", depends, (2, len(texts)), lambda: _check_tokens(tokenizer, texts))
+
+        def check_tokens() -> np.ndarray:
+            """Return (2, n) bool: which texts have many unknown words, and which exceed the tokenizer's length."""
+            unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
+            return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)
+
+        made = cache_array("reading", depends, (2, len(texts)), check_tokens)
         whole = "byte pairs make every word of pieces that are known"
         return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
 
@@ -228,7 +233,9 @@ class TableTags:
 
         try:
             model = [hash_file(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
-            depends = self._hash_files(PREDICTIONS, EMBEDDINGS), model, record.data_fingerprint, record.config.data
+            folder = self._folder / EVALUATION / self._table.split
+            files = [hash_file(folder / name) for name in (PREDICTIONS, EMBEDDINGS)]
+            depends = files, model, record.data_fingerprint, record.config.data
             return {"neighbours conflict": cache_array("neighbours", depends, (len(self._table),), match_conflicts)}
         except FileNotFoundError as error:
             return {"neighbours conflict": f"it has no {_MISSING.get(Path(error.filename or '').name, 'model')}"}
@@ -271,11 +278,6 @@ class TableTags:
         others = [self._store.read(name) for name in named if name != record.run]
         return [name for name in named if name in select_models(record, others, self._table.split)]
 
-    def _compare_models(self) -> np.ndarray | str:
-        if not self._models:
-            return "no other model is named beside it (--against RUN)"
-        return np.any([self._compare_run(run) for run in self._models], axis=0)
-
     def _compare_run(self, run: str) -> np.ndarray:
         """Return (n,) bool: for which texts another run predicts something else."""
         if run not in self._apart:
@@ -300,9 +302,6 @@ class TableTags:
         """Return a cache key of the texts by content, not by file, as a run may read its texts from the data set."""
         return hash_value(self._table.frame["key"].tolist())
 
-    def _hash_files(self, *names: str) -> list[str]:
-        return [hash_file(self._folder / EVALUATION / self._table.split / name) for name in names]
-
 
 def name_tag(tag: str) -> str:
     """Return the display name of an error tag; filter rules use the tag's own name."""
@@ -314,9 +313,3 @@ def describe_tag(tag: str) -> str:
     if tag.startswith(WITH):
         return f"{tag.removeprefix(WITH)} says something else"
     return ABOUT.get(tag, "")
-
-
-def _check_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Return (2, n) bool: which texts have many unknown words, and which exceed the tokenizer's maximum length."""
-    unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
-    return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)

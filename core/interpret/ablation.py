@@ -122,7 +122,10 @@ def _iterate_silencings(
 ) -> Iterator[tuple[PartEffect, Intervention, Intervention]]:
     """Yield each model part with two interventions, its output zero and at its mean, both added to the given ones."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
-    gates = _average_gates(model, batch, tokens, change)
+    has = tokens and "gates" in model.provides
+    trace = model(batch, trace=True, intervene=change).trace if has else None
+    layers = () if trace is None else trace.layers
+    gates = [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
 
     def silence_heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
         """Return two interventions on heads of a layer: output zero, and output fixed at its mean over tokens."""
@@ -148,14 +151,6 @@ def _iterate_silencings(
         if model.lexical != "none":
             without = replace(change, lexical_off=change.lexical_off | {at})
             yield PartEffect("lexical", at), without, replace(change, lexical_mean=change.lexical_mean | {at})
-
-
-def _average_gates(model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention) -> list[float]:
-    """Return each layer's mean attention gate over the tokens of a text; empty for a model without gates."""
-    has = tokens and "gates" in model.provides
-    trace = model(batch, trace=True, intervene=change).trace if has else None
-    layers = () if trace is None else trace.layers
-    return [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
 
 
 READ_AS = 300  # Characters of a text's tokens in a message
@@ -329,13 +324,18 @@ def compute_lambda_curves(
         [whole] = function(model(batch).logits).tolist()
         ask = function._replace(tfidf=None) if unmixed else function
         left = iter(_predict_log_odds(reader, "lambdas", batch, changes, ask))
+    curves = []
+    for line in lines:
+        odds = [next(left) for _ in line.values]
+        chances = 1 / (1 + np.exp(-np.array(odds)))
+        curves.append(replace(line, log_odds=tuple(odds), probabilities=tuple(chances.tolist())))
     notes = [*reader.write_notes(text, encoding), *([VARIES] if own.varies else [])]
     return LambdaCurves(
         text=text,
         target=reader.classes[place],
         probabilities=reader.name_probabilities(said),
         log_odds=whole,
-        curves=tuple(_fill_curve(line, [next(left) for _ in line.values]) for line in lines),
+        curves=tuple(curves),
         note=" ".join(notes),
     )
 
@@ -369,8 +369,3 @@ def _change_lambda(change: Intervention, line: LambdaCurve, value: float) -> Int
         return replace(change, lambda_scale=value)
     others = tuple(each for each in change.lambdas if each[:2] != (line.layer, line.component))
     return replace(change, lambdas=(*others, (line.layer, line.component, value)))
-
-
-def _fill_curve(line: LambdaCurve, odds: list[float]) -> LambdaCurve:
-    chances = 1 / (1 + np.exp(-np.array(odds)))
-    return replace(line, log_odds=tuple(odds), probabilities=tuple(chances.tolist()))

@@ -5,7 +5,7 @@ Deleting a word removes its characters and the double space; the text is then re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -83,10 +83,6 @@ class ExplainedText:
         if method not in self._found:
             self._found[method] = self._compute_attributions(method)
         return self._found[method]
-
-    def filter_methods(self, methods: Iterable[str]) -> list[str]:
-        """Return those of the given attribution methods for which the text is not too long."""
-        return [name for name in methods if name not in READ or not self.view.too_long]
 
     def compute_agreement(self, first: str, second: str) -> float | None:
         """Return Spearman's rho of two methods' word attributions, of absolute values if one method has no sign."""
@@ -199,8 +195,7 @@ METHODS = {
     "integrated": ("embedding", "the same, integrated on the path from vectors of zeros to the text"),
     "attention": ("maps", "how much the word is read in the last layer, mean over heads and readers"),
     "collapse": ("maps", "the same in the first layer (7ess-Xin, figures 6 and 7)"),
-}
-"""Method → (needed model capability, meaning of a word's number); see `core.models.capabilities`."""
+}  # Method → (needed model capability, meaning of a word's number); see `core.models.capabilities`
 LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
 COMPARED = ("deletion", "attention")  # Every method is compared with these
 MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
@@ -431,7 +426,7 @@ def compare_with_deletion(
         if done % max(1, len(texts) // STEPS) == 0:
             on_progress("texts", done / len(texts))
         needed = find_largest(reading.attribute_by("deletion").pushes)
-        for name in reading.filter_methods(named):
+        for name in [each for each in named if each not in READ or not reading.view.too_long]:
             same[name].append(find_largest(reading.attribute_by(name).pushes) == needed)
             chance[name].append(1 / len(reading.words))
             value = reading.compute_agreement("deletion", name)

@@ -220,7 +220,7 @@ class _FlipSearch:
     def __init__(
         self, reader: ExplainContext, text: str, target: str, readings: int, stopped: Callable[[], bool]
     ) -> None:
-        self.typed, text = text, reader.read_part(text)
+        typed, text = text, reader.read_part(text)
         self.reader, self.text, self.stopped = reader, text, stopped
         said = reader.predict_texts([text], reader.intervene)
         self.place = reader.find_class(target, said)
@@ -237,7 +237,10 @@ class _FlipSearch:
             Move(each.word, each.start, each.end, other) for each in words for other in instead.get(each.word, ())
         ]
         self.allowed = AllowedMoves(len(words), readings, tuple(self.replacements))
-        self.note = self._write_note(len(every))
+        notes = reader.write_notes(typed, reader.tokenizer.encode(typed))
+        if len(every) > len(words):
+            notes.append(f"Moves are of the first {count(len(words))} of {count(len(every))} words.")
+        self.note = " ".join(notes)
         self.change = {text: 0.0}  # Predicted text → change of its log-odds towards a flip
         self.at_once = choose_batch_size(len(text), reader.tokenizer.max_length)
         self.sets = 0
@@ -340,6 +343,9 @@ class _FlipSearch:
     def build_state(self) -> Search:
         """Return the current state of the counterfactual search."""
         ranked = sorted(self.flips.values(), key=self._make_key)
+        verdict: Verdict = "none, proven" if all(self.whole) else "none found"
+        if ranked:
+            verdict = "proven" if all(self.whole[: len(ranked[0].moves)]) else "smallest found"
         return Search(
             text=self.text,
             target=self.reader.classes[self.place],
@@ -347,23 +353,11 @@ class _FlipSearch:
             log_odds=float(self.odds),
             flip=ranked[0] if ranked else None,
             also=tuple(ranked[1 : 1 + ALSO]),
-            verdict=self._give_verdict(),
+            verdict=verdict,
             readings=len(self.change),
             allowed=self.allowed,
             note=self.note,
         )
-
-    def _give_verdict(self) -> Verdict:
-        if not self.flips:
-            return "none, proven" if all(self.whole) else "none found"
-        size = len(next(iter(self.flips.values())).moves)
-        return "proven" if all(self.whole[:size]) else "smallest found"
-
-    def _write_note(self, words: int) -> str:
-        notes = self.reader.write_notes(self.typed, self.reader.tokenizer.encode(self.typed))
-        if words > len(self.deletions):
-            notes.append(f"Moves are of the first {count(len(self.deletions))} of {count(words)} words.")
-        return " ".join(notes)
 
 
 def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
@@ -380,9 +374,7 @@ def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
     return 1 if tagger.tag(words)[place] == tagger.tag(edited)[place] else 2
 
 
-@functools.cache
-def _load_tagger(language: str) -> Tagger:
-    return Tagger(language)
+_load_tagger = functools.cache(Tagger)
 
 
 def apply_moves(text: str, moves: Sequence[Move]) -> str:

@@ -170,7 +170,8 @@ def _yield_pair(
     yield ForwardStage("weights", "Weights", (WEIGHED,), reading, shown)
     names = {int(gram): name for grams, found in texts for gram, name in zip(grams, found[-1].rows, strict=True)}
     every = np.array(list(names), int)
-    a, b = (_align_ngrams(every, grams, found[-1].values) for grams, found in texts)
+    weights = [dict(zip(grams.tolist(), found[-1].values[:, 0], strict=True)) for grams, found in texts]
+    a, b = (np.array([each.get(gram, 0.0) for gram in names])[:, None] for each in weights)
     rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
     rows, one = tuple(names.values()), ("weight",)
     matrices = [StageMatrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
@@ -182,13 +183,6 @@ def _yield_pair(
     vector = StageMatrix("x", values.reshape(1, -1), ONE, tuple(f"{name} {block}" for name in rows for block in BLOCKS))
     table = to_float64(model.weight).reshape(model.BLOCKS, -1, len(classes))[:, every].swapaxes(0, 1)
     yield build_logits(vector, table.reshape(-1, len(classes)), to_float64(model.bias), classes)
-
-
-def _align_ngrams(every: Array, grams: Array, values: Array) -> Array:
-    """Return a text's n-gram weights as a column with a row for each n-gram of the text pair, 0 if absent."""
-    found = np.zeros((len(every), 1))
-    found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
-    return found
 
 
 def _weigh_ngrams(

@@ -27,8 +27,7 @@ POINTS, STEPS, MOST_STEPS = 32, 64, 1024
 """The path from the reference to the text is divided into parts with `POINTS` Gauss–Legendre points each; the number of
 parts is doubled until the attributions add up. (A single part with many points needs the eigenvalues of a large
 matrix.)"""
-SMALL = 0.02
-"""Accepted completeness error in log-odds, or as a share of a difference larger than 1."""
+SMALL = 0.02  # Accepted completeness error in log-odds, or as a share of a difference larger than 1
 TOKENS = 4096  # Tokens of a batch
 Embeds = EncoderClassifier | ReadsVectors  # Models with word embeddings
 

@@ -30,12 +30,10 @@ TEMPLATES = {
     "nobody liked": "Nobody {} liked the film.",
     "nothing good": "There was nothing {} good about the film.",
     "not think that": "I do [not] think {} that the film was good.",
-}
-"""Name → template, of words in the built-in corpus."""
-FILLER = (
+}  # Name → template, of words in the built-in corpus
+FILLER = (  # Default insertion: phrases without polarity
     "then | in that room | on that day | at that hour | with all of them there | from the first week | to the last year"
 )
-"""Default insertion: phrases without polarity."""
 MOST_PIECES = 60
 LONGEST = 5_000  # Characters of a template and of an insertion
 _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")

@@ -44,8 +44,7 @@ class Term:
     name: str  # Short name for tables: `gate`
     detail: str  # What it does, in a few words
     parameters: int = 0
-    write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)
-    """Changes the equation."""
+    write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)  # Changes the equation
     lines: tuple[EquationLine, ...] = ()  # Definitions of its symbols
 
 
@@ -503,5 +502,4 @@ TERMS: tuple[Callable[[AttentionConfig, int], Term | None], ...] = (
     _describe_gate,
     _describe_lexical,
     _describe_window,
-)
-"""Terms of the scores and of the window; `core.models.model_description` describes how maps combine."""
+)  # Terms of the scores and of the window; `core.models.model_description` describes how maps combine

@@ -222,8 +222,7 @@ class Support:
         return self.window // 2 >= length - 1
 
 
-BLOCK = 32
-"""Queries per block, at least half a window (chosen by tests/benchmarks/banded.py)."""
+BLOCK = 32  # Queries per block, at least half a window (chosen by tests/benchmarks/banded.py)
 BANDED_BUFFER_BYTES = 2_000_000
 """Bytes of the scores of one component that are computed at a time; small enough for a core's cache."""
 
@@ -368,7 +367,8 @@ def attend_banded(
             return attend_banded(q.float(), k.float(), v.float(), coefficients.float(), keep, positions, window=window)
     B, N, H, L, _ = q.shape
     everywhere = is_global(positions, L)
-    local = _has_visible_key(keep, everywhere, half) & ~everywhere
+    near_keys = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
+    local = (near_keys | (keep & everywhere).any(1, keepdim=True)) & ~everywhere
     near: Tensor = _Banded.apply(
         q, k, v, (coefficients * local[:, None, None, :, None]).expand(B, N, H, L, 1), keep, positions, half
     )
@@ -377,12 +377,6 @@ def attend_banded(
     weights = weights * (positions != ABSENT)[:, None, None, :, None]
     far = attend_explicit(q.take_along_dim(rows[:, None], 3), k, v, weights, keep)[0]
     return near.scatter_add(2, rows.expand_as(far), far)
-
-
-def _has_visible_key(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
-    """Return for each query (B, L) whether any local or global key that it may see is kept."""
-    near = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
-    return near | (keep & everywhere).any(1, keepdim=True)
 
 
 class _Banded(torch.autograd.Function):

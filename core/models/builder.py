@@ -65,11 +65,14 @@ def build_model(
     fill = max_length if config.pad_mode == "as_released" else 0
     if config.pad_mode == "as_released" and not fill:
         raise ConfigError("model.pad_mode=as_released: needs text.max_length, the length that texts are filled up to")
+    positions: Sinusoidal | PolarityAware | None = Sinusoidal() if config.position == "sinusoidal" else None
+    if config.position == "polarity-aware":
+        positions = PolarityAware(width=config.width, recency=config.recency, tags=config.pos_tags)
     model = EncoderClassifier(
         vocabulary=vocabulary,
         width=config.width,
         scale=math.sqrt(config.width) if config.initial == "xavier" else 1.0,
-        positions=_build_positions(config),
+        positions=positions,
         layers=[_build_layer(config, index) for index in range(config.layers)],
         final_norm=_build_norm(config) if config.norm_place == "pre" else nn.Identity(),
         head=_build_head(config, classes, each_token=each_token),
@@ -162,12 +165,6 @@ def _build_head(config: ModelConfig, classes: int, *, each_token: bool = False) 
         dropout=0.0 if config.head.linear else config.dropout,
         each_token=each_token,
     )
-
-
-def _build_positions(config: ModelConfig) -> Sinusoidal | PolarityAware | None:
-    if config.position == "polarity-aware":
-        return PolarityAware(width=config.width, recency=config.recency, tags=config.pos_tags)
-    return Sinusoidal() if config.position == "sinusoidal" else None
 
 
 def _build_layer(config: ModelConfig, index: int) -> Layer:

@@ -13,8 +13,7 @@ from core.settings import Group, Need, check_needs, check_ranges, collect_settin
 Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
-DENSE_TRACE = 1024
-"""With a window: longer texts are computed in linear time also when traced, without maps."""
+DENSE_TRACE = 1024  # With a window: longer texts are computed in linear time also when traced, without maps
 MOST_DROPOUT = 0.99  # a higher rate would scale the remaining entries by more than a hundred
 LONGEST_PATH = 4096
 READS: dict[Family, tuple[str, ...]] = {
@@ -30,8 +29,7 @@ READS: dict[Family, tuple[str, ...]] = {
     "tfidf-nb": (),
     "tfidf-svm": (),
     "lexicon": (),
-}
-"""Model settings that a family uses; the encoder uses all. A change of an unused setting is refused."""
+}  # Model settings that a family uses; the encoder uses all. A change of an unused setting is refused.
 
 LAYERS: Group = "Layers"
 POSITIONS: Group = "Positions"

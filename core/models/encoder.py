@@ -125,14 +125,10 @@ class EncoderClassifier(nn.Module):
     is masked. `provides` are its capabilities (`core.models.capabilities`).
     """
 
-    width: int
-    """Model width d, the size of a token vector."""
-    first: int
-    """Position of a text's first token: 1 after a class token, else 0."""
-    last: int
-    """Special tokens after a text: 0 without a pretrained encoder."""
-    mark: int | None
-    """Id of the separator between the texts of a pair; None if the model reads single texts."""
+    width: int  # Model width d, the size of a token vector
+    first: int  # Position of a text's first token: 1 after a class token, else 0
+    last: int  # Special tokens after a text: 0 without a pretrained encoder
+    mark: int | None  # Id of the separator between the texts of a pair; None if the model reads single texts
 
     def __init__(  # noqa: PLR0913 - one argument per configurable part
         self,

@@ -98,5 +98,4 @@ FINE_TUNINGS: dict[str, FineTuning] = {
     "inceptive-biobert": _make_inceptive("dmis-lab/biobert-v1.1", _OHSUMED),
     "inceptive-biobert-large": _make_inceptive("dmis-lab/biobert-large-cased-v1.1", _OHSUMED),
     "inceptive-ct-bert": _make_inceptive("digitalepidemiologylab/covid-twitter-bert-v2", _CAVES),
-}
-"""Name → recipe; names begin like the presets of the paper."""
+}  # Name → recipe; names begin like the presets of the paper

@@ -118,8 +118,7 @@ def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> 
     return grams
 
 
-MARK = 2
-"""The id of the pair mark in all tokenizers; it is the last token of the first text."""
+MARK = 2  # The id of the pair mark in all tokenizers; it is the last token of the first text
 
 
 def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:

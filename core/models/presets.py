@@ -22,8 +22,7 @@ PAPERS: dict[str, str] = {
     "lexical_attention": LEXICAL,
     "inceptive": INCEPTIVE,
     "baseline": "Baselines",
-}
-"""Key → short title of each paper, in the order of the presets."""
+}  # Key → short title of each paper, in the order of the presets
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class Preset:
     source: str
     line: str
     settings: dict[str, Any] = field(default_factory=dict)
-    departures: tuple[Departure, ...] = ()
-    """Deviations from its paper, and choices that the paper leaves open."""
+    departures: tuple[Departure, ...] = ()  # Deviations from its paper, and choices that the paper leaves open
 
 
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
@@ -56,8 +54,7 @@ SENTIFORMER_RECIPE: dict[str, Any] = {
     "training.decay": "matrices",
     "training.label_smoothing": 0.1,
     "training.metric": "loss",
-}
-"""Section 2 of the paper; the departures list what it leaves open."""
+}  # Section 2 of the paper; the departures list what it leaves open
 PRETRAINED_RECIPE: dict[str, Any] = {
     "text.tokenizer": "pretrained",
     "text.normaliser": "none",
@@ -175,8 +172,7 @@ INCEPTIVE_RECIPE: dict[str, Any] = {
     "training.weight_decay": 1e-3,
     "training.warmup": 0.0,
     "training.patience": 0,
-}
-"""Section 2 of the paper, with the default learning rate, as encoders start from scratch."""
+}  # Section 2 of the paper, with the default learning rate, as encoders start from scratch
 INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attention_heads": 8, "dense": 512}
 
 

@@ -25,8 +25,7 @@ from core.models.positions import number_segments
 from core.models.score_terms import NEUTRAL, AttentionInputs, Terms
 from core.models.trace import SILENT, Batch, Changes, Intervention, LayerTrace, Record
 
-KNOWN = 2
-"""Ids 0 and 1 are padding and the unknown word in all tokenizers; the ids of a backbone are shifted by 2."""
+KNOWN = 2  # Ids 0 and 1 are padding and the unknown word in all tokenizers; the ids of a backbone are shifted by 2
 
 
 class Specials(NamedTuple):

@@ -20,8 +20,7 @@ from core.models.attention_kernels import Support
 from core.models.trace import SILENT, LayerTrace, LexicalChanges, Record
 
 NEUTRAL = 1 / 3  # Each share of the polarity of a token that no lexicon lists
-GATE_STD, GATE_OPEN = 0.02, 2.0
-"""SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
+GATE_STD, GATE_OPEN = 0.02, 2.0  # SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens
 LEXICON_GATE = 1.0
 
 

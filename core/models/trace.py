@@ -63,8 +63,7 @@ class Batch(NamedTuple):
     """A batch of B texts as token ids, padded on the right, with the known features of each token."""
 
     ids: Tensor  # (B, L) int64, 0 where padded
-    keep: Tensor
-    """(B, L) bool, True at real tokens; all False for an empty text."""
+    keep: Tensor  # (B, L) bool, True at real tokens; all False for an empty text
     tags: Tensor | None = None
     """(B, L) int64: part of speech, 1 to 12; 0 where padded or unknown. None: texts without tags."""
     polarity: Tensor | None = None
