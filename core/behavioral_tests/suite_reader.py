@@ -117,7 +117,6 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
 
 
 def _check_fields(written: WrittenTest) -> None:
-    """Check that a behavioural test has the fields that its kind needs, and no fields of another kind."""
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
@@ -174,13 +173,11 @@ def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
 
 
 def _make_case(templates: Sequence[str], expected: tuple[Polarity, ...], chosen: Mapping[str, str]) -> list[SuiteCase]:
-    """Return the filled texts as a test case, if they all differ."""
     texts = tuple(fill_template(each, chosen) for each in templates)
     return [SuiteCase(texts, expected)] if len(set(texts)) == len(texts) else []
 
 
 def _make_edits(text: str, edits: Sequence[Edit], chosen: Mapping[str, str]) -> list[SuiteCase]:
-    """Return a test case for each edit that changes the filled text."""
     plain = fill_template(text, chosen)
     changed = dict.fromkeys(EDITS[name](plain) for name in edits)
     return [SuiteCase((plain, other)) for other in changed if other != plain]
@@ -192,7 +189,6 @@ def _make_variation(text: str, first: Mapping[str, str], chosen: Mapping[str, st
 
 
 def _make_contrast(contrast: Mapping[Polarity, str], name: str, chosen: Mapping[str, str]) -> list[SuiteCase]:
-    """Return a test case for each text of a filled contrast set."""
     group = " ".join((name, *chosen.values()))
     filled = {polarity: fill_template(text, chosen) for polarity, text in contrast.items()}
     return [SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]

@@ -368,7 +368,6 @@ def _list_rows(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
 
 
 def _select_key(table: str, row: Row) -> Row:
-    """Return the primary-key columns of an annotation row, as column → value."""
     return {column: row[column] for column in TABLES[table][0]}
 
 

@@ -129,7 +129,6 @@ def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tupl
     tfidf, chosen = yardstick.load_baseline(*about), float(yardstick.read_baseline(*about)["C"])
 
     def cross_fit() -> np.ndarray:
-        """Return the cross-fitted TF-IDF class probabilities of the training rows."""
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
         return taught.cross_fit_tfidf(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 

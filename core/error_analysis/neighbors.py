@@ -149,7 +149,6 @@ class TrainingRows:
         """
 
         def predict_vectors() -> np.ndarray:
-            """Compute the model vectors, the head's input, of the searched training rows."""
             texts = [self.texts[row] for row in self.rows]
             self.tell(f"reading {count(len(texts))} training texts", None)
             return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)

@@ -349,7 +349,6 @@ def _choose_questions(
     flips = find_flips(predict, texts, common) if number and pool else []
 
     def rank_candidate(row: int) -> tuple[float, ...]:
-        """Return the sort key of a candidate; the smallest is chosen next."""
         each, flip = pool[row], flips[row]
         rarely = (kinds[each.kind], len(words[row]) > FEW, labels[each.label])
         return not flip, *rarely, count_common(*texts[row], flip, common), each.place, row

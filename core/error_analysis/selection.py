@@ -105,7 +105,6 @@ def read_picked(store: RunStore, digest: str) -> PickedRows:
 
 
 def _clear_old(folder: Path) -> None:
-    """Delete stored lists of picked sentences, except the most recently used ones."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):

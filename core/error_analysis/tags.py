@@ -54,7 +54,6 @@ def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> 
     sign = 1 if metric.better == "lower" else -1
 
     def get_sort_value(each: RunRecord) -> float:
-        """Return a run's metric on the split, negated if higher is better, to sort best first; infinite if missing."""
         value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
         return float("inf") if value is None else sign * value
 
@@ -160,7 +159,6 @@ class TableTags:
 
     @cached_property
     def _lacking(self) -> str:
-        """Return why the texts of a run are missing; empty if they are available."""
         why = explain_lacking_texts(self._folder, self._table.record)
         return why[:1].lower() + why[1:]
 
@@ -169,7 +167,6 @@ class TableTags:
         names = _GROUPS["_signs"]
 
         def match_signs() -> np.ndarray:
-            """Return (tags, n) bool: which texts have a question mark, elongation, emoji, hashtag or capitals."""
             found = linguistic_tags.find_signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
@@ -198,7 +195,6 @@ class TableTags:
         texts = self._table.texts
 
         def check_tokens() -> np.ndarray:
-            """Return (2, n) bool: which texts have many unknown words, and which exceed the tokenizer's length."""
             unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
             return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)
 
@@ -211,7 +207,6 @@ class TableTags:
         record, texts = self._table.record, self._table.texts
 
         def match_duplicates() -> np.ndarray:
-            """Return (n,) bool: which texts are near-duplicates of a training text."""
             self._tell("comparing with the training texts", None)
             return find_near_duplicates(texts, self.training.texts)
 
@@ -226,7 +221,6 @@ class TableTags:
         record = self._table.record
 
         def match_conflicts() -> np.ndarray:
-            """Return (n,) bool: texts for which most of the nearest training texts have another label."""
             vectors, true = runs.predictions.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return find_conflicts(vectors, true.astype(np.int64), self.training.read_vectors(vectors.shape[1]), labels)
@@ -279,7 +273,6 @@ class TableTags:
         return [name for name in named if name in select_models(record, others, self._table.split)]
 
     def _compare_run(self, run: str) -> np.ndarray:
-        """Return (n,) bool: for which texts another run predicts something else."""
         if run not in self._apart:
             record, split = self._table.record, self._table.split
             _, other = runs.labeled_predictions.align_answers(
@@ -290,7 +283,6 @@ class TableTags:
 
     @cached_property
     def _seeds(self) -> Found:
-        """Find the error tag of texts for which another seed of the same model predicts something else."""
         record, split = self._table.record, self._table.split
         others = find_peers(self._store, record, split, self._store.list())
         found = [self._compare_run(run) for run in select_seeds(record, others)]

@@ -67,10 +67,8 @@ class AblationEffects:
 def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
     """Compute the effect on the log-odds of a class of silencing each part of a model, one at a time.
 
-    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect.
-
-    Raises:
-        InputError: an unknown class, a model without attention, or an intervention that does not fit the model.
+    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect. Raises
+    InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
@@ -128,7 +126,6 @@ def _iterate_silencings(
     gates = [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
 
     def silence_heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
-        """Return two interventions on heads of a layer: output zero, and output fixed at its mean over tokens."""
         away = {(at, head) for head in named}
         return replace(change, heads_off=change.heads_off | away), replace(change, heads_mean=change.heads_mean | away)
 
@@ -188,10 +185,8 @@ class Patches:
 def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
     """Compute a class's log-odds when a layer, token or head gets its activations from a donor text, one at a time.
 
-    The reader's intervention applies to both texts. Empty target: the text's most probable class.
-
-    Raises:
-        InputError: an unknown class, a model without attention, or texts with different numbers of tokens.
+    The reader's intervention applies to both texts. Empty target: the text's most probable class. Raises InputError for
+    an unknown class, a model without attention, or texts with different numbers of tokens.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
@@ -302,10 +297,8 @@ def compute_lambda_curves(
 
     `attention` gives the range of λ, `starts` (by layer and component; empty: unknown) the values before training. An
     empty target is the class with the highest probability as trained. A curve replaces an edit of its λ in `change`.
-    With `unmixed`, TF-IDF is left out of the prediction.
-
-    Raises:
-        InputError: an unknown class, a model without λ, or a text without known words.
+    With `unmixed`, TF-IDF is left out of the prediction. Raises InputError for an unknown class, a model without λ, or
+    a text without known words.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier) or "lambda" not in model.provides:

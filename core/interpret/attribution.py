@@ -58,10 +58,8 @@ class ExplainedText:
     """A text with its word attributions by each method, each computed at most once.
 
     Only the first `MOST_WORDS` words are explained; an empty target is the most probable class. `said` are predictions
-    of the text and of the text without each of its words, if known.
-
-    Raises:
-        InputError: an unknown class, or an intervention that does not fit the model.
+    of the text and of the text without each of its words, if known. Raises InputError for an unknown class, or an
+    intervention that does not fit the model.
     """
 
     def __init__(self, reader: ExplainContext, text: str, target: str = "", said: Predictions | None = None) -> None:
@@ -142,7 +140,6 @@ class ExplainedText:
         orders = max(2, min(ORDERS, READINGS // max(1, number)))
 
         def predict_subsets(there: np.ndarray) -> np.ndarray:
-            """Return the log-odds of the explained class with only a subset of the words, for each subset."""
             gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
             found = []
             for start in range(0, len(gone), AT_ONCE):
@@ -161,7 +158,6 @@ class ExplainedText:
         reader, target = self.reader, self.reader.get_target(self.target, self.said)
 
         def report_target(logits: Tensor) -> Tensor:
-            """Return the log-odds of the explained class from logits, after a progress report."""
             self.reader.tell(method, None)
             return target(logits)
 
@@ -258,12 +254,9 @@ class Methods:
 def explain_text(reader: ExplainContext, text: str, method: str = "deletion", target: str = "") -> Explanation:
     """Return the attribution of each word to the log-odds of a class, and its agreement with deletion and attention.
 
-    The first `MOST_WORDS` words of a long text are explained; an empty target is the
-    class with the highest probability.
-
-    Raises:
-        InputError: an unknown method or class, a method or intervention that does not fit the model, or a text too long
-            for attention maps.
+    The first `MOST_WORDS` words of a long text are explained; an empty target is the class with the highest
+    probability. Raises InputError for an unknown method or class, a method or intervention that does not fit the model,
+    or a text too long for attention maps.
     """
     check_method(method, reader.model.provides)
     return _build_explanation(ExplainedText(reader, text, target), method)
@@ -274,10 +267,8 @@ def explain_by_methods(
 ) -> Iterator[Methods]:
     """Yield a text's word attributions by more and more methods: each step adds one of the suitable or given ones.
 
-    The other arguments are those of `explain_text`; the progress callback receives the name of each method.
-
-    Raises:
-        InputError: an unknown class, or an intervention that does not fit the model.
+    The other arguments are those of `explain_text`; the progress callback receives the name of each method. Raises
+    InputError for an unknown class, or an intervention that does not fit the model.
     """
     reader.tell("deletion", None)
     reading = ExplainedText(reader, text, target)

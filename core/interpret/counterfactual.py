@@ -196,10 +196,8 @@ def search_flip(
     """Yield the state of a search for the fewest word edits that change the prediction; the last state is the result.
 
     Only the first `MOST_WORDS` words are edited; an empty target is the class with the highest probability. At most
-    `readings` texts are predicted; `stopped` is called before each batch, and True ends the search.
-
-    Raises:
-        InputError: an unknown class, an invalid number of readings, or an intervention at single tokens.
+    `readings` texts are predicted; `stopped` is called before each batch, and True ends the search. Raises InputError
+    for an unknown class, an invalid number of readings, or an intervention at single tokens.
     """
     reader.check_class(target)
     if reader.at_tokens:
@@ -393,7 +391,6 @@ def order_index_sets(values: Sequence[float], size: int) -> Iterator[tuple[int, 
     last = len(order)
 
     def make_entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        """Return the heap entry of a set of ranks: the negative sum of the values at these ranks, and the ranks."""
         return -sum(values[order[rank]] for rank in ranks), ranks
 
     heap = [make_entry(tuple(range(size)))] if size <= last else []

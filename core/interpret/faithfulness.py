@@ -163,7 +163,6 @@ class StepProgress:
     """A progress counter over steps of equal weight."""
 
     def __init__(self, tell: OnProgress, all_: int) -> None:
-        """Set the progress callback and the total number of steps `all_`."""
         self._tell, self._all, self._done = tell, all_, 0
 
     def iterate_parts(self, what: str, parts: int) -> Iterator[int]:
@@ -188,7 +187,6 @@ class Trials:
     def __init__(
         self, reader: ExplainContext, cases: Sequence[PerturbationCase], steps: StepProgress, of: str = ""
     ) -> None:
-        """Set the model context, sentences and progress counter; `of` describes the model in progress messages."""
         self.reader, self.cases, self._steps, self._of = reader, cases, steps, of
 
     def compute_attributions(self, method: str, cases: Sequence[PerturbationCase], what: str) -> list[np.ndarray]:
@@ -278,7 +276,6 @@ class Trials:
 
     def _compute_shapley(self, case: PerturbationCase) -> np.ndarray:
         def predict_subsets(there: np.ndarray) -> np.ndarray:
-            """Return the log-odds of the explained class with only a subset of the words, for each subset."""
             gone = ([word for word, stays in zip(case.words, row, strict=True) if not stays] for row in there)
             said = self.reader.predict([remove_words(case.text, words) for words in gone])
             return attribution_math.compute_log_odds(said.probabilities, case.target, self.reader.task)
@@ -316,7 +313,6 @@ def compute_rho(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _draw_pairs(words: int, random: np.random.Generator) -> np.ndarray:
-    """Draw pairs of word indices at random, (m, 2), up to a maximum number."""
     every = np.array(list(combinations(range(words), 2)), np.int64).reshape(-1, 2)
     return every if len(every) <= PAIRS else every[np.sort(random.choice(len(every), PAIRS, replace=False))]
 
@@ -467,7 +463,6 @@ def _compute_kappa(said: np.ndarray, labels: Sequence[tuple[int, ...]], classes:
     true = np.array([np.isin(np.arange(classes), each) for each in labels], float)
 
     def weigh_kappa(weight: np.ndarray) -> np.ndarray:
-        """Return Cohen's kappa for each row of bootstrap weights over the sentences."""
         n = weight.sum(1)
         right = weight @ (answers * true).sum(1) / n
         chance = ((weight @ answers) * (weight @ true)).sum(1) / n**2

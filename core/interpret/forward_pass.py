@@ -216,11 +216,9 @@ def compute_stages(
 ) -> ForwardStages:
     """Compute all forward-pass stages of a text under the context's intervention; the model stays unchanged.
 
-    Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map.
-
-    Raises:
-        InputError: the layer, head, component or intervention does not fit the model.
-        NotAvailable: the text has no token or too many, or the last stage differs from the model's prediction.
+    Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map. Raises
+    InputError if the layer, head, component or intervention does not fit the model, and NotAvailable if the text has no
+    token or too many, or the last stage differs from the model's prediction.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
     if not encoding.tokens:

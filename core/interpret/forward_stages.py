@@ -222,7 +222,6 @@ def format_number(value: float) -> str:
 
 
 def _format_factor(value: float) -> str:
-    """Format a factor of a product, in brackets if it is negative."""
     said = format_number(value)
     return f"({said})" if said.startswith(MINUS) else said
 

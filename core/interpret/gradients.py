@@ -105,7 +105,6 @@ def _build_function(
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
     def compute_log_odds(embedded: Tensor) -> Tensor:
-        """Return the log-odds of the target class for token embeddings (n, L, d)."""
         texts = batch.repeat_text(len(embedded))
         if intervene is None:
             return target(model(texts, embedded=embedded).logits)

@@ -160,7 +160,6 @@ def _rotate_pairs(x: Array) -> Sum:
 
 
 def _score_content(chosen: ShownHead) -> Dot:
-    """Return the scaled products of queries and keys, before other terms change the attention scores."""
     q, k = (chosen.read_value(each) for each in "qk")
     if chosen.layer.attention.terms.rotary:
         q, k = _rotate_pairs(q).compute_values(), _rotate_pairs(k).compute_values()
@@ -294,7 +293,6 @@ def _describe_gate(chosen: ShownHead, matrices: list[StageMatrix], lines: list[s
     words = len(chosen.tokens) - first
 
     def to_column(value: Tensor) -> Array:
-        """Return the gate values of the word tokens as a column."""
         return to_float64(value[0])[first:, None] if value.dim() > 1 else to_float64(value)
 
     rule = make_sum_rule(recorded.parts, (words, 1), recorded.after, to_column)
@@ -364,7 +362,6 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
         return ForwardStage("combine", "Combine", ("P = A",), reading)
 
     def to_column(value: Tensor) -> Array:
-        """Return the attention-map weights λ of the shown head as a matrix, with a row per token or one for all."""
         return to_float64(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], to_column(chosen.record.values["lambda"].value[..., 0])

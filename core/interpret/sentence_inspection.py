@@ -157,11 +157,8 @@ def inspect_text(
 ) -> SentenceView:
     """Classify one text and return the prediction with the model's internal values; the model is unchanged.
 
-    With `unmixed`, the prediction is that of the network alone.
-
-    Raises:
-        InputError: the intervention does not fit the model.
-        NotAvailable: the logits are not finite.
+    With `unmixed`, the prediction is that of the network alone. Raises InputError if the intervention does not fit the
+    model, and NotAvailable if the logits are not finite.
     """
     encoding = tokenizer.encode(text)
     batch = Batch.from_arrays(to_batch(encoding))
@@ -223,7 +220,6 @@ def _mix_logits(
     together = blend_logits(parts, weight, task)
 
     def name_probabilities(logits: np.ndarray) -> dict[str, float]:
-        """Return class name → probability from logits (1, C)."""
         chances = compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist()
         return dict(zip(classes, chances, strict=True))
 
@@ -295,7 +291,6 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
     """
 
     def to_lists(values: np.ndarray | None) -> Any:
-        """Convert an array to nested lists for JSON; None stays None."""
         return None if values is None else values.tolist()
 
     weights = [view.average_padding_weight(layer).tolist() for layer in range(len(view.layers))]

@@ -329,7 +329,6 @@ class AttentionConfig:
             raise ConfigError(f"{name}: {low:g} to {high:g} with this rule for lambda; the nearest is {near}")
 
     def _check_places(self) -> None:
-        """Check the attention's window size, and the map and heads of the lexical term; raises ConfigError."""
         if not 0 <= self.window <= WIDEST or self.window % 2:
             raise ConfigError(
                 f"model.attention.window={self.window!s:.40}: an even number, half on each side (0: all see all); "

@@ -193,7 +193,6 @@ class ModelConfig:
             self._check_backbone()
 
     def _check_family(self) -> None:
-        """Raise ConfigError for a setting that has no effect on the chosen family of models."""
         read = READS[self.family]
         for each in collect_settings(ModelConfig):
             if (
@@ -238,7 +237,6 @@ class ModelConfig:
             )
 
     def _check_head(self) -> None:
-        """Check that the number of attention heads in the model's head divides its input width."""
         joined = self.width + len(self.head.parse_widths()) * self.head.channels
         heads = self.head.attention_heads
         if heads and joined % heads:

@@ -176,7 +176,6 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
 
 
 def _describe_ngrams(config: ModelConfig) -> ModelPart:
-    """Return the description of the model part that adds character n-grams to word embeddings: size and equation."""
     mean = EquationLine(
         r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
         "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
@@ -189,7 +188,6 @@ def _describe_ngrams(config: ModelConfig) -> ModelPart:
 
 
 def _describe_positions(config: ModelConfig, embedded: str) -> ModelPart:
-    """Return the description of a model's polarity-aware positions: sinusoid, recency and part of speech."""
     named = [("sinusoid", "α", r"\alpha\,p^{\sin}_i")]
     if config.recency:
         named.append(("recency", "β", r"\beta\,[\sin\tfrac{\pi i}{T},\cos\tfrac{\pi i}{T}]"))
@@ -313,7 +311,6 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
 
 
 def _describe_words(config: ModelConfig, vocabulary: int) -> ModelPart:
-    """Return the description of a baseline model's word embeddings: their number, width and parameters."""
     return ModelPart(
         "embedding", "Embedding", f"{count(vocabulary)} tokens × {config.width}", vocabulary * config.width
     )

@@ -70,7 +70,6 @@ PRETRAINED_RECIPE: dict[str, Any] = {
 
 
 def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
-    """Return a preset of the SentiFormer paper: the full model with some parts changed."""
     model = ModelConfig(
         width=256,
         layers=6,
@@ -155,7 +154,6 @@ _RELEASED_VOCABULARY = {"v5": 20_000, **{f"v{version}": 35_000 for version in ra
 
 
 def _make_lexical(line: str, **attention: Any) -> Preset:
-    """Return a preset of the lexical attention paper: an encoder from scratch with one way to use the lexicon."""
     model = ModelConfig(
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
@@ -177,7 +175,6 @@ INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attenti
 
 
 def _make_inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
-    """Return a preset of the Inceptive Transformers paper: a small encoder with the paper's head."""
     model = ModelConfig(head=HeadConfig(**head))
     own = (*deviations.INCEPTIVE, *(deviations.CONVOLUTIONS if model.head.kernels else ()))
     own = (*own, deviations.HEADS) if model.head.attention_heads else own
