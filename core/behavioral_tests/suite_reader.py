@@ -281,19 +281,14 @@ def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
         raise DataError(f"test '{name}' expects an answer in other rows", file=file, row=number, field="expected")
     cases = []
     for number, row in rows:
-        group = f"{name} {row['group']}" if row.get("group") else ""
-        expected = _parse_expected(row["expected"], number, file)
+        group, said = f"{name} {row['group']}" if row.get("group") else "", row["expected"]
+        found = {each.strip().lower() for each in said.split(BETWEEN)}
+        if not found <= set(POLARITIES):
+            problem = f"'{said:.40}' is no answer; write negative, neutral or positive, with {BETWEEN} between several"
+            raise DataError(problem, file=file, row=number, field="expected")
+        expected = tuple(polarity for polarity in POLARITIES if polarity in found)
         cases.append(SuiteCase((row["text"],), expected, group or f"{name} row {number}", group))
     return SuiteTest(name, capability, "minimum", tuple(cases))
-
-
-def _parse_expected(cell: str, number: int, file: str) -> tuple[Polarity, ...]:
-    found = {each.strip().lower() for each in cell.split(BETWEEN)}
-    answers = tuple(polarity for polarity in POLARITIES if polarity in found)
-    if len(answers) < len(found):
-        problem = f"'{cell:.40}' is no answer; write negative, neutral or positive, with {BETWEEN} between several"
-        raise DataError(problem, file=file, row=number, field="expected")
-    return answers
 
 
 def _group_cases(name: str, rows: list[tuple[int, Row]], file: str) -> tuple[SuiteCase, ...]:
@@ -346,17 +341,12 @@ def _build_suite(found: Any, file: str) -> Suite:
         raise DataError(str(flaw), file=file) from None
     tests, cases, made = list[SuiteTest](), 0, SuiteSize()
     for number, each in enumerate(written.tests, 1):
-        tests.append(_build_test(each, number, written, made, file))
+        try:
+            tests.append(build_test(convert(each, WrittenTest), written.slots, made))
+        except Flaw as flaw:
+            name = each.get("name")
+            named = f"test '{name}'" if isinstance(name, str) and name else f"test {number}"
+            raise DataError(f"{named}: {flaw}", file=file) from None
         cases += len(tests[-1].cases)
         refuse_too_many(cases, file=file)  # checked early, before a huge suite is complete
     return check_suite(Suite(written.name, tuple(tests), written.about), file=file)
-
-
-def _build_test(found: dict[str, Any], number: int, suite: WrittenSuite, made: SuiteSize, file: str) -> SuiteTest:
-    """Build a behavioural test from its YAML fields; errors give its name, or its number if it has none."""
-    try:
-        return build_test(convert(found, WrittenTest), suite.slots, made)
-    except Flaw as flaw:
-        name = found.get("name")
-        named = f"test '{name}'" if isinstance(name, str) and name else f"test {number}"
-        raise DataError(f"{named}: {flaw}", file=file) from None

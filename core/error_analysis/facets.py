@@ -9,8 +9,9 @@ None if counts are too small (Cochran 1954: an expected count below 1, or over a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,14 @@ class Facets:
         rows = {"wrong": table.wrong, "right": ~table.wrong, "all": np.ones(len(table), bool)}
         labels = {"all": "right or wrong"}
         outcome = tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items())
-        self.found: tuple[Facet, ...] = (Facet(OUTCOME, outcome), *_make_classes(table), *columns)
+        said = {"true": table.true, "predicted": table.said}
+        if table.task == "multi":
+            said |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
+        classes = {
+            name: tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes))
+            for name, matrix in said.items()
+        }
+        self.found: tuple[Facet, ...] = (Facet(OUTCOME, outcome), *starmap(Facet, classes.items()), *columns)
         # Columns with too many values for a list of options, such as ids and names: users type a value.
         self.asked = tuple(name for name, options in own.items() if not options)
 
@@ -82,16 +90,6 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
     names = [each.name for each in coded.book]
     found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.match_code(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
-
-
-def _make_classes(table: PredictionTable) -> Iterator[Facet]:
-    has = {"true": table.true, "predicted": table.said}
-    if table.task == "multi":
-        has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
-    for name, matrix in has.items():
-        yield Facet(
-            name, tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes))
-        )
 
 
 def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:

@@ -195,7 +195,9 @@ class NearestTraining:
     ) -> list[list[TrainingNeighbor]]:
         """Return the training texts nearest to each row, by words and by model vectors; NotAvailable without texts."""
         found: list[list[TrainingNeighbor]] = [[] for _ in places]
-        for kind, likeness in ((WORDS, self._compare_words(places)), (MODEL, self._compare_vectors(vectors))):
+        known = None if vectors is None else self._read_vectors(vectors.shape[1])
+        of_model = None if vectors is None or known is None else _normalize_rows(vectors) @ known.T
+        for kind, likeness in ((WORDS, self._compare_words(places)), (MODEL, of_model)):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):
                 for at in np.argsort(-row, kind="stable")[:each]:
                     if row[at] > 0:
@@ -211,10 +213,6 @@ class NearestTraining:
         vectorizer, known = self._known
         found: np.ndarray = (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
         return found
-
-    def _compare_vectors(self, vectors: np.ndarray | None) -> np.ndarray | None:
-        known = None if vectors is None else self._read_vectors(vectors.shape[1])
-        return None if vectors is None or known is None else _normalize_rows(vectors) @ known.T
 
     @cached_property
     def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:

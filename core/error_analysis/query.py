@@ -142,7 +142,8 @@ def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
 def _check_clause(clause: Clause, table: PredictionTable) -> None:
     """Raise InputError for a filter rule that no row could match, such as one with an unknown class or sign."""
     name, sign, value = clause.name, clause.sign, clause.value
-    if sign not in (allowed := _list_signs(name, table)):
+    signs = {**dict.fromkeys(NUMBERS, (*_EQUAL, *_ORDER)), "text": (*_PART, *_EQUAL), **dict.fromkeys(table.own, SIGNS)}
+    if sign not in (allowed := signs.get(name, _EQUAL)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
     if name in _list_class_names(table):
         known = (*table.classes, NOTHING) if table.task == "multi" else table.classes
@@ -162,14 +163,6 @@ def _check_clause(clause: Clause, table: PredictionTable) -> None:
         _parse_spans(clause)
 
 
-def _list_signs(name: str, table: PredictionTable) -> tuple[str, ...]:
-    if name in NUMBERS:
-        return (*_EQUAL, *_ORDER)
-    if name == "text":
-        return (*_PART, *_EQUAL)
-    return SIGNS if name in table.own else _EQUAL
-
-
 def _check_order(clause: Clause, table: PredictionTable) -> None:
     name = clause.name
     if name in table.own and _read_times(clause, table) is not None:
@@ -185,7 +178,11 @@ def _match_clause(
 ) -> np.ndarray:
     name, value = clause.name, clause.value
     if name in (*CODED, *NOTED, CODE):
-        return _match_codes(clause, table, codes)
+        if codes is None:
+            raise ValueError("a clause of codes needs the codes")
+        rows = table.frame["key"].tolist()
+        found = codes.match_notes(rows) if name in NOTED else codes.match_code(rows, value)
+        return ~found if name in (CODED[1], NOTED[1]) or clause.sign == "!=" else found
     if not clause.sign:
         everything = np.ones(len(table), bool)
         return {"wrong": table.wrong, "right": ~table.wrong, "all": everything}[name]
@@ -222,14 +219,6 @@ def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     if sign in _PART:
         return table.fold_case(name).str.contains(value.casefold(), regex=False).to_numpy(bool)
     return (table.format_column(name) == value).to_numpy(bool)
-
-
-def _match_codes(clause: Clause, table: PredictionTable, codes: Annotations | None) -> np.ndarray:
-    if codes is None:
-        raise ValueError("a clause of codes needs the codes")
-    keys = table.frame["key"].tolist()
-    has = codes.match_notes(keys) if clause.name in NOTED else codes.match_code(keys, clause.value)
-    return ~has if clause.name in (CODED[1], NOTED[1]) or clause.sign == "!=" else has
 
 
 def _match_numbers(clause: Clause, values: pd.Series) -> np.ndarray:

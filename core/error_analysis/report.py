@@ -277,7 +277,9 @@ def report_errors(
     if tags is None:
         return {**found, "rows": rows}
     facets = Facets(table).list_facets(dict(tags.available))
-    of_rows = list_row_tags(tags, chosen)
+    names = list(tags.available)
+    has = np.array([tags.available[name][chosen] for name in names], bool).reshape(len(names), -1).T
+    of_rows = [[names[place] for place in np.flatnonzero(row)] for row in has]
     tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
     return {
         **found,
@@ -310,13 +312,6 @@ def _collect_rates(
         else:
             found["values"].append({"rule": rule, **row, "selected": int((of_values[rule] & chosen).sum())})
     return found
-
-
-def list_row_tags(tags: TableTags, chosen: np.ndarray) -> list[list[str]]:
-    """Return the names of the error tags of each selected row."""
-    names = list(tags.available)
-    has = np.array([tags.available[name][chosen] for name in names], bool).reshape(len(names), -1).T
-    return [[names[place] for place in np.flatnonzero(row)] for row in has]
 
 
 def describe_result(table: PredictionTable, clauses: Sequence[Clause], chosen: np.ndarray) -> str:

@@ -28,7 +28,6 @@ from core.models.attention_config import AttentionConfig
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, Trace
 from core.text.token_table import to_batch
-from core.text.tokenizer import Encoding
 
 MOST_TOKENS = 64  # Tokens whose gates are closed, or that are patched, one by one
 
@@ -194,8 +193,8 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
     reader.check_class(target)
     ours, theirs = (reader.tokenizer.encode(each) for each in (text, donor))
     if len(ours.tokens) != len(theirs.tokens):
-        read = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
-        raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*read))
+        both = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
+        raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*both))
     said, other = reader.predict_without(text), reader.predict_without(donor)
     place = reader.find_class(target, said)
     function, first = reader.get_target(place, said), model.first
@@ -206,7 +205,13 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
         places = list(_iterate_places(model, length, tokens, reader.change))
         changes = [reader.change, *(change for _, change in places)]
         whole, *found = _predict_log_odds(reader, "patches", batch, changes, function, traced.trace)
-    before = (CLASS_TOKEN,) * first
+    before, notes, read = (CLASS_TOKEN,) * first, [], count(len(ours.tokens))
+    if ours.truncated:
+        notes.append(f"The model reads the first {read} tokens; {count(ours.truncated)} are cut off.")
+    if len(ours.tokens) > MOST_TOKENS:
+        notes.append(f"Patched are the first {count(MOST_TOKENS)} of {read} tokens.")
+    if reader.mix_weight is not None:
+        notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
     return Patches(
         text=text,
         donor=donor,
@@ -220,7 +225,7 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
         patches=tuple(
             replace(patch, log_odds=each, moved=each - whole) for (patch, _), each in zip(places, found, strict=True)
         ),
-        note=_write_note(reader, ours),
+        note=" ".join(notes),
     )
 
 
@@ -234,17 +239,6 @@ def _iterate_places(
             yield Patch("token", at, token=token), replace(change, hidden_from=frozenset({(at, token)}))
         for head in range(model.heads):
             yield Patch("head", at, head=head), replace(change, heads_from=frozenset({(at, head)}))
-
-
-def _write_note(reader: ExplainContext, encoding: Encoding) -> str:
-    notes = []
-    if cut := encoding.truncated:
-        notes.append(f"The model reads the first {count(len(encoding.tokens))} tokens; {count(cut)} are cut off.")
-    if len(encoding.tokens) > MOST_TOKENS:
-        notes.append(f"Patched are the first {count(MOST_TOKENS)} of {count(len(encoding.tokens))} tokens.")
-    if reader.mix_weight is not None:
-        notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
-    return " ".join(notes)
 
 
 POINTS = 21  # Evenly spaced points of a curve, in addition to the learned, initial and current value

@@ -56,7 +56,11 @@ def yield_plain_stages(
     elif isinstance(model, BagOfPairs):
         yield from _yield_pair(model, ids, tokens, classes)
     elif isinstance(model, BagOfNgrams):
-        yield from _yield_ngrams(model, ids, tokens, classes)
+        grams, found = _weigh_ngrams(model, ids, tokens)
+        reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
+        yield ForwardStage("weights", "Weights", (WEIGHED,), reading, found)
+        vector = StageMatrix("x", found[-1].values.T, ONE, found[-1].rows)
+        yield build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
 
 
 def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> ForwardStage:
@@ -143,16 +147,6 @@ def _yield_lexicon(
 
 WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
 BLOCKS = ("first", "second", "difference", "product")
-
-
-def _yield_ngrams(
-    model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
-    grams, found = _weigh_ngrams(model, ids, tokens)
-    reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
-    yield ForwardStage("weights", "Weights", (WEIGHED,), reading, found)
-    vector = StageMatrix("x", found[-1].values.T, ONE, found[-1].rows)
-    yield build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
 
 
 def _yield_pair(
@@ -246,7 +240,13 @@ def compute_stages(
     if reader.mix_weight is not None and own.parts is not None:
         mixed = reader.mix_weight, np.asarray(own.parts.tfidf, np.float64)
     last = build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
-    _check_answer(last.matrices[-1].values[0], own.probabilities[0], reader.classes)
+    computed, answer = last.matrices[-1].values[0], own.probabilities[0]
+    worst = int(np.abs(computed - answer).argmax())
+    if not abs(computed[worst] - answer[worst]) <= TOLERANCE:  # the recomputation lacks a part
+        raise NotAvailable(
+            f"Steps computes P({reader.classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
+            f"{number(float(answer[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
+        )
     at = [each + 1 if encoder else 0 for each in place[:2]]
     return ForwardStages(
         text=text,
@@ -275,16 +275,6 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
             raise InputError(f"{name} {chosen}: this model has {name}s {first} to {first + many - 1}")
         found.append(chosen - first)
     return found[0], found[1], found[2]
-
-
-def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None:
-    """Raise NotAvailable if recomputed probabilities differ from the model's own: the recomputation lacks a part."""
-    worst = int(np.abs(computed - own).argmax())
-    if not abs(computed[worst] - own[worst]) <= TOLERANCE:
-        raise NotAvailable(
-            f"Steps computes P({classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
-            f"{number(float(own[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
-        )
 
 
 def _build_tokens(

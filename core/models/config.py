@@ -185,7 +185,11 @@ class ModelConfig:
         if self.family == "encoder":
             self._check_widths()
             check_needs(self, "model")
-            self._check_padding()
+            if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
+                raise ConfigError(
+                    "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, "
+                    "and no class token stands before it; choose model.pad_mode=masked"
+                )
             self._check_head()
         else:
             self._check_family()
@@ -228,13 +232,6 @@ class ModelConfig:
                 raise ConfigError(
                     f"model.width={self.width}: must be divisible by {number} ({why}); the nearest is {near}"
                 )
-
-    def _check_padding(self) -> None:
-        if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
-            raise ConfigError(
-                "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, and "
-                "no class token stands before it; choose model.pad_mode=masked"
-            )
 
     def _check_head(self) -> None:
         joined = self.width + len(self.head.parse_widths()) * self.head.channels

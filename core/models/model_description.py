@@ -167,24 +167,18 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
     alone = (EquationLine(embedded, "What enters the first layer."),) if config.position == "none" else ()
     yield ModelPart("embedding", "Embedding", detail, (vocabulary + first) * d, lines=alone)
     if config.ngram_buckets:
-        yield _describe_ngrams(config)
+        mean = EquationLine(
+            r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
+            "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
+        )
+        detail = f"of 3 to 5 letters, {count(config.ngram_buckets)} buckets × {d}, their mean added"
+        size, mark = config.ngram_buckets * d, "character n-grams"
+        yield ModelPart("ngrams", "Character n-grams", detail, size, mark=mark, lines=(mean,))
     if config.position == "sinusoidal":
         line = EquationLine(rf"{embedded} + p^{{\sin}}_i", "What enters the first layer: the token and its place.")
         yield ModelPart("positions", "Positions", "sinusoids, nothing learned", lines=(line,))
     if config.position == "polarity-aware":
         yield _describe_positions(config, embedded)
-
-
-def _describe_ngrams(config: ModelConfig) -> ModelPart:
-    mean = EquationLine(
-        r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
-        "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
-    )
-    rows = config.ngram_buckets
-    detail = f"of 3 to 5 letters, {count(rows)} buckets × {config.width}, their mean added"
-    return ModelPart(
-        "ngrams", "Character n-grams", detail, rows * config.width, mark="character n-grams", lines=(mean,)
-    )
 
 
 def _describe_positions(config: ModelConfig, embedded: str) -> ModelPart:

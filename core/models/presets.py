@@ -121,12 +121,6 @@ def _make_tweet(version: str, phase: int) -> Preset:
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
     line = f"{name}: {layers} layers, width {width}, {heads} heads; {inside}."
     source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
-    return Preset(
-        model, "tweet_encoder_7essxin", source, line, settings, _list_tweet_deviations(version, width, ff_width)
-    )
-
-
-def _list_tweet_deviations(version: str, width: int, ff_width: int) -> tuple[Departure, ...]:
     own = [deviations.V8_WIDTH] if version == "v8" else []
     if ff_width == width and version != "v8":
         own.append(deviations.HALVED._replace(instead=str(2 * width)))
@@ -135,7 +129,7 @@ def _list_tweet_deviations(version: str, width: int, ff_width: int) -> tuple[Dep
     if released := _RELEASED_VOCABULARY.get(version):
         said = deviations.RELEASED_VOCABULARY.paper.format(f"{released:,}")
         own.append(deviations.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
-    return (*deviations.TWEET, *own)
+    return Preset(model, "tweet_encoder_7essxin", source, line, settings, (*deviations.TWEET, *own))
 
 
 _TWEET = {
