@@ -174,17 +174,10 @@ class Ledger:
 
     @contextlib.contextmanager
     def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
-        """Open one transaction on the annotations: an error undoes all of its row changes.
+        """Open one transaction on the annotations, described as `said` in the history; an error undoes all its changes.
 
-        Args:
-            about: The name of the data set.
-            author: The annotator.
-            said: Description of the change in the history.
-            goes_on: Merge with the author's last change if that has the same row and the same `said`.
-
-        Raises:
-            StorageError: The file cannot be written.
-            InputError: The storage limit of this server is reached.
+        With `goes_on` it is merged with the author's last change if that has the same row and the same `said`. Raises
+        StorageError if the file cannot be written, and InputError at the storage limit of this server.
         """
         with self._open_connection(write=True) as connection:
             change = Change(connection)

@@ -377,15 +377,10 @@ BY_CODES = "Chosen by their codes: shares are told of a random draw, or of a sel
 def compute_rates(
     coded: Annotations, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> dict[str, Any]:
-    """Compute how often each annotation code occurs among the selected sentences.
+    """Compute how often each annotation code occurs among the selected sentences, the rows with these `keys`.
 
-    Shares are given only if all rows of the selection, or all rows of a random sample from it, are coded.
-
-    Args:
-        coded: The annotations of one author or of all; a row has every code that any of them gave it.
-        keys: The keys of the selected rows.
-        known: The stored random samples of the data set.
-        by_codes: Whether the rows were selected by codes or notes, so that they are no population.
+    Shares are given only if all rows of the selection, or all rows of a random sample from it (`known`), are coded. A
+    row has every code that any author of `coded` gave it. Rows selected `by_codes` or notes are no population.
 
     Returns:
         `n` rows and how many are `coded`; `sample`, the rows from which the shares are computed: `n`, how many are

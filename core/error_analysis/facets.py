@@ -163,12 +163,7 @@ def rank_features(
 ) -> list[dict[str, Any]]:
     """Rank columns and error tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
 
-    Args:
-        table: All rows.
-        tags: Tag → (n,) bool.
-        chosen: The selected rows.
-        without: Columns and tags by which the rows were selected.
-        groups: The result of `group_columns`; None: it is computed.
+    `without` are columns and tags by which the rows were selected, `groups` the result of `group_columns`, if known.
 
     Returns:
         For each `name`: `kind` (`column` or `tag`), `v`, `p`, `p_holm`, and the `value` most over-represented in the

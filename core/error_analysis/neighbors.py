@@ -260,14 +260,9 @@ def find_row(table: PredictionTable, key: str) -> int:
 def find_neighbors(
     table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBORS
 ) -> pd.DataFrame:
-    """Return the table rows nearest to a vector, nearest first, with their Euclidean distances.
+    """Return the table rows nearest to a vector (d,), nearest first, with their Euclidean distances.
 
-    Args:
-        table: The prediction table.
-        space: Vectors of all of its rows, or of some.
-        asked: (d,), the vector.
-        own: The table row that has this vector, which is left out; None: no row has it.
-        most: Number of rows; InputError beyond `MOST`.
+    `own` is the table row that has this vector, which is left out, if any has it. InputError for `most` beyond `MOST`.
     """
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")

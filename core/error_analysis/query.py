@@ -215,20 +215,12 @@ def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     low, dots, high = value.partition(RANGE)
     ranged = dots and _parse_number(low) is not None and _parse_number(high) is not None
     if name in NUMBERS or sign in _ORDER or (name in table.own and ranged):
-        return _match_numbers(clause, _read_numbers(table, name))
+        values, (first, last) = _read_numbers(table, name), _parse_range(clause)
+        ways = {"<": values < first, "<=": values <= first, ">": values > first, ">=": values >= first}
+        return ways.get(sign, (values >= first) & (values <= last)).to_numpy(bool)
     if sign in _PART:
         return table.fold_case(name).str.contains(value.casefold(), regex=False).to_numpy(bool)
     return (table.format_column(name) == value).to_numpy(bool)
-
-
-def _match_numbers(clause: Clause, values: pd.Series) -> np.ndarray:
-    low, high = _parse_range(clause)
-    sign = clause.sign
-    if sign in _EQUAL:
-        found = (values >= low) & (values <= high)
-    else:
-        found = {"<": values.lt, "<=": values.le, ">": values.gt, ">=": values.ge}[sign](low)
-    return found.to_numpy(bool)
 
 
 def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:

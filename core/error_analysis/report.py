@@ -226,13 +226,8 @@ TAGGED = f"{TAG}="
 def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
     """Return error rates of all error tags and column values, with p-values corrected together by Holm's method.
 
-    Args:
-        facets: The facets of the table; outcome and classes are left out.
-        tags: Tag → (n,) bool, including tags of no row.
-        wrong: (n,) bool.
-
-    Returns:
-        Rows of `build_risk_table`, where `tag` is a filter rule.
+    Outcome and classes are left out; tags of no row are included. The rows are those of `build_risk_table`, where `tag`
+    is a filter rule.
     """
     own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "true", "predicted", *SEVERAL)]
     has = {f"{TAGGED}{name}": each for name, each in tags.items()}

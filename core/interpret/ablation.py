@@ -21,7 +21,7 @@ from core.exceptions import InputError
 from core.formatting import count
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.explain_context import UNCHANGED, ExplainContext
-from core.interpret.gradients import TOKENS, Asked
+from core.interpret.gradients import TOKENS, Target
 from core.interpret.sentence_inspection import CLASS_TOKEN
 from core.interpret.trace_summary import LearnedLambdas, get_lambda_range, get_learned_lambdas
 from core.models.attention_config import AttentionConfig
@@ -102,7 +102,7 @@ def _predict_log_odds(
     what: str,
     batch: Batch,
     changes: Sequence[Intervention],
-    function: Asked,
+    function: Target,
     donor: Trace | None = None,
 ) -> list[float]:
     """Return the log-odds of a class for each intervention on the model, with progress reports."""

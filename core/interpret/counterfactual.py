@@ -254,18 +254,15 @@ class _FlipSearch:
     def iterate_states(self) -> Iterator[Search]:
         """Yield the state of a counterfactual search at its start, after each batch of texts, and at its end."""
         yield self.build_state()
-        yield from self._try_single_moves()
-        if not self.flips and self.whole[0]:
-            yield from self._try_move_sets()
-        yield self.build_state()
-
-    def _try_single_moves(self) -> Iterator[Search]:
         unread = yield from self._read_sets((each,) for each in self.deletions)
         if unread is None:
             # Words with the largest effects come first, with their candidates in the order of `find_candidates`.
             pushed = {each.start: self._get_effect(each) for each in self.deletions}
             ordered = sorted(self.replacements, key=lambda each: -pushed[each.start])
             self.whole[0] = (yield from self._read_sets((each,) for each in ordered)) is None
+        if not self.flips and self.whole[0]:
+            yield from self._try_move_sets()
+        yield self.build_state()
 
     def _try_move_sets(self) -> Iterator[Search]:
         both = self._order_sets(self.deletions + self.replacements, 2)

@@ -36,12 +36,9 @@ def name_padding(places: int) -> str:
 def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Compute each head's share (0 to 1) of attention weight that cancels when the head's maps are summed.
 
-    For query q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
-    over the tokens k; for the head, the mean over the queries q with any weight. At 0 nothing cancels, at 1 everything.
-
-    Args:
-        components: (N, H, L, L) maps of real tokens, queries in rows.
-        coefficients: (N, H, L), with their signs.
+    For query q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with signed coefficients c (N, H, L) and maps a (N,
+    H, L, L) of all components i over the real tokens k; for the head, the mean over the queries q with any weight. At 0
+    nothing cancels, at 1 everything.
     """
     weights = (coefficients[..., None] * components).astype(np.float64)
     whole, left = np.abs(weights).sum((0, -1)), np.abs(weights.sum(0)).sum(-1)  # (H, L)

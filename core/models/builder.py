@@ -38,17 +38,10 @@ def build_model(
 ) -> Model:
     """Build a model from its settings with fresh weights, drawn from torch's global generator.
 
-    Args:
-        config: All settings of the architecture.
-        vocabulary: Number of token ids.
-        classes: Number of logits.
-        max_length: Maximum length in tokens; only `pad_mode=as_released` uses it.
-        body: The backbone of a pretrained model, which keeps its weights.
-        pairs: Whether texts are pairs, whose tokens get a learned vector for the first or second text.
-        each_token: Whether every token gets logits, not the text.
-
-    Raises:
-        ConfigError: Fewer than two classes, no maximum length for padding, or a model that cannot tag tokens.
+    `vocabulary` is the number of token ids, `max_length` only for `pad_mode=as_released`, `body` the backbone of a
+    pretrained model, which keeps its weights. The tokens of `pairs` get a learned vector for the first or second text.
+    With `each_token` every token gets logits, not the text. Raises ConfigError for fewer than two classes, no maximum
+    length for padding, or a model that cannot tag tokens.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")

@@ -172,18 +172,11 @@ class EncoderClassifier(nn.Module):
     ) -> Output:
         """Classify a batch of texts; with `trace`, also return the inner states (evaluation mode only).
 
-        Args:
-            batch: With tags and polarity if the model reads them.
-            trace: Fill `Output.trace`.
-            intervene: Changes inside the model for this call: one for all texts, or one for each.
-            similarity: Fill `Output.similarity`, also in training; every map then stays in memory.
-            embedded: (B, L, d) replaces `embed_tokens(batch)`, for gradients with respect to the words.
-            donor: Trace of one other text with as many tokens, for interventions that copy from it.
-            record: Receives intermediate values.
-
-        Raises:
-            RuntimeError: A trace in training mode, where dropout would change it.
-            InputError: An intervention on something that the model or text lacks, or a missing or unfit donor.
+        `intervene` are changes inside the model for this call: one for all texts, or one for each; those that copy from
+        another text need a `donor`, its trace, with as many tokens. `similarity` fills `Output.similarity`, also in
+        training; every map then stays in memory. `embedded` (B, L, d) replaces `embed_tokens(batch)`, for gradients
+        with respect to the words. Raises RuntimeError for a trace in training mode, where dropout would change it, and
+        InputError for an intervention on something that the model or text lacks, or a missing or unfit donor.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.formatting import count, join_names
@@ -71,29 +71,23 @@ def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[M
 def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
     """Return the equation of a model in LaTeX with exactly its terms, and the definitions of its symbols."""
     found = list_parts(config, vocabulary=0, classes=2)
-    attention = [
-        line for part in found if part.key == "attention" for line in _yield_attention_lines(config, part.terms)
-    ]
-    return (*attention, *(line for part in found for line in part.lines))
-
-
-def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[EquationLine]:
-    """Yield the LaTeX equations of the combined attention map, of a single map, and of the symbols in them."""
-    part = config.attention
+    lines = [line for each in found for line in each.lines]
+    attention, part = next((each for each in found if each.key == "attention"), None), config.attention
+    if attention is None:
+        return tuple(lines)
     width = part.get_qk_width(config.width) // part.heads
     formula = Formula(f"q_i{part.superscript}", f"k_j{part.superscript}", rf"\sqrt{{{width}}}")
-    for term in terms:
+    for term in attention.terms:
         formula = term.write(formula)
     inner = rf"\big({formula.combined}\,V\big)" if formula.norm else rf"{formula.combined}\,V"
-    yield EquationLine(rf"\mathrm{{out}} = {formula.norm}{inner}", formula.words)
     content = rf"{formula.before}\frac{{{formula.q}\cdot {formula.k}}}{{{formula.below}}}{formula.factor}"
-    yield EquationLine(
+    weights = EquationLine(
         rf"{'A_{n}' if part.components > 1 else 'A'} = "
         rf"\operatorname{{softmax}}_{{{formula.seen}}}\Big({content}{formula.added}\Big)",
         f"How much token i reads token j, by the content of both{' and what is added' if formula.added else ''}.",
     )
-    for term in terms:
-        yield from term.lines
+    defined = (line for term in attention.terms for line in term.lines)
+    return EquationLine(rf"\mathrm{{out}} = {formula.norm}{inner}", formula.words), weights, *defined, *lines
 
 
 def list_features(config: ModelConfig) -> tuple[str, ...]:
@@ -241,7 +235,16 @@ def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
     head, kernels, token = config.head, config.head.parse_widths(), "h_i"
     joined = config.width + len(kernels) * head.channels
     if kernels:
-        yield _yield_convolutions(config, joined)
+        branches = ";".join(f"C_{{{k}}}(H)_i" for k in kernels)
+        beside, widths = "Next to each token, what the convolutions find around it.", join_names([*map(str, kernels)])
+        yield ModelPart(
+            "convolutions",
+            "Convolutions",
+            f"{widths} tokens wide, {head.channels} channels each, besides the tokens: {joined}",
+            sum(config.width * head.channels * k + 3 * head.channels for k in kernels),  # weights, bias, batch norm
+            mark=f"convolutions {head.kernels}",
+            lines=(EquationLine(rf"r_i = [h_i;\,{branches}]", beside),),
+        )
         token = "r_i"
     if head.attention_heads:
         words = f"One more attention, of {head.attention_heads} heads."
@@ -261,21 +264,6 @@ def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
     vector = token.replace("_i", "_1") if first else rf"\tfrac{{1}}{{T}}\textstyle\sum_i {token}"
     words = f"The {'class token' if first else 'mean of the T tokens'} and a linear map."
     yield from _yield_classifier(config, joined, classes, vector, words)
-
-
-def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
-    d, channels, kernels = config.width, config.head.channels, config.head.parse_widths()
-    branches = ";".join(f"C_{{{k}}}(H)_i" for k in kernels)
-    return ModelPart(
-        "convolutions",
-        "Convolutions",
-        f"{join_names([*map(str, kernels)])} tokens wide, {channels} channels each, besides the tokens: {joined}",
-        sum(d * channels * k + 3 * channels for k in kernels),  # weights, bias, batch norm
-        mark=f"convolutions {config.head.kernels}",
-        lines=(
-            EquationLine(rf"r_i = [h_i;\,{branches}]", "Next to each token, what the convolutions find around it."),
-        ),
-    )
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
