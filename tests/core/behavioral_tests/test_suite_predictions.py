@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 import core.api.public_classes
 from core import api
@@ -220,5 +221,4 @@ def test_user_maps_override_class_names_and_order():
     ],
 )
 def test_impossible_mappings_are_refused(chosen, said):
-    with pytest.raises(InputError, match=said):
-        find_polarities("run", ("negative", "positive"), chosen)
+    check_raises(InputError, said, find_polarities, "run", ("negative", "positive"), chosen)

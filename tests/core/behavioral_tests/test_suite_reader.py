@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from refused import check_raises
 
 from core.behavioral_tests.suite import EDITS, LONGEST, POLARITIES
 from core.behavioral_tests.suite_reader import (
@@ -107,8 +108,7 @@ def test_suites_that_exceed_the_memory_are_refused_early(monkeypatch, slots, tex
     monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_CHARACTERS", 90_000)
     monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
     one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
-    with pytest.raises(DataError, match=said):
-        parse_suite(f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
+    check_raises(DataError, said, parse_suite, f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
     assert len("{a}" * 9) < LONGEST
 
 
@@ -118,14 +118,11 @@ def test_user_suites_are_read_in_the_sandbox(tmp_path, monkeypatch):
     path.write_text(f"name: a\ntests:\n{ONE}")
     assert read_suite(str(path)).texts == ("x",)
     path.write_text("? [a, b]\n: c")
-    with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
-        read_suite(str(path))
+    check_raises(DataError, r"^my\.yml: line 1: a name is a text", read_suite, str(path))
     path = tmp_path / "my.yaml"
     path.write_bytes(b"#" * (LARGEST + 1))
-    with pytest.raises(DataError, match=r"my.yaml: it has 2 MB, and at most 2 MB are read"):
-        read_suite(str(path))
-    with pytest.raises(DataError, match="no such file"):
-        read_suite(str(tmp_path / "none.yaml"))
+    check_raises(DataError, r"my.yaml: it has 2 MB, and at most 2 MB are read", read_suite, str(path))
+    check_raises(DataError, "no such file", read_suite, str(tmp_path / "none.yaml"))
 
 
 def table(tmp_path, rows, head="text,test,capability,expected,group"):
@@ -168,10 +165,8 @@ def test_rows_without_a_usable_answer_are_named(tmp_path, rows, said):
 
 def test_other_tables_are_refused_with_the_columns_of_a_suite(tmp_path):
     names = r"below the column names text, test, capability and expected or group; found"
-    with pytest.raises(DataError, match=f"{names} text, label"):
-        table(tmp_path, ["x,1", "y,0"], "text,label")
-    with pytest.raises(DataError, match=f"{names} no row that names its columns"):
-        table(tmp_path, [])
+    check_raises(DataError, f"{names} text, label", table, tmp_path, ["x,1", "y,0"], "text,label")
+    check_raises(DataError, f"{names} no row that names its columns", table, tmp_path, [])
 
 
 HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"

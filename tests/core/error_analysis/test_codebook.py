@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from answering import answering, right_where, texts
 from coding import code_rows
+from refused import check_raises
 from scipy.stats import chisquare
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
@@ -75,8 +76,7 @@ def test_codes_get_the_first_free_digit_in_each_data_set(tmp_path, codes):
 )
 def test_invalid_input_is_refused_and_changes_nothing(codes, wrong, said):
     before = codes.ledger.read_history("reviews")
-    with pytest.raises(InputError, match=said):
-        wrong(codes)
+    check_raises(InputError, said, wrong, codes)
     assert codes.ledger.read_history("reviews") == before
 
 
@@ -141,13 +141,11 @@ def test_notes_and_codes_of_others_are_hidden_alike(codes):
 
 def test_used_codes_cannot_be_removed_nor_restored_without_the_codebook(codes):
     code_rows(codes, ["a"], ["irony"], author="ann")
-    with pytest.raises(InputError, match="sentences have it"):
-        codes.remove_code("irony")
+    check_raises(InputError, "sentences have it", codes.remove_code, "irony")
     code_rows(codes, ["a"], [], author="ann")
     codes.remove_code("irony", author="ben")
     assert [code.name for code in codes.list_codes()] == ["negation", "label"]
-    with pytest.raises(InputError, match="1 sentence has the code 'irony'"):
-        codes.undo_last("ann")
+    check_raises(InputError, "1 sentence has the code 'irony'", codes.undo_last, "ann")
 
 
 @pytest.mark.slow
@@ -175,10 +173,8 @@ def test_runs_on_the_same_sentences_share_codes(tmp_path):
     assert later.places.tolist() == [5] and describe_selection(later.clauses) == "noted, not coded"
     found = select_rows(Selection(("coded", "code!=irony", "uncoded")), two, None, store)
     assert found.places.tolist() == [] and describe_selection(found.clauses) == "coded, not coded irony, not coded"
-    with pytest.raises(InputError, match="no code 'sarcasm'; the codes are: irony"):
-        rows("code=sarcasm")
-    with pytest.raises(InputError, match="write a code, or coded or uncoded alone"):
-        rows("code=")
+    check_raises(InputError, "no code 'sarcasm'; the codes are: irony", rows, "code=sarcasm")
+    check_raises(InputError, "write a code, or coded or uncoded alone", rows, "code=")
 
 
 def test_code_names_ignore_case(codes):
@@ -210,8 +206,7 @@ def test_undo_keeps_a_code_that_is_used_since(codes, change):
     change(codes)
     code_rows(codes, ["b"], ["pun"], author="ben")
     before = codes.read_annotations()
-    with pytest.raises(InputError, match="cannot be undone: 1 sentence has the code 'pun' by now"):
-        codes.undo_last("ann")
+    check_raises(InputError, "cannot be undone: 1 sentence has the code 'pun' by now", codes.undo_last, "ann")
     assert codes.read_annotations() == before
     code_rows(codes, ["b"], [], author="ben")
     codes.undo_last("ann")
@@ -286,8 +281,7 @@ def test_samples_ignore_input_order_and_larger_ones_contain_smaller_ones(two_cod
     made = draw_sample(two_codes, KEYS, 75, 0, "wrong", run="one", author="ann")
     assert draw_sample(two_codes, KEYS[::-1], 75, 0, "the same", author="ben") == made
     assert list_draws(two_codes) == [made] and made.keys == sample_keys(KEYS, 75, 0) and made.population == set(KEYS)
-    with pytest.raises(InputError, match="201 at random of 200 rows: draw 1 to 200"):
-        draw_sample(two_codes, KEYS, 201, 0, "wrong")
+    check_raises(InputError, "201 at random of 200 rows: draw 1 to 200", draw_sample, two_codes, KEYS, 201, 0, "wrong")
 
 
 def test_rates_need_a_fully_coded_sample(two_codes):

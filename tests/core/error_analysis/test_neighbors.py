@@ -116,8 +116,7 @@ def test_no_or_all_selected_rows_have_no_surrounding_rows(table, monkeypatch):
 RANDOM = np.random.default_rng(1)
 TRAINED, ASKED = RANDOM.normal(size=(80, 5)).astype(np.float32), RANDOM.normal(size=(30, 5)).astype(np.float32)
 LABELS = ["bad" if row % 3 else "good" for row in range(100)]
-ROWS = np.sort(RANDOM.choice(100, 80, replace=False))
-"""Of the training rows, those that are compared."""
+ROWS = np.sort(RANDOM.choice(100, 80, replace=False))  # Of the training rows, those that are compared
 TRAINING = SimpleNamespace(
     rows=ROWS, texts=[f"trained {row}" for row in range(100)], named=LABELS, read_vectors=lambda width: TRAINED
 )

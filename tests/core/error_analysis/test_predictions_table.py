@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, texts
+from refused import check_raises
 
 from core.error_analysis import query, slices
 from core.error_analysis.annotations_csv import format_annotations, import_annotations
@@ -75,8 +76,7 @@ def test_own_columns_are_prefixed_and_the_default_split_is_test(store):
     assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "7", "web"]
     answering(store, "two", [[0.2, 0.8]], texts([1]), split="validation")
     assert read_table(store, "two").split == "validation"
-    with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
-        read_table(store, "two", "test")
+    check_raises(InputError, "no predictions of a split 'test'; it has validation", read_table, store, "two", "test")
 
 
 def test_keys_depend_only_on_the_text_and_repeats_are_numbered():

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core import api
 from core.error_analysis import quiz as quizzes
@@ -109,10 +110,8 @@ def test_the_quiz_of_an_own_run_is_made_once_and_again_when_its_file_is_broken(t
 
 
 def test_a_run_that_cannot_have_a_quiz_says_why(trained, paired):
-    with pytest.raises(NotAvailable, match="two texts"):
-        make_quiz(paired, "both")
-    with pytest.raises(RunDamaged, match=r"run\.json"):
-        make_quiz(RunStore(trained), "damaged")
+    check_raises(NotAvailable, "two texts", make_quiz, paired, "both")
+    check_raises(RunDamaged, r"run\.json", make_quiz, RunStore(trained), "damaged")
     for right, wrong in ((0, 0), (-1, 3), (2, 21)):
         with pytest.raises(InputError, match="from 0 to 20 each, and one sentence at least"):
             make_quiz(RunStore(trained), "finished", right, wrong)
@@ -141,8 +140,7 @@ def test_a_typed_sentence_is_answered_as_always(starter):
     ("text", "reason"), [("", "no words"), ("?! …", "no words"), ("word " * 61, "61 words; 60 are the maximum")]
 )
 def test_a_sentence_without_words_or_with_too_many_is_refused(starter, text, reason):
-    with pytest.raises(InputError, match=reason):
-        ask_sentence(starter, text)
+    check_raises(InputError, reason, ask_sentence, starter, text)
 
 
 def test_words_that_a_run_does_not_know_are_marked(trained):

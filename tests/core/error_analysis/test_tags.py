@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 from answering import answering, right_where, texts
+from refused import check_raises
 from torch import nn
 from trained_runs import TINY, train_runs, write_films
 
@@ -69,8 +70,7 @@ def test_disagreeing_models_and_seeds_have_different_tags(store):
     np.testing.assert_array_equal(alone.match_tag("seeds disagree"), tags.match_tag("seeds disagree"))
     assert "--against" in alone.absent["models disagree"]
     assert set(alone.compare_with_run("third").available) - set(alone.available) == {"models disagree with third"}
-    with pytest.raises(InputError, match="no run 'nobody'"):
-        alone.match_tag("models disagree with nobody")
+    check_raises(InputError, "no run 'nobody'", alone.match_tag, "models disagree with nobody")
     with pytest.raises(InputError, match="not tested on the same rows"):
         answering(store, "few", right_where(np.ones(20, bool), labels[:20]), rows.head(20))
         TableTags(store, table, ["few"]).match_tag("models disagree")
@@ -115,8 +115,7 @@ def test_texts_in_other_languages_have_no_word_tags(store):
         assert "(ko)" in tags.absent[name]
     with pytest.raises(InputError, match="'negation': this run does not have it: its words are known in English"):
         tags.match_tag("negation")
-    with pytest.raises(InputError, match="no tag 'irony'; the tags are negation, contrast"):
-        tags.match_tag("irony")
+    check_raises(InputError, "no tag 'irony'; the tags are negation, contrast", tags.match_tag, "irony")
     assert "no lexicon" in tags.absent["lexicon disagrees"]
     assert set(tags.available) | set(tags.absent) == set(ABOUT)
 
@@ -309,7 +308,6 @@ def test_runs_without_dropout_have_no_tag_and_a_reason(tmp_path):
     answering(store, "bare", [[0.2, 0.8]], texts([0]))
     reasons = {"whole": "its dropout is 0", "counted": "a baseline has no dropout", "bare": "it has no weights"}
     for name, why in reasons.items():
-        with pytest.raises(InputError, match=why):
-            TableTags(store, read_table(store, name)).match_tag(NAME)
+        check_raises(InputError, why, TableTags(store, read_table(store, name)).match_tag, NAME)
     with pytest.raises(InputError, match="--unsure: run 'whole' cannot be read with dropout on: its dropout is 0"):
         Run("whole", store).errors(unsure=True)

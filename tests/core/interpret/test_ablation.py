@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from rounding import same_but_for_rounding
 from small_models import small
 from small_readers import CLASSES, TEXT, lent, reader
@@ -150,8 +151,7 @@ def test_empty_texts_have_effects_and_unsuitable_models_are_refused():
     assert nothing.parts and not any(part.zero or part.mean for part in nothing.parts)
     assert place.tokens == (CLASS_TOKEN,) and any(part.zero for part in place.parts)
     assert max(abs(part.mean) for part in place.parts) < 1e-6
-    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
-        silence_parts(reader("vanilla"), TEXT, "nice")
+    check_raises(InputError, "class 'nice': this run has bad, good", silence_parts, reader("vanilla"), TEXT, "nice")
     with pytest.raises(InputError, match="no attention, so there is no layer, head or component to silence"):
         silence_parts(dataclasses.replace(reader("vanilla"), model=BagOfNgrams(vocabulary=50, classes=2).eval()), TEXT)
 
@@ -233,16 +233,13 @@ def test_unsuitable_models_and_different_lengths_are_refused():
         patch_activations(dataclasses.replace(own, model=bag), "never bad", "very good")
     batch = Batch.from_arrays(to_batch(own.tokenizer.encode("never bad")))
     taking = Intervention(hidden_from=frozenset({(0, 1)}))
-    with pytest.raises(InputError, match="from a donor: there is none"):
-        own.model(batch, intervene=taking)
+    check_raises(InputError, "from a donor: there is none", own.model, batch, intervene=taking)
     longer = own.model(Batch.from_arrays(to_batch(own.tokenizer.encode(TEXT))), trace=True).trace
-    with pytest.raises(InputError, match="it has 7 tokens, and the text 2"):
-        own.model(batch, intervene=taking, donor=longer)
+    check_raises(InputError, "it has 7 tokens, and the text 2", own.model, batch, intervene=taking, donor=longer)
     with pytest.raises(InputError, match="token 5"):
         own.model(batch, intervene=Intervention(hidden_from=frozenset({(0, 5)})), donor=longer)
     said = r"differ in their number of tokens. The first has 2: never \| bad; the second 3: very \| good \| film"
-    with pytest.raises(InputError, match=said):
-        patch_activations(reader("vanilla"), "never bad", "very good film")
+    check_raises(InputError, said, patch_activations, reader("vanilla"), "never bad", "very good film")
 
 
 @pytest.mark.parametrize("text", ["", " "])
@@ -324,13 +321,10 @@ def test_a_curve_replaces_only_its_own_lambda():
 
 
 def test_unsuitable_models_are_refused(starter):
-    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
-        Own("ndt-01-n3").curves("nice")
-    with pytest.raises(InputError, match="this model has no λ"):
-        Own("vanilla").curves()
+    check_raises(InputError, "class 'nice': this run has bad, good", Own("ndt-01-n3").curves, "nice")
+    check_raises(InputError, "this model has no λ", Own("vanilla").curves)
     loaded = starter("ndt-pm1-n2")
-    with pytest.raises(InputError, match="no word in this text that the model reads"):
-        loaded.measure_lambdas(" ")
+    check_raises(InputError, "no word in this text that the model reads", loaded.measure_lambdas, " ")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from stepping import CLOSE, TEXT, check, lent, reader, traced
 from structures import STRUCTURES, encoders
 from tiny_backbones import FAMILIES, backbone, changed
@@ -33,8 +34,7 @@ from core.training.calibration import Scaling
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]
 BASELINES = [name for name in STRUCTURES if PRESETS[name].model.family not in ("encoder", "pretrained")]
-COMPUTED = [*encoders(), *BASELINES]
-"""Of a backbone nothing is computed anew."""
+COMPUTED = [*encoders(), *BASELINES]  # Of a backbone nothing is computed anew
 
 
 @pytest.mark.slow
@@ -271,15 +271,11 @@ def test_heads_without_sigma_say_which_heads_have_it():
 def test_missing_layers_and_long_texts_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
     for place, words in (({"layer": 3}, "layers 1 to 2"), ({"head": 0}, "heads 1 to 2"), ({"component": 3}, "0 to 2")):
-        with pytest.raises(InputError, match=words):
-            compute_stages(own, TEXT, **place)
-    with pytest.raises(InputError, match="no attention"):
-        compute_stages(reader("cnn"), TEXT, layer=1)
-    with pytest.raises(NotAvailable, match="no word"):
-        compute_stages(own, "  ")
+        check_raises(InputError, words, compute_stages, own, TEXT, **place)
+    check_raises(InputError, "no attention", compute_stages, reader("cnn"), TEXT, layer=1)
+    check_raises(NotAvailable, "no word", compute_stages, own, "  ")
     monkeypatch.setattr(making, "MOST_TOKENS", 5)
-    with pytest.raises(NotAvailable, match="more than 5 tokens"):
-        compute_stages(own, TEXT)
+    check_raises(NotAvailable, "more than 5 tokens", compute_stages, own, TEXT)
 
 
 class Recency(torch.nn.Module):
@@ -343,11 +339,9 @@ def test_an_undescribed_attention_term_is_shown_by_name():
 def test_stages_that_differ_from_the_model_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
     other = dataclasses.replace(own, predict=reader("vanilla").predict)
-    with pytest.raises(NotAvailable, match=r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}"):
-        compute_stages(other, TEXT)
+    check_raises(NotAvailable, r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}", compute_stages, other, TEXT)
     monkeypatch.setattr(Terms, "apply_factors", lambda terms, q, k, reading, change=None: (2 * q, k))
-    with pytest.raises(NotAvailable, match="every part of the scores"):
-        compute_stages(own, TEXT)
+    check_raises(NotAvailable, "every part of the scores", compute_stages, own, TEXT)
 
 
 def test_cell_formulas_have_short_numbers():
@@ -403,8 +397,7 @@ SAID = {
     "gates": [(1, "mask", "whose gate is closed is hidden from all"), (2, "terms", "is 0.25")],
     "a factor": [(1, "terms", "as edited, it is off")],
     "a factor at its mean": [(1, "terms", "multiplied by the mean of σ")],
-}
-"""Layer, stage and what its reading says of the edit."""
+}  # Layer, stage and what its reading says of the edit
 
 
 @pytest.mark.slow

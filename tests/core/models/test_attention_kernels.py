@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import check_raises
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.exceptions import ConfigError
@@ -307,8 +308,7 @@ def test_invalid_windows_are_refused_with_the_nearest_valid_one(window, better):
         lambda: build_support_mask(keep, draw_globals(keep), window),
         lambda: attend_banded(*draw_inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, draw_globals(keep), window=window),
     ):
-        with pytest.raises(ConfigError, match=f"window={window}: .*use {better}$"):
-            call()
+        check_raises(ConfigError, f"window={window}: .*use {better}$", call)
 
 
 ROW = {
