@@ -109,9 +109,8 @@ def describe_addition(config: ModelConfig) -> str:
         return ", ".join(_OF_FAMILY[config.family])
     part, found = config.attention, []
     if part.mixing == "additive":
-        found.append(
-            f"adds {part.components} attention maps{', λ of either sign' * (part.constraint in ('pm1', 'free'))}"
-        )
+        sign = ", λ of either sign" * (part.constraint in ("pm1", "free"))
+        found.append(f"adds {part.components - 1} attention map{'s' * (part.components > 2)}{sign}")
     elif part.mixing != "single":
         found.append("subtracts an attention map")
     if part.lexical != "none":
@@ -353,7 +352,7 @@ def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> It
     yield ModelPart("classifier", solver, f"→ {classes} classes", (vocabulary + 1) * classes, lines=(line,))
 
 
-COMBINED = "Each map weighs the values; lambda weighs the maps."
+COMBINED = "Each map weighs the values; λ weights the maps."
 
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
@@ -411,7 +410,7 @@ def _describe_addition(part: AttentionConfig, width: int) -> Term:
 def _define_lambda(part: AttentionConfig) -> tuple[EquationLine, EquationLine]:
     between = LAMBDA_RANGES[part.constraint]
     each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
-    beta = "alpha is fixed, beta learned" if part.learn_beta else "alpha and beta are fixed"
+    beta = "α is fixed, β learned" if part.learn_beta else "α and β are fixed"
     fitted = "fitted to what the paper's models learned"
     begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
     return (

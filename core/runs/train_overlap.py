@@ -36,8 +36,8 @@ def load_trained_data(record: RunRecord) -> Dataset:
     known = [name for name in dict.fromkeys(names) if name in SOURCES]
     # Checked first, as reading the other data sets may take long.
     if missing := [name for name in known if check_availability(SOURCES[name]).lacking]:
-        there = f"set {DATA_FOLDER} to the folder that holds {', '.join(missing)}"
-        raise NotAvailable(f"the data of run '{record.run}' cannot be read here; {there}")
+        there = f"set {DATA_FOLDER} to the folder that holds them"
+        raise NotAvailable(f"its training data ({', '.join(missing)}) are not on this machine; {there}")
     try:
         dataset = load_dataset(record.config.data)
     except SentiscopeError as error:

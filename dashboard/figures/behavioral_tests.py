@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -105,9 +106,9 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
             if rate["consistency"]:
                 sets[name][0] += rate["consistency"]["right"]
                 sets[name][1] += rate["consistency"]["groups"]
-    told = [f"{behaved.label_run(name)} {count(right)}" for name, (right, groups) in sets.items() if groups]
+    told = [f"{count(right)} by {behaved.label_run(name)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
-    return f"Fully correct contrast sets, of {count(groups)}: {', '.join(told)}." if told else ""
+    return f"Of {count(groups)} contrast sets, all sentences right: {', '.join(told)}." if told else ""
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
@@ -139,7 +140,11 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
 def _build_cells(
     name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, Any]], tokens: Tokens
 ) -> dict[str, Cell]:
-    found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": count(cases)}
+    found: dict[str, Cell] = {
+        "capability": TextCell(name),
+        "must": re.sub(r"must be\b", "must be right", must),
+        "cases": count(cases),
+    }
     for run, rate in rates.items():
         if rate["rate"] is None:
             found[f"rate {run}"] = TextCell("–", title="No class could be right: not tested")
@@ -188,7 +193,7 @@ RATES = Figure(
     ),
     reading="Failure rate with 95 % interval. Ring: no clear difference from 0.3 (shaded).",
     finding=lambda behaved: summarize_rates(behaved)[0],
-    how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
+    how="A case fails if the answer is not the expected one (*must be right*), if the answers to its texts differ "
     "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
     "analysis of variance over the whole suite; the interval is Wilson's for that number. Runs differ if "

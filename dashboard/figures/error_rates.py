@@ -158,7 +158,8 @@ def describe_clusters(found: ErrorRates) -> str:
         name = row["tag"].removeprefix("tag=")
         if name in (*SIGNS, *NAMED) and row["differs"] and (row["excess"] or 0.0) > 0:
             rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
-            return f"Tag “{name_rule(row['tag'])}”: {_compare_shares(row['rate'], row['n'], rest)}."
+            tagged = f"the {count(row['n'])} sentences tagged “{name_rule(row['tag'])}”"
+            return f"{percent(row['rate'])} of {tagged} are wrong, {percent(rest)} of the others."
     return "No tag has clearly more errors than the other sentences."
 
 

@@ -213,7 +213,8 @@ def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     about = "Prediction from the mean probabilities of all seeds."
     columns = {}
     for name in map(str, rows):
-        title, help = name[:1].upper() + name[1:], about if TOGETHER in name else ""
+        title = "Setting" if name == "cell" else name[:1].upper() + name[1:]
+        help = about if TOGETHER in name else ""
         columns[name] = TableColumn(title, help, alignment="left" if name == "cell" else "right")
     return DataTable(rows, columns)
 
@@ -225,6 +226,8 @@ TABLE = Figure[pd.DataFrame](
     None,
     _draw_table,
     note=lambda rows: f"{count(len(rows))} settings",
-    reading="±: standard deviation. Brackets: 95 % interval. Star: significant at 5 %.",
+    reading=lambda rows: (
+        f"±: standard deviation.{' Brackets: 95 % interval.' * ('[' in rows.to_csv())} Star: significant at 5 %."
+    ),
     how=METHOD,
 )

@@ -56,7 +56,8 @@ EXAMPLES = "data.examples"
 
 def describe_cost(model: str, size: Size | None, found: Estimate | None, config: RunConfig) -> str:
     """Describe a planned run in a sentence: the size of the model, and the time of its training."""
-    parts = [f"has {format_millions(size.parameters)} parameters"] if size else []
+    most = "at most " * (size is not None and size.counted == "bound")
+    parts = [f"has {most}{format_millions(size.parameters)} parameters"] if size else []
     if not config.model.by_steps:
         parts.append("is fitted in one go")
     elif found is not None:

@@ -63,7 +63,7 @@ def test_summary_counts_names_and_reports_differences_between_runs(behaved):
     )
     alone = behavior.BehaviorResults({"good": judged("good", set())}, "good")
     assert behavior.summarize_rates(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
-    assert behavior.count_contrast_sets(behaved) == "Fully correct contrast sets, of 1: deep 1, bag 1."
+    assert behavior.count_contrast_sets(behaved) == "Of 1 contrast sets, all sentences right: 1 by deep, 1 by bag."
 
 
 def test_names_are_joined_with_commas_and_and():

@@ -108,9 +108,9 @@ def test_time_estimate_names_its_basis_without_false_precision():
 
 def test_cost_is_a_sentence_without_what_is_unknown():
     size, time = Size(4_300_000, 30_000, "bound"), Estimate(1000, 52.0, 0)
-    assert describe_cost("x", size, time, CONFIG) == "x has 4.30 M parameters and trains in at most about 50 s."
+    assert describe_cost("x", size, time, CONFIG) == "x has at most 4.30 M parameters and trains in at most about 50 s."
     assert describe_cost("x", None, time, CONFIG) == "x trains in at most about 50 s."
-    assert describe_cost("x", size, None, CONFIG) == "x has 4.30 M parameters."
+    assert describe_cost("x", size, None, CONFIG) == "x has at most 4.30 M parameters."
     assert describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
     assert describe_cost("x", None, None, CONFIG) == "x can be trained."
 
