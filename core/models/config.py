@@ -194,7 +194,11 @@ class ModelConfig:
         else:
             self._check_family()
         if self.family == "pretrained":
-            self._check_backbone()
+            if "\0" in self.backbone or len(self.backbone) > LONGEST_PATH:
+                raise ConfigError(f"model.backbone={self.backbone!r:.60}: a name, or the path of a folder")
+            if self.width % self.attention.heads:
+                raise ConfigError(f"model.width={self.width}: must be divisible by {self.attention.heads} heads")
+            self._check_head()
 
     def _check_family(self) -> None:
         read = READS[self.family]
@@ -208,13 +212,6 @@ class ModelConfig:
                 raise ConfigError(f"model.{each.name}={value!s:.80}: no effect on model.family={self.family}; {what}")
         if self.family == "cnn" and not self.head.parse_widths():
             raise ConfigError("model.head.kernels: a CNN without windows sees nothing; choose model.head.kernels=3,4,5")
-
-    def _check_backbone(self) -> None:
-        if "\0" in self.backbone or len(self.backbone) > LONGEST_PATH:
-            raise ConfigError(f"model.backbone={self.backbone!r:.60}: a name, or the path of a folder")
-        if self.width % self.attention.heads:
-            raise ConfigError(f"model.width={self.width}: must be divisible by {self.attention.heads} heads")
-        self._check_head()
 
     def _check_widths(self) -> None:
         divisor = self.attention.heads * (2 if self.attention.qk_width == "half" else 1)

@@ -14,7 +14,7 @@ from core.config import (
     to_dict,
 )
 from core.exceptions import ConfigError
-from core.models.finetuning_recipes import FINE_TUNINGS, PRESET
+from core.models.paper_settings import FINE_TUNINGS, PRESET
 from core.recipes import apply_recipe
 from core.runs.configuration import configure
 

@@ -15,7 +15,7 @@ from core.cli import app
 from core.config import compose, flatten_config
 from core.exceptions import ConfigError, InputError
 from core.models.builder import build_model
-from core.models.finetuning_recipes import FINE_TUNINGS
+from core.models.paper_settings import FINE_TUNINGS
 from core.models.presets import PAPERS, PRESETS
 from core.recipes import FOR_ALL, RECIPES, apply_recipe
 from core.runs import backbones
