@@ -9,10 +9,10 @@ carries the difference between the texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -79,7 +79,7 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
     tokens = range(first, first + len(encoding.tokens))
     with torch.inference_mode():
         silenced = list(_iterate_silencings(model, batch, tokens, reader.change))
-        changes = [reader.change, *(each for _, *both in silenced for each in both)]
+        changes = [reader.change, *(each for _, both in silenced for each in both)]
         whole, *odds = _predict_log_odds(reader, "parts", batch, changes, function)
     less = [whole - each for each in odds]
     effects = zip(silenced, less[::2], less[1::2], strict=True)
@@ -92,7 +92,7 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
         probabilities=reader.name_probabilities(said),
         log_odds=whole,
         tokens=(CLASS_TOKEN,) * first + tuple(encoding.tokens),
-        parts=tuple(replace(part, zero=zero, mean=mean) for (part, *_), zero, mean in effects),
+        parts=tuple(replace(part, zero=zero, mean=mean) for (part, _), zero, mean in effects),
         note=" ".join(notes),
     )
 
@@ -116,7 +116,7 @@ def _predict_log_odds(
 
 def _iterate_silencings(
     model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
-) -> Iterator[tuple[PartEffect, Intervention, Intervention]]:
+) -> Iterator[tuple[PartEffect, Sequence[Intervention]]]:
     """Yield each model part with two interventions, its output zero and at its mean, both added to the given ones."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
     has = tokens and "gates" in model.provides
@@ -124,29 +124,24 @@ def _iterate_silencings(
     layers = () if trace is None else trace.layers
     gates = [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
 
-    def silence_heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
-        away = {(at, head) for head in named}
-        return replace(change, heads_off=change.heads_off | away), replace(change, heads_mean=change.heads_mean | away)
+    def silence(kind: str, *places: Any) -> list[Intervention]:
+        names = f"{kind}_off", f"{kind}_mean"
+        return [replace(change, **{name: getattr(change, name).union(places)}) for name in names]
 
     for at in range(len(model.layers)):
-        yield PartEffect("layer", at), *silence_heads(at, every)
+        yield PartEffect("layer", at), silence("heads", *((at, head) for head in every))
         for head in every:
-            yield PartEffect("head", at, head=head), *silence_heads(at, [head])
+            yield PartEffect("head", at, head=head), silence("heads", (at, head))
         for i in several:
-            off, mean = change.components_off | {(at, i)}, change.components_mean | {(at, i)}
-            both = replace(change, components_off=off), replace(change, components_mean=mean)
-            yield PartEffect("component", at, component=i), *both
+            yield PartEffect("component", at, component=i), silence("components", (at, i))
         for head, i in product(every, several):
-            one, mean_of_one = change.maps_off | {(at, head, i)}, change.maps_mean | {(at, head, i)}
-            both = replace(change, maps_off=one), replace(change, maps_mean=mean_of_one)
-            yield PartEffect("map", at, head=head, component=i), *both
+            yield PartEffect("map", at, head=head, component=i), silence("maps", (at, head, i))
         for token in tokens[:MOST_TOKENS] if gates else ():
             others = tuple(gate for gate in change.gates if gate[:2] != (at, token))
             closed, level = (replace(change, gates=(*others, (at, token, value))) for value in (0.0, gates[at]))
-            yield PartEffect("gate", at, token=token), closed, level
+            yield PartEffect("gate", at, token=token), (closed, level)
         if model.lexical != "none":
-            without = replace(change, lexical_off=change.lexical_off | {at})
-            yield PartEffect("lexical", at), without, replace(change, lexical_mean=change.lexical_mean | {at})
+            yield PartEffect("lexical", at), silence("lexical", at)
 
 
 READ_AS = 300  # Characters of a text's tokens in a message
