@@ -48,10 +48,8 @@ def build_page(view: SentenceView, *, run: str, model: str, minus: bool = False,
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_format_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
     why = explain_missing_maps(view)
-    doubt, padding = (
-        _format_note(warn_unknown(view.unknown_words)),
-        _format_note(_describe_padding(view) if view.filled else ""),
-    )
+    doubt = _format_note(warn_unknown(view.unknown_words))
+    padding = _format_note(_describe_padding(view) if view.filled else "")
     inside = f'<p class="note">{why}</p>' if why or not view.tokens else _draw_layers(view, minus)
     cut = _format_note(f"{view.truncated} tokens were cut off at the end." if view.truncated else "")
     return (

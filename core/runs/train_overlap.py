@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from core.cache import get_cache_folder, keep_files, read_arrays
-from core.data.availability import DATA_FOLDER, check_availability
 from core.data.dataset import TRAIN, Dataset
 from core.data.load import load_dataset
-from core.data.sources import SOURCES, split_mixture
+from core.data.sources import DATA_FOLDER, SOURCES, check_availability, split_mixture
 from core.exceptions import NotAvailable, SentiscopeError
 from core.fingerprint import hash_value
 from core.runs.record import RunRecord

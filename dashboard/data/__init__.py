@@ -23,7 +23,7 @@ from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
-from dashboard.reader.read_cache import CachePolicy, Key, Memo, cache_result
+from dashboard.reader.runs import CachePolicy, Key, Memo, cache_result
 
 if TYPE_CHECKING:
     from dashboard.figures.error_list import Detail

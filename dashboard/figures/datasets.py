@@ -11,9 +11,8 @@ from typing import Any
 import pandas as pd
 
 from core.data import uploads
-from core.data.availability import check_availability
 from core.data.dataset import TRAIN, Dataset, to_indicators
-from core.data.sources import SOURCES, split_mixture
+from core.data.sources import SOURCES, check_availability, split_mixture
 from core.evaluation.scores import join_class_names
 from core.paths import AllowedPaths, resolve_path
 from core.text.normalization import list_steps

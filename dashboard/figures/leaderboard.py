@@ -127,7 +127,7 @@ def _get_test_settings(data: DataConfig) -> DataConfig:
     # The corpus has its own splits: the split rule matters only with `split` or `folds`.
     rule, renamed = data.split_rule if data.split or data.folds else 1, ""
     if data.rename:  # may concern only added data sets
-        from core.data.sources.builtin import get_class_names
+        from core.data.sources.builtin.corpus_files import get_class_names
 
         own = get_class_names(data.classes)
         renamed = ",".join(f"{old}={new}" for old, new in data.parse_renames().items() if old in own)

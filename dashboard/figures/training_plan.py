@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.config import SETTINGS, RunConfig, explain_idle, to_dict
-from core.data.counterexample_snapshot import NAME
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.formatting import count, format_duration
 from core.models.config import ModelConfig
 from core.models.model_description import list_features

@@ -24,8 +24,7 @@ from core.runs.faithfulness_files import BeliefFiles
 from core.runs.layers import LayerFiles, Layers
 from core.runs.projections import MapFiles, Space
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from dashboard.reader.read_cache import Key, cache_result
-from dashboard.reader.runs import RunReader
+from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
     from core.behavioral_tests.suite import Suite

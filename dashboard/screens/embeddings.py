@@ -29,8 +29,8 @@ from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption, show_drawing, show_figures, show_how, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header, show_summary
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
 

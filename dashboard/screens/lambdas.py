@@ -33,9 +33,8 @@ from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_how, show_others
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_next_step, show_problem, show_summary
-from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.options import choose_option, read_option, show_sections
 from dashboard.widgets.runs import list_facts, require_run
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.style import get_look
 
 PLACED = (COURSE, FINAL, NUMBERS_OF)

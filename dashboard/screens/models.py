@@ -33,11 +33,11 @@ from dashboard.figures.preset_tables import (
     read_sizes,
 )
 from dashboard.widgets.export import Table, show_export_bar
+from dashboard.widgets.fields import pick_preset, show_equation
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading, show_table
 from dashboard.widgets.messages import show_header, show_summary
-from dashboard.widgets.sections import show_sections
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.style import get_look, get_row_height
-from dashboard.widgets.training_fields import pick_preset, show_equation
 
 QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"

@@ -31,13 +31,11 @@ from dashboard.figures.source import Source
 from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_external import show_other_data
 from dashboard.widgets.bars import show_stat_line
-from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.export import offer_report, show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figures, show_how, show_others, show_table
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift, show_summary
-from dashboard.widgets.options import choose_option, choose_split, read_option
-from dashboard.widgets.report import offer_report
+from dashboard.widgets.options import choose_option, choose_split, read_option, show_sections
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import mark_cell, show_selected
 
 QUESTION = "How good is it, and what does it get wrong?"

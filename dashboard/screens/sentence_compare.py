@@ -31,10 +31,10 @@ from dashboard.figures.source import Source
 from dashboard.figures.word_attributions import TOWARDS
 from dashboard.screens.sentence_bench import compute_words, show_words
 from dashboard.widgets.bars import show_prediction
+from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
 from dashboard.widgets.style import get_look
-from dashboard.widgets.text_fields import parse_edits
 
 if TYPE_CHECKING:
     import pandas as pd

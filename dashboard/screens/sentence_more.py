@@ -59,9 +59,8 @@ from dashboard.widgets.figure import (
     show_others,
 )
 from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
-from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.options import choose_option, read_option, show_sections
 from dashboard.widgets.progress import show_job, show_start_button, wait_for
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:

@@ -1,6 +1,5 @@
 """Log-odds with an informative prior against the formula, phrase by phrase; clusters and their names."""
 
-
 import math
 import re
 from collections import Counter

@@ -1,6 +1,5 @@
 """Log-odds, Shapley values, agreement and gradients: closed formulas, enumeration, references."""
 
-
 import dataclasses
 import math
 from itertools import combinations

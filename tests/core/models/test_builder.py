@@ -1,6 +1,5 @@
 """Sizes, initial weights and parameter names of the models; copies of weights and of models with dropout on."""
 
-
 import dataclasses
 import math
 

@@ -1,6 +1,5 @@
 """Presets: deviations from the papers against the settings that they name, and recipes of fine-tuning."""
 
-
 import re
 
 import pytest

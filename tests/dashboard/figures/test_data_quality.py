@@ -10,7 +10,7 @@ import pytest
 from answering import answering, texts
 from pages import drawn, words
 
-from core.api.analyses import make_verb
+from core.api.error_analysis import make_verb
 from core.error_analysis.analyses.shift import DatasetShift
 from core.error_analysis.label_errors import LabelErrors
 from core.error_analysis.split_analysis import SplitAnalysis

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from token_readings import read
+from stepping import read_values as read
 
 from core.config import compose
 from core.runs.record import RunRecord
