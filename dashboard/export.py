@@ -20,9 +20,8 @@ from core.interpret.model_edits import UNCHANGED
 from core.runs.store import RunStore
 from core.table_format import format_csv
 from dashboard.figures.drawing import Drawing, add_title, write_fragment
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import EDIT, Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
-from dashboard.figures.source import EDIT, Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 

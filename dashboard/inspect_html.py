@@ -13,10 +13,10 @@ from core.exceptions import InputError
 from core.interpret.sentence_inspection import SentenceView, explain_missing_maps, name_padding
 from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord
+from dashboard.figures.attention import has_subtraction
 from dashboard.figures.attention_heads import COEFFICIENTS, HEADS, LayerCoefficients, build_layer_maps
 from dashboard.figures.drawing import write_fragment
 from dashboard.figures.figure import Figure
-from dashboard.figures.sentence_maps import has_subtraction
 from dashboard.figures.theme import LIGHT, Look
 
 _STYLE = f"""

@@ -19,9 +19,8 @@ from core.runs.talks import OF_PRESENTER, add_link, list_talks, read_talk, split
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.results import choose_default_run, choose_default_text, read_headline
-from dashboard.figures.source import Source
 from dashboard.screens import ALIASES, PAGES
 from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import as_sentence, show_error, show_problem

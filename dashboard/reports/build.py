@@ -29,8 +29,8 @@ from core.runs.archive import remove_paths
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 from dashboard.figures.drawing import make_node, read_asset, to_draw_script, write_node
+from dashboard.figures.figure import Source
 from dashboard.figures.model_comparison import MOST, PAIRS
-from dashboard.figures.source import Source
 from dashboard.figures.theme import DARK, LIGHT, Tokens
 from dashboard.reports import report_parts, report_sections
 from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph

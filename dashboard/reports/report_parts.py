@@ -20,10 +20,9 @@ from core.runs.record import LABEL, PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from core.table_format import BOM, format_csv
 from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.row_selection import RowSelection, SplitFacts, apply_query
-from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, make_config
 from dashboard.reader import Reader
 

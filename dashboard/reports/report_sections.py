@@ -31,7 +31,7 @@ from core.runs.store import RunStore
 from dashboard.figures.dataset_summary import CARDINALITY, CLASSES, SPLITS, Balance, format_percent, get_class_shares
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node, make_node, write_node
-from dashboard.figures.training_plan import format_millions
+from dashboard.figures.model_plan import format_millions
 from dashboard.reports.report_parts import (
     ReportData,
     ReportReader,

@@ -29,7 +29,7 @@ from dashboard.figures.compare_sentences import (
     describe_disagreement,
 )
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.model_comparison import (
     BY,
     METRIC,
@@ -43,7 +43,6 @@ from dashboard.figures.model_comparison import (
     list_pairs,
 )
 from dashboard.figures.results import SENTENCE, read_headline
-from dashboard.figures.source import Source
 from dashboard.figures.subplots import find_cell
 from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import (

@@ -15,9 +15,9 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.error_list import SentenceList, build_sentences_table
 from dashboard.figures.error_rates import count_errors, describe_clusters
+from dashboard.figures.figure import Source
 from dashboard.figures.filtering import ORDER, SELECT, WRONG
 from dashboard.figures.row_selection import RowSelection
-from dashboard.figures.source import Source
 from dashboard.screens.errors_codes import list_sessions
 from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
 from dashboard.screens.errors_statistics import get_other_run, list_sections, show_filter_bar

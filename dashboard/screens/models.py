@@ -19,13 +19,15 @@ from core.runs.record import RunRecord
 from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
-from dashboard.figures.preset_tables import (
+from dashboard.figures.model_plan import (
     ALL,
+    DIAGRAM,
     USUAL,
+    ModelDiagram,
     Sizes,
     build_preset_frame,
     compare_presets,
+    describe_parts,
     list_backbones,
     list_deviations,
     list_preset_runs,

@@ -19,9 +19,9 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.multilabel import map_thresholds
+from dashboard.figures.figure import Source
 from dashboard.figures.results import choose_default_text
-from dashboard.figures.source import Source
+from dashboard.figures.thresholding import map_thresholds
 from dashboard.screens.sentence_bench import (
     choose_target,
     compute_bench,

@@ -14,9 +14,9 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention_heads import LAYER
+from dashboard.figures.figure import Source
 from dashboard.figures.forward_pass import COMPONENT, HEAD, STAGE, STEPS, build_step_table, read_stages
 from dashboard.figures.results import choose_default_text
-from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part

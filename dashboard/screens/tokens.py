@@ -17,8 +17,8 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import token_tags
+from dashboard.figures.figure import Source
 from dashboard.figures.results import find_metric, list_stats
-from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.fields import show_text_field

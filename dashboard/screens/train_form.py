@@ -25,8 +25,8 @@ from core.runs.warm_start import START
 from core.settings import Setting
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures import training_plan as plan
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
+from dashboard.figures import model_plan as plan
+from dashboard.figures.model_plan import DIAGRAM, ModelDiagram, describe_parts
 from dashboard.widgets.fields import (
     get_recipe,
     pick_dataset,

@@ -11,9 +11,9 @@ import streamlit as st
 
 from core.formatting import MINUS, count, format_plus_minus, number
 from core.runs.record import RunRecord
-from dashboard.figures.multilabel import map_thresholds
 from dashboard.figures.results import Stat
 from dashboard.figures.theme import Look, choose_text_color, color_classes
+from dashboard.figures.thresholding import map_thresholds
 from dashboard.widgets.figure import show_caption
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from core.runs.record import RunRecord
 from core.text.text_pairs import join_pair, split_pair
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.preset_tables import ALL, list_presets
+from dashboard.figures.model_plan import ALL, list_presets
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_error, show_finding
 

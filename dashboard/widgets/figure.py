@@ -15,8 +15,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.decisions import FEW, name_small_samples
 from dashboard.figures.drawing import NOTHING, Component, DataTable, Drawing, TableColumn, read_asset, to_draw_script
-from dashboard.figures.figure import Figure, Shape
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Figure, Shape, Source
 from dashboard.figures.theme import make_config
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.style import get_look, get_row_height

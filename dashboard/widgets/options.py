@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from dashboard import selection, state
-from dashboard.figures.source import FreeText, Option, Source, ValueRange
+from dashboard.figures.figure import FreeText, Option, Source, ValueRange
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 """Markdown markup, which button labels would apply and menu labels would not."""

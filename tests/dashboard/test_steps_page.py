@@ -17,7 +17,7 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.attribution_methods import NAMES, QUICK_METHODS
+from dashboard.figures.attribution_comparison import NAMES, QUICK_METHODS
 from dashboard.reader.models import ModelRequest
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from dashboard import state
 def script(names):
     from types import SimpleNamespace
 
-    from dashboard.figures.source import Option
+    from dashboard.figures.figure import Option
     from dashboard.widgets.options import choose_option
 
     choose_option(Option("towards", "Towards", lambda source: names), SimpleNamespace(choices={}))

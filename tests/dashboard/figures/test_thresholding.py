@@ -10,10 +10,10 @@ from finished import run
 from sklearn import metrics as sk
 
 from core.runs.results import build_prediction_table
-from dashboard.figures import embedding_map, multilabel, results
+from dashboard.figures import embedding_map, results, thresholding
 from dashboard.figures.decisions import build_points_table, compute_confidence, decide_label, parse_predictions
-from dashboard.figures.multilabel import Labels, draw_labels
 from dashboard.figures.theme import LIGHT, Look
+from dashboard.figures.thresholding import Labels, draw_labels
 
 LABELS = ("calm", "joy", "odd, rare")
 OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
@@ -37,14 +37,11 @@ ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [
 ROWS.table["tuned_f1"] = [0.6, np.nan]
 
 
-def test_confidence_is_the_probability_of_exactly_these_labels():
+def test_confidence_is_of_exactly_these_labels_and_one_is_decided_against_the_rest():
     assert REPORT.labels.tolist() == OWN.tolist()
     assert REPORT.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
     assert compute_confidence(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
     assert compute_confidence(np.array([[0.9, 0.1]]), multi=False) == pytest.approx([0.9])
-
-
-def test_one_label_is_decided_against_the_rest():
     decision = decide_label(REPORT, "calm", 0.5)
     assert decision.classes == ("not calm", "calm") and decision.positive == 1
     assert decision.counts.tolist() == [[1, 1], [1, 1]]
@@ -53,42 +50,36 @@ def test_one_label_is_decided_against_the_rest():
 
 
 def test_examples_have_all_labels_at_the_thresholds_and_one_probability():
-    limits = multilabel.pick_thresholds(RECORD, "tuned")
-    decision = decide_label(REPORT, "calm", limits[0])
-    examples = multilabel.apply_thresholds(REPORT, decision, limits).examples
+    limits = thresholding.pick_thresholds(RECORD, "tuned")
+    examples = thresholding.apply_thresholds(REPORT, decide_label(REPORT, "calm", limits[0]), limits).examples
     assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
 
-def test_table_has_each_label_at_both_thresholds_most_frequent_first():
-    table = multilabel.build_label_table(REPORT, multilabel.read_thresholds(RECORD))
+def test_table_has_each_label_at_both_thresholds_if_they_were_tuned():
+    table = thresholding.build_label_table(REPORT, thresholding.read_thresholds(RECORD))
     assert list(table["label"]) == ["calm", "joy", "odd, rare"] and list(table["n"]) == [2, 2, 1]
     row = table.iloc[0]
     assert row["f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.5))
     assert row["tuned_f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.3))
     assert row["average_precision"] == pytest.approx(sk.average_precision_score(OWN[:, 0], CHANCE[:, 0]))
     assert list(table["threshold"]) == [0.3, 0.5, 0.25]
-    assert multilabel.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
-    without = multilabel.build_label_table(REPORT, None)
-    assert not [name for name in without if "tuned" in name]
-
-
-def test_run_without_tuned_thresholds_has_only_half():
+    assert thresholding.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
+    assert not [name for name in thresholding.build_label_table(REPORT, None) if "tuned" in name]
     bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
-    assert multilabel.list_choices(RECORD) == ["tuned", "0.5"]
-    assert multilabel.list_choices(bare) == ["0.5"]
-    assert multilabel.pick_thresholds(bare, "tuned").tolist() == [0.5, 0.5, 0.5]
-    assert multilabel.map_thresholds(RECORD) == TUNED
+    assert thresholding.list_choices(RECORD) == ["tuned", "0.5"]
+    assert thresholding.list_choices(bare) == ["0.5"]
+    assert thresholding.pick_thresholds(bare, "tuned").tolist() == [0.5, 0.5, 0.5]
+    assert thresholding.map_thresholds(RECORD) == TUNED
 
 
 def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
-    half, tuned = (multilabel.list_metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
-    found = {stat.name: stat.value for stat in half}
-    assert found == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
+    half, tuned = (thresholding.list_metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
+    assert {stat.name: stat.value for stat in half} == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
     assert (half[0].low, half[0].high, half[0].ends) == (0.3, 0.5, (0.0, 1.0))
     assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # precision of guessing
-    table = multilabel.build_metric_table(RECORD, "test").set_index("metric")
+    table = thresholding.build_metric_table(RECORD, "test").set_index("metric")
     assert table.loc["f1_macro", ["value", "tuned", "tuned_high"]].tolist() == [0.4, 0.5, 0.55]
 
 
@@ -116,8 +107,7 @@ def test_map_can_be_colored_by_a_chosen_label():
     assert groups("label calm") == calm
     assert [len(each) for each in groups("label odd, rare").values()] == [3, 0, 1, 0]
     assert groups("correctness") == {"correct": [0], "wrong": [1, 2, 3]}
-    shades = embedding_map.color_points(points, "confidence", LABELS, LIGHT)
-    assert shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
+    assert embedding_map.color_points(points, "confidence", LABELS, LIGHT).values[1] == pytest.approx(0.6 * 0.8 * 0.9)
 
 
 def test_ring_is_at_half_dot_is_tuned_and_n_is_shown():
