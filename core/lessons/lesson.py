@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from core.runs.store import RunStore
 
-STAGES = ("Predict", "Reveal", "Move", "What did you see?")
+STAGES = ("Predict", "Reveal", "Move", "Predict again")
 """The stages of every lesson, in the order of their numbers from 1 in links."""
 
 
