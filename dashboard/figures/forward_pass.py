@@ -46,7 +46,7 @@ COMPONENT = Option(
     "component",
     "Map",
     lambda source: _list_numbers(source, "components", 0),
-    "The map whose queries, keys and scores are shown; 0 is the first.",
+    "The map whose queries, keys and scores are shown; 0 is A₀.",
     words=lambda source, component: "",
 )
 

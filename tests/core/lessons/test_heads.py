@@ -88,7 +88,8 @@ def test_the_counts_in_the_fact_are_those_of_all_sentences(content, starters):
     (a, n), (b, m), (c, _), (d, _) = numbers
     name, other = content.figure["names"][right], content.figure["names"][dark]
     assert content.fact == (
-        f"Without {name}, {a} of {n} sentences with a negation flip, and {b} of {m} plain ones. Without {other}: {c} and {d}."
+        f"Without {name}, {a} of {n} sentences with a negation flip, and {b} of {m} plain ones. "
+        f"Without {other}: {c} and {d}."
     )
 
 

@@ -66,7 +66,9 @@ def test_lambda_belongs_to_models_with_several_maps(preset, has):
 
 def test_lambda_hardly_moved_if_no_value_changed_by_a_hundredth():
     still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
-    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: at most 0.0099 (λ₁ of layer 1)")
+    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: by at most 0.0099 (λ₁ of layer 1)")
+    begun = replace(CURVES, lambdas={(0, 1): (0.15, 0.15004)})
+    assert lambdas.describe_change(Track("a", 0, begun)).startswith("λ has not moved. ")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
     assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
 
