@@ -71,11 +71,11 @@ def build_content(store: RunStore) -> LessonContent:
                 f"{hard.of_100} of 100. On {_join_names(low)} it only guesses."
                 if low
                 else f"{hard.of_100} of 100 instead of {test.of_100}.",
-                "Each square is one sentence. Grey: right. Magenta: wrong.",
+                "Each square is one sentence. Grey: right. Coloured: wrong.",
                 "Now mix them",
                 reason="A test score holds for sentences like the test sentences.",
             ),
-            LessonStage("", "100 new sentences. Framed: hard. Magenta: wrong.", "Predict again"),
+            LessonStage("", "100 new sentences. Framed: hard. Coloured: wrong.", "Predict again"),
             LessonStage(
                 f"A better model: {other_test.of_100} of 100 on the test set. On the harder ones?",
                 f"{_shorten_name(other)} has the best test score of all models here.",

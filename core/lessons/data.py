@@ -145,7 +145,7 @@ DATA = Lesson(
     "What does a model learn from?",
     "With few sentences it learns them by heart. For “not” it needs many.",
     15,
-    "with live training",
+    "live training",
     plan=(
         (0, "Read the sentence aloud. Everybody chooses an answer, alone."),
         (2, "Ask why a model can be wrong about an easy sentence."),

@@ -89,7 +89,7 @@ def test_a_class_plays_to_the_result_with_keys_alone(browser, server, width, hei
             assert violations(page) == []
         page.keyboard.press("ArrowRight")
     check_places(shown)
-    expect(page.locator(".start h1")).to_have_text("You 5, model 2, of 5.")
+    expect(page.locator(".start h1")).to_have_text("You got 5 of 5 right. The model got 2.")
     assert page.locator(".start .ways a").count() == 4
     assert all(f"run={RUN}" in each.get_attribute("href") for each in page.locator(".start .ways a").all())
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= height
@@ -164,6 +164,12 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(browser, se
     settle(page)
     page.wait_for_timeout(2000)  # words fade in one after the other
     assert violations(page) == []
+    page.get_by_role("button", name="Try another").click()
+    page.keyboard.insert_text("good bad " * 2500)  # nothing is cut off unseen
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".start .why")).to_have_text("This sentence has 5\u202f000 words; 60 are the maximum here.")
+    assert "text=" not in page.get_by_role("link", name="Open it in Sentence").get_attribute("href")
     page.get_by_role("button", name="Try another").click()
     page.keyboard.type(SPEAKS)
     page.keyboard.press("Enter")
