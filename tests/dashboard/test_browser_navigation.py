@@ -75,6 +75,8 @@ def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browse
     expect(page.get_by_text("Rows are true classes")).to_be_visible()
     page.keyboard.press("g")
     expect(page.get_by_role("dialog", name="Go to a page").get_by_role("button").first).to_be_focused()
+    tops = {each.bounding_box()["y"] for each in page.locator(".picker h2").all()}
+    assert len(tops) == 1, "all groups beside each other"
     page.keyboard.press("m")
     expect(finding).to_contain_text("nearest neighbours")
     for _ in range(9):  # quicker than pages open: none is lost, and the link is that of the last
