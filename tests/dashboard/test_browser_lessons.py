@@ -217,7 +217,7 @@ def test_a_recorded_training_is_gone_through_step_by_step(browser, server, conte
 
     def tells(step):
         last, known, fresh = first["steps"][-1]["step"], step["known"], step["fresh"]
-        return f"Step {step['step']} of {last}: {known:.2f} of its own right, {fresh:.2f} of new ones."
+        return f"Step {step['step']} of {last}: {known:.2f} of its own sentences right, {fresh:.2f} of new ones."
 
     assert said(page) == tells(first["steps"][-1]) and fits(page)
     page.get_by_role("button", name="Reset").click()

@@ -73,6 +73,10 @@ def test_a_class_plays_to_the_result_with_keys_alone(browser, server, width, hei
         page.keyboard.press(KEY[question.label])
         expect(page.locator(".start .bar")).to_have_attribute("aria-label", re.compile("negative 0.*positive 0"))
         assert verdict(page).startswith("It says" if question.right else "Fooled."), question.text
+        lead = question.text[slice(*question.words[question.effects.index(max(question.effects))])]
+        without = "Without it," if len(question.flip) == 1 else "Without “"
+        reason = page.locator(".start .why").inner_text()
+        assert reason.startswith(f"“{lead}” pushes most towards {question.predicted}. {without}"), reason
         check_screen(page, height)
         shown.append(measure(page))
         page.keyboard.press("w")
@@ -225,7 +229,7 @@ def test_three_classes_have_digits_and_words_that_are_unknown_have_a_frame(brows
     page.keyboard.type("zyzzyva film <b>qwertz</b>")
     page.keyboard.press("Enter")
     page.keyboard.press("3")
-    expect(page.locator(".start .why")).to_contain_text("unknown to it.")
+    expect(page.locator(".start .why")).to_contain_text("unknown to the model.")
     assert {"zyzzyva", "qwertz"} <= set(page.locator(".start .unknown").all_inner_texts())
     assert page.locator(".start .words b").count() == 0
     settle(page)
