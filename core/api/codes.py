@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Code = Annotated[str, CliArgument("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
-NewCode = Annotated[str, CliArgument(metavar="CODE")]
 Codes = Annotated[Sequence[str] | str, CliArgument("Of the codebook.", metavar="CODE…", kind=list[str])]
 Keys = Annotated[Sequence[str], CliArgument("A row, as `errors` names it; repeat.", "--key", "KEY", list[str])]
 Key = Annotated[str, CliArgument("A row, as `errors` names it.", metavar="KEY")]
@@ -136,7 +135,7 @@ def codes_list(
 
 def codes_add(
     run: RunName,
-    code: NewCode,
+    code: Annotated[str, CliArgument(metavar="CODE")],
     *,
     definition: Definition = "",
     example: Example = "",
@@ -257,9 +256,8 @@ def codes_draw(
         csv: Write the drawn rows to this file, with the codes of this author only.
     """
     found = _select_rows(run, split, where, store)
-    made = error_analysis.code_prevalence.draw_sample(
-        found.codes, found.keys, n, seed, found.said, run=run, author=author
-    )
+    draw = error_analysis.code_prevalence.draw_sample
+    made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
         write_named("--csv", csv, found.to_csv(author))
@@ -380,12 +378,7 @@ def _name_author(author: str) -> str:
     return author if has_name(author) else " ".join(filter(None, (name_author(author), author)))
 
 
-def print_codes_add(result: dict[str, Any]) -> None:
-    """Print a code of the codebook with its digit, definition and example."""
-    tabulate([result], ("code", "place", "definition", "example"), "code")
-
-
-print_codes_edit = print_codes_add
+print_codes_add = print_codes_edit = lambda r: tabulate([r], ("code", "place", "definition", "example"), "code")
 print_codes_remove = make_printer(lambda r: f"{r['code']} is no code any more.")
 print_codes_code = make_printer(
     lambda r: f"{', '.join(r['codes'])} {'taken from' if r['off'] else 'given to'} {plural(r['rows'], 'row')}."

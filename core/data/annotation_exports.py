@@ -1,7 +1,5 @@
 """Conversion of annotation exports to rows: Label Studio, Prodigy, doccano and the viewer of the Hugging Face hub."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -13,11 +11,10 @@ from core.data.findings import plural, shorten
 from core.exceptions import DataError
 
 _LOOKED_AT = 1_000
-CHOICES = "choices"
-_ANSWERS = frozenset({"accept", "reject", "ignore"})
 _PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")
 _PRODIGY_ASIDE = (*_PRODIGY, "answer", "options", "config", "style")
-
+_ANNOTATIONS = ("annotations", "completions")
+_VALUES = {"choices": "choices", "rating": "rating", "number": "number"}  # Label Studio's kinds of results → key
 
 Row = dict[str, Any]
 Note = Callable[..., None]
@@ -35,16 +32,13 @@ def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     if isinstance(first.get("data"), dict) and any(given):
         rows = _read_label_studio(rows, note, file)
     elif "row" in first and "row_idx" in first:
-        rows = _read_viewer(rows, note)
+        if cut := sum(bool(row.get("truncated_cells")) for row in rows):
+            note("truncated-cells", cut, f"{plural(cut, 'row')} with cells that the viewer cut short", "warning")
+        rows = [{"row": row.get("row")} for row in rows]
     elif "answer" in first and any(key in first for key in (*_PRODIGY, "accept")):
         rows = _read_prodigy(rows, note, file)
     _refuse_spans(rows, file)
     return rows
-
-
-_ANNOTATIONS = ("annotations", "completions")
-_VALUES = {CHOICES: CHOICES, "rating": "rating", "number": "number"}
-"""Label Studio's kinds of results for whole texts → the key of their value."""
 
 
 def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
@@ -64,12 +58,12 @@ def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
         data = task.get("data")
         chosen = answers[0] if answers else {}
         questions.update(dict.fromkeys(chosen))
-        plain = data if isinstance(data, dict) else {}
-        rows.append({**{f"data.{key}" if key in chosen else key: value for key, value in plain.items()}, **chosen})
+        plain = data.items() if isinstance(data, dict) else ()
+        rows.append({**{f"data.{key}" if key in chosen else key: value for key, value in plain}, **chosen})
     if not kinds:
-        seen = f"a list of {plural(len(tasks), 'Label Studio task')} without an annotation"
-        how = "annotate some in Label Studio and export them again with their annotations"
-        note("not-annotated", len(tasks), f"{seen}, so there are no labels; {how}", "refused")
+        seen = f"a list of {plural(len(tasks), 'Label Studio task')} without an annotation, so there are no labels; "
+        seen += "annotate some in Label Studio and export them again with their annotations"
+        note("not-annotated", len(tasks), seen, "refused")
         return rows
     if not any(kind in _VALUES for kind in kinds):
         found = ", ".join(map(shorten, map(replace_surrogates, sorted(kinds))))
@@ -111,16 +105,9 @@ def _read_answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
     return found
 
 
-def _read_viewer(rows: list[Row], note: Note) -> list[Row]:
-    cut = sum(bool(row.get("truncated_cells")) for row in rows)
-    if cut:
-        note("truncated-cells", cut, f"{plural(cut, 'row')} with cells that the viewer cut short", "warning")
-    return [{"row": row.get("row")} for row in rows]
-
-
 def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
     answers = Counter(str(row.get("answer")) for row in rows)
-    if not set(answers) <= _ANSWERS:
+    if not set(answers) <= {"accept", "reject", "ignore"}:
         return rows
     left = len(rows) - answers["accept"]
     others = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")

@@ -1,7 +1,5 @@
 """Unpacking of gzip files and zip archives of tables or class folders, within the size limits."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -24,8 +22,7 @@ from core.formatting import count
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _FIRST = ("all", "train", "training", "data")
 _PACKED = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz", ".tar", ".tgz")
-_MOST_MEMBERS = 200_000
-_DEEPEST = 30
+_MOST_MEMBERS, _DEEPEST = 200_000, 30
 _ENCRYPTED = 0x1
 _DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError)
 _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
@@ -68,8 +65,11 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
     """Unpack one table of a zip archive: the one with the name `part`, else the training table or the first."""
     with _open_archive(data, file) as (archive, members):
         tables = _list_tables(members, file)
-        chosen = _choose_table(tables, part, file)
         names = tuple(each.filename for each in tables)
+        named = (each for each in tables if part in ("", each.filename, PurePosixPath(each.filename).name))
+        if (chosen := next(named, None)) is None:
+            there = ", ".join(map(shorten, names[:10]))
+            raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)
         with name_sheets(names, chosen.filename):
             if chosen.flag_bits & _ENCRYPTED:
                 raise DataError(f"`{shorten(chosen.filename)}` in it has a password; unpack it first", file=file)
@@ -77,8 +77,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
                 found = _read_bounded(stream, file, f"unzip -p {file} {chosen.filename}")
     message = f"`{shorten(chosen.filename)}` of the archive is read"
     packed = [each.filename for each in members if each.filename.casefold().endswith(_PACKED)]
-    others = [f"`{shorten(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]
-    if others:
+    if others := [f"`{shorten(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]:
         message += f"; left out: {', '.join(others[:8])}; data.sheet names another, and the unpacked folder has all"
     note = Finding("archive", "note", len(others), message)
     return UnpackedTable(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
@@ -176,8 +175,7 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
     if len(above) > 1 and (number := sum(above.values())) > len(members) // 2:
         inside = f"{count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
         raise DataError(f"an archive of {inside}; unpack it and give the folder", file=file)
-    found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
-    if not found:
+    if not (found := [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]):
         inside = ", ".join(f"`{shorten(str(name))}`" for name in names[:4])
         raise DataError(f"an archive without a table that can be read; in it: {inside}", file=file)
     found.sort(key=lambda each: _rank_table(each[1]))
@@ -200,11 +198,3 @@ def _rank_table(name: PurePosixPath) -> tuple[int, int, int]:
     splits = {folders.find_split(word) for word in words} - {""}
     rank = 1 if not splits else 0 if TRAIN in splits else 2
     return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST), rank)
-
-
-def _choose_table(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:
-    for each in tables:
-        if part in ("", each.filename, PurePosixPath(each.filename).name):
-            return each
-    there = ", ".join(shorten(each.filename) for each in tables[:10])
-    raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)

@@ -1,21 +1,27 @@
-"""The data card: contents of a data set, tokenizer coverage, and leakage between its splits."""
-
-from __future__ import annotations
+"""The data card (contents, tokenizer coverage, leakage between splits), and the check of a data set (`data check`)."""
 
 import copy
 import dataclasses
 import json
+import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
 
+from core.data import sandbox
+from core.data.config import DataConfig
 from core.data.dataset import TRAIN, Dataset
+from core.data.folders import find_split_files
+from core.data.labeled_files import FileReport
 from core.data.labels import is_several
+from core.data.load import load_dataset
+from core.exceptions import SentiscopeError
 from core.json_store import Count, Figure
+from core.paths import resolve_path
 from core.text.config import TextConfig
 from core.text.normalization import get_key_settings, make_text_keys
 from core.text.special_ids import UNKNOWN
@@ -92,22 +98,14 @@ def build_card(
     yardstick: dict[str, Any] | None = None,
     yardstick_chars: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Build the data card of a data set: facts that matter before training, as plain data for JSON.
+    """Build the data card of a data set, as plain data for JSON: counts, shares and names, no text.
 
-    Args:
-        dataset: The data set. The card contains only counts, shares and names, no text.
-        text: The text settings; the vocabulary is fitted on train.
-        yardstick: Scores of TF-IDF with words (`core.evaluation.baseline`), if measured.
-        yardstick_chars: The same with words and character n-grams.
+    The vocabulary is fitted on train. `yardstick` has the scores of TF-IDF with words (`core.evaluation.baseline`) if
+    they are measured, `yardstick_chars` those with words and character n-grams.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
-        "name": dataset.name,
-        "source": dataset.source,
-        "language": dataset.language,
-        "licence": dataset.licence,
-        "task": dataset.task,
-        "fingerprint": dataset.fingerprint,
+        **{name: getattr(dataset, name) for name in ("name", "source", "language", "licence", "task", "fingerprint")},
         "notes": list(dataset.notes),
         "decisions": [dataclasses.asdict(each) for each in dataset.decisions],
         "classes": list(dataset.classes),
@@ -129,11 +127,10 @@ def get_model_scores(fingerprint: str) -> dict[str, Any] | None:
 def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
     """Count duplicate texts in splits: exact ones, and ones that are equal after normalisation with the text settings.
 
-    Returns:
-        `within`: split → rows that repeat an earlier text of the split; `conflicting`: distinct texts with more than
-        one set of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text,
-        `phrase_share` of rows whose text is a phrase of whole words in one, and for pairs `mirrored`, rows that are a
-        training pair in reverse order. `as_read`: the same for equal `core.text.normalization.make_text_keys`.
+    `within`: split → rows that repeat an earlier text of the split; `conflicting`: distinct texts with more than one
+    set of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
+    rows whose text is a phrase of whole words in one, and for pairs `mirrored`, rows that are a training pair in
+    reverse order. `as_read`: the same for equal `core.text.normalization.make_text_keys`.
     """
     training = splits[TRAIN]["text"].tolist()
     pairs = filter(None, map(split_pair, training)) if is_mostly_pairs(training) else None
@@ -166,16 +163,14 @@ class _Phrases:
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [f" {' '.join(text.lower().split())} " for text in texts]
         self._holders: dict[str, list[int]] = defaultdict(list)
-        for number, text in enumerate(self._texts):
-            for word in set(text.split()):
-                self._holders[word].append(number)
+        for number, word in ((number, word) for number, text in enumerate(self._texts) for word in set(text.split())):
+            self._holders[word].append(number)
 
     def has_phrase(self, text: str) -> bool:
         """Return whether a text is part of one of the indexed texts, as a phrase of whole words."""
         words = text.lower().split()
         holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
-        phrase = f" {' '.join(words)} "
-        return any(phrase in self._texts[number] for number in holders)
+        return any(f" {' '.join(words)} " in self._texts[number] for number in holders)
 
 
 def _describe_split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
@@ -207,7 +202,6 @@ def _measure_lengths(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     encoded = uncut.encode_batch(texts)
     lengths = np.array([len(ids) for ids in encoded])
     total = max(1, int(lengths.sum()))
-    unknown = sum(ids.count(UNKNOWN) for ids in encoded)
     beyond = np.maximum(lengths - tokenizer.max_length, 0) if tokenizer.max_length else np.zeros_like(lengths)
     # The last bin has all longer texts too; otherwise one very long text would put all others into the first bin.
     top = max(BINS, int(np.ceil(np.quantile(lengths, 0.99))))
@@ -218,7 +212,54 @@ def _measure_lengths(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
         "longest": int(lengths.max()),
         "quantiles": {f"{share:g}": float(np.quantile(lengths, share)) for share in QUANTILES},
         "histogram": {"edges": edges.tolist(), "rows": histogram.tolist()},
-        "unknown_share": unknown / total,
+        "unknown_share": sum(ids.count(UNKNOWN) for ids in encoded) / total,
         "cut_texts_share": float((beyond > 0).mean()),
         "cut_tokens_share": int(beyond.sum()) / total,
     }
+
+
+def check_dataset(
+    config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}
+) -> dict[str, Any]:
+    """Load the data set `config.name` (a path or a registered name), and report on each of its files.
+
+    The result has `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem) and `decisions`; if it
+    loads, also `task`, `classes`, `splits` (rows of each), `notes`, and the result of `further`.
+    """
+    reports, dataset, problem = list[FileReport](), None, ""
+    try:
+        dataset = load_dataset(config, on_report=reports.append)
+    except SentiscopeError as error:
+        problem = str(error)
+    files = [dataclasses.asdict(each) for each in reports] or _inspect_files(config)
+    decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
+    if dataset and not files:  # each file is a text, or the texts of a class
+        decisions = [dataclasses.asdict(each) for each in dataset.decisions]
+    result = {"data": config.name, "ok": bool(dataset), "problem": problem, "files": files, "decisions": decisions}
+    if dataset is None:
+        return result
+    return {
+        **result,
+        "task": dataset.task,
+        "classes": list(dataset.classes),
+        "splits": {name: len(rows) for name, rows in dataset.splits.items()},
+        "notes": list(dataset.notes),
+        **further(dataset),
+    }
+
+
+def _inspect_files(config: DataConfig) -> list[dict[str, Any]]:
+    try:
+        path = resolve_path(config.name, folders=True)
+    except SentiscopeError:  # `load_dataset` has reported it
+        return []
+    paths = [path] if os.path.isfile(path) else []
+    if os.path.isdir(path):
+        paths = [first for first, *_ in find_split_files(path).values()]
+    found = list[dict[str, Any]]()
+    for each in paths:
+        try:
+            found.append(dataclasses.asdict(sandbox.inspect_file(each, config.get_read_settings())))
+        except SentiscopeError as error:
+            found.append({"file": each.name, "problem": str(error)})
+    return found

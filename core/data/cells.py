@@ -1,34 +1,39 @@
-"""Conversion of table cells to text, cleaning of labels, and checks of a cell's size and nesting."""
+"""Table cells: their conversion to text, cleaning of labels, checks of size and nesting, and writing of tables."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterator, ValuesView
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from core.atomic import replace_file
 from core.data.decoding import replace_surrogates
 from core.data.limits import make_error
-from core.exceptions import DataError
+from core.exceptions import DataError, InputError
 from core.formatting import count
+from core.table_format import escape_formula
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ERRORS = frozenset(
     "#N/A #NAME? #REF! #VALUE! #DIV/0! #NULL! #NUM! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN! "
     "#GETTING_DATA #ERROR! #NV #BEZUG! #WERT! #ZAHL! #NOM? #VALEUR! #NOMBRE!".split()
-)
-"""Error values of spreadsheet formulas, also in German and French."""
-MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}
-"""Missing values as databases and spreadsheets write them."""
-MOST_NESTED = 20
-"""Levels of lists and objects in a cell, at most."""
+)  # Error values of spreadsheet formulas, also in German and French
+MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}  # Missing values as databases and spreadsheets write them
+MOST_NESTED = 20  # Levels of lists and objects in a cell, at most
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
-)
-"""Joiners are kept inside emoji and between non-ASCII letters, where they are visible."""
+)  # Joiners are kept inside emoji and between non-ASCII letters, where they are visible
 _WHOLE = re.compile(r"[-+]?\d+\.0+")
 
 
@@ -76,12 +81,79 @@ def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> 
         return replace_surrogates(value)
     inside = [value]
     for _ in range(MOST_NESTED):
-        inside = [part for each in inside for part in _list_parts(each)]
+        groups = (each.values() if isinstance(each, dict) else each for each in inside)
+        inside = [part for group in groups if isinstance(group, (list, tuple, ValuesView)) for part in group]
         if not inside:
             return value
     problem = f"the cell is nested more than {MOST_NESTED} levels deep; write it as text"
     raise DataError(problem, file=file, row=row, field=replace_surrogates(field))
 
 
-def _list_parts(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+Write = Callable[["pa.RecordBatch"], None]
+SEPARATOR = ";"  # Separates several labels in a cell of a CSV file; it is detected when such a file is read
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+NESTED = {b"nested": b"json"}
+
+
+def check_target(path: Path) -> None:
+    """Refuse an output file with an unknown suffix or a missing folder, before any work is done."""
+    if path.suffix.lower() not in WAYS:
+        raise InputError(f"{path}: the name of the file to write must end in {', '.join(WAYS)}")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        reason = "this is a folder" if path.is_dir() else f"there is no folder {path.absolute().parent}"
+        raise InputError(f"{path}: {reason}; name a file in an existing folder")
+
+
+@contextlib.contextmanager
+def open_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    """Yield a function that writes batches of rows to a file; the file appears only if the context ends normally."""
+    with replace_file(path) as temporary, WAYS[path.suffix.lower()](temporary, schema) as write:
+        yield write
+
+
+@contextlib.contextmanager
+def _write_csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(map(escape_formula, schema.names))
+
+        def write_rows(batch: pa.RecordBatch) -> None:
+            columns = ([_format_cell(value) for value in column.to_pylist()] for column in batch.columns)
+            table.writerows(zip(*columns, strict=True))
+
+        yield write_rows
+
+
+def _format_cell(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value if value and _NUMBER.fullmatch(value) else escape_formula(value or "")
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return escape_formula(SEPARATOR.join(value))
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return as_word(value)
+
+
+@contextlib.contextmanager
+def _write_json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    nested = {each.name for each in schema if each.metadata == NESTED}
+    with path.open("w", encoding="utf-8", newline="") as stream:
+
+        def write_rows(batch: pa.RecordBatch) -> None:
+            for row in batch.to_pylist():
+                row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
+                plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN
+                stream.write(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
+
+        yield write_rows
+
+
+@contextlib.contextmanager
+def _write_parquet(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(path, schema) as table:
+        yield table.write_batch
+
+
+WAYS = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}

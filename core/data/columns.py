@@ -1,16 +1,16 @@
-"""The choice of text and label columns of a table: named by the user, or guessed from names and content."""
-
-from __future__ import annotations
+"""Columns of a table: the header that names them, and the choice of the text and label columns."""
 
 import difflib
 import fnmatch
+import itertools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
-from core.data.cells import as_words
+from core.data.cells import as_words, is_missing
 from core.data.dataset import Task
 from core.data.findings import plural, shorten
 from core.exceptions import DataError
@@ -27,20 +27,16 @@ PAIR_NAMES = (
     *(("sentence1", "sentence2"), ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b")),
     *(("premise", "hypothesis"), ("question1", "question2"), ("question_1", "question_2")),
     *(("text1", "text2"), ("text_1", "text_2"), ("text_a", "text_b")),
-)
-"""Usual names of the two text columns of pairs."""
+)  # Usual names of the two text columns of pairs
 KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
 
 SINGLE = "none"
 PREFIX = "y_"
 BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 _FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
-_MOST_RATINGS = 11
-"""Distinct values of a rating, at most: 0 to 10."""
-_LONG = 20
-"""Characters; a column with longer cells than these and than the text is not guessed to be the label."""
-MOST_GUESSED = 50
-"""A column with more distinct values is not guessed to be the label."""
+_MOST_RATINGS = 11  # Distinct values of a rating, at most: 0 to 10
+_LONG = 20  # Characters; a column with longer cells than these and than the text is not guessed to be the label
+MOST_GUESSED = 50  # A column with more distinct values is not guessed to be the label
 ALONE = "holds a single row; if that is a header, the rows below it are missing"
 
 
@@ -51,14 +47,11 @@ class ColumnProfile:
     name: str
     distinct: int
     missing: int
-    mean_length: float
-    """Mean number of characters, without missing values."""
+    mean_length: float  # Mean number of characters, without missing values
     numeric: bool
     nested: bool
-    flag: bool = False
-    """Whether its two values mean yes and no."""
-    unbroken: bool = False
-    """Whether its values are ASCII without blanks, such as URLs and keys."""
+    flag: bool = False  # Whether its two values mean yes and no
+    unbroken: bool = False  # Whether its values are ASCII without blanks, such as URLs and keys
 
 
 @dataclass(frozen=True)
@@ -66,17 +59,13 @@ class Layout:
     """The text and label columns of a table and the way its labels are written, shared by all splits of a data set."""
 
     text: str
-    labels: tuple[str, ...]
-    """One column, or several 0/1 columns."""
+    labels: tuple[str, ...]  # One column, or several 0/1 columns
     form: Literal["one", "list", "separated", "columns", "tags"] = "one"
     """one: one label per cell · list, separated: several per cell · columns: a 0/1 column per label · tags: one label
     per word of the text."""
-    mark: str = ""
-    """The sign that separates labels; empty: no cell has more than one."""
-    pair: str = ""
-    """The column of second texts; empty: single texts."""
-    listed: bool = False
-    """For the form `one`: whether each cell is a list of one label."""
+    mark: str = ""  # The sign that separates labels; empty: no cell has more than one
+    pair: str = ""  # The column of second texts; empty: single texts
+    listed: bool = False  # For the form `one`: whether each cell is a list of one label
 
     @property
     def task(self) -> Task:
@@ -93,20 +82,27 @@ class Layout:
         """Return the names of the columns of a file that hold texts and labels."""
         return (self.text, *filter(None, [self.pair]), *self.labels)
 
-    def can_read(self, frame: pd.DataFrame) -> bool:
-        """Return whether another table has all text and label columns of this layout."""
-        return set(self.taken) <= set(map(str, frame.columns))
 
-
-TAGGED = Layout("text", ("label",), "tags")
-"""The layout of CoNLL files."""
-CLASS_TEXTS = Layout("text", ("label",))
-"""The layout of class folders and class files."""
+TAGGED = Layout("text", ("label",), "tags")  # The layout of CoNLL files
+CLASS_TEXTS = Layout("text", ("label",))  # The layout of class folders and class files
 
 
 def summarize_columns(frame: pd.DataFrame) -> list[ColumnProfile]:
     """Return a profile of each column of a table, in the order of the columns."""
-    return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
+    found = list[ColumnProfile]()
+    for number, name in enumerate(frame.columns):
+        values = frame.iloc[:, number]
+        present = values.dropna()
+        nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
+        words = as_words(present)
+        distinct = int(words.nunique())
+        numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_is_numeric(words.head(100)) and _is_numeric(words))
+        mean = float(words.str.len().mean()) if len(present) else 0.0
+        flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
+        unbroken = bool(len(words)) and bool(words.head(100).str.fullmatch("[!-~]*").all())
+        missing = int(values.isna().sum())
+        found.append(ColumnProfile(str(name), distinct, missing, mean, numeric, nested, flag, unbroken))
+    return found
 
 
 def choose_columns(
@@ -118,24 +114,24 @@ def choose_columns(
     pair: str = "",
     file: str = "",
 ) -> Layout:
-    """Choose the text and label columns of a table, as named by the user or guessed from column names and content.
+    """Choose the text and label columns of a table by their names or 0-based numbers; empty: guessed.
 
-    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, else texts are the longest distinct
-    values and labels the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second
-    texts, or `none` for single texts.
+    Without a usual name, texts are the longest distinct values and labels the fewest values. `label` may be `a,b,c` or
+    `y_*`: 0/1 columns; `pair` is the column of second texts, or `none` for single texts.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]
     if bits := _choose_bits(frame, columns, label, file):
-        others = [column for column in columns if column.name not in bits]
-        if not others:
+        if not (others := [column for column in columns if column.name not in bits]):
             raise _make_refusal("text", columns, file)
         return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
     rows = len(frame)
     if len(columns) == 1 and not (text and label):
-        how = "if each file holds the texts of one class, put them in one folder as CLASS.txt (or NAME.CLASS) and give "
-        how += "the folder, else name the delimiter with data.delimiter"
-        raise DataError(f"{plural(rows, 'row')} with one column and no labels; {how}", file=file)
+        problem = (
+            f"{plural(rows, 'row')} with one column and no labels; if each file holds the texts of one class, put "
+        )
+        problem += "them in one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with "
+        raise DataError(f"{problem}data.delimiter", file=file)
     if rows == 1 and not label and columns[0].name == "0":  # the columns are numbered, so there is no header
         raise DataError(ALONE, file=file)
     text_column = _find_named(columns, text, "text", file) if text else None
@@ -154,10 +150,9 @@ def choose_columns(
 
 def choose_text(columns: Sequence[ColumnProfile], text: str = "", *, file: str = "") -> str:
     """Return the name of the text column of an unlabelled table; arguments and errors are those of `choose_columns`."""
-    found = _find_named(columns, text, "text", file) if text else _guess_text(columns)
-    if found is None:
-        raise _make_refusal("text", columns, file)
-    return found.name
+    if found := _find_named(columns, text, "text", file) if text else _guess_text(columns):
+        return found.name
+    raise _make_refusal("text", columns, file)
 
 
 def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
@@ -239,19 +234,6 @@ def _is_bits(values: pd.Series) -> bool:
     return set(as_words(present).str.strip().str.lower().unique()) <= {*BITS, ""}
 
 
-def _describe_column(name: str, values: pd.Series) -> ColumnProfile:
-    present = values.dropna()
-    nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
-    words = as_words(present)
-    lengths = words.str.len()
-    distinct = int(words.nunique())
-    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_is_numeric(words.head(100)) and _is_numeric(words))
-    mean = float(lengths.mean()) if len(present) else 0.0
-    flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
-    unbroken = bool(len(words)) and bool(words.head(100).str.fullmatch("[!-~]*").all())
-    return ColumnProfile(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag, unbroken)
-
-
 def _is_numeric(words: pd.Series) -> bool:
     return bool(len(words)) and bool(pd.to_numeric(words, errors="coerce").notna().all())
 
@@ -291,6 +273,143 @@ def _guess_label(columns: Sequence[ColumnProfile], rows: int, text: ColumnProfil
     # A column with longer cells than the text is half of a sentence with an unquoted delimiter.
     few = [each for each in rank_label_columns(columns, rows) if each.mean_length < max(_LONG, text.mean_length)]
     ratings = [column for column in few if column.numeric and 3 <= column.distinct <= _MOST_RATINGS]
-    if few and few[0].flag and ratings:
-        return ratings[0]
-    return next(iter(few), None)
+    return next(iter(ratings if few and few[0].flag and ratings else few), None)
+
+
+HEADER_ROWS = 2_001  # Rows that decide whether the first one names the columns
+_MOST_TITLES = 20  # Title rows above the header, at most
+_HEADER_WORDS = KNOWN_NAMES.union(
+    "date user query author index id tweet_id review_id document_id sentence_id split summary title".split()
+)
+_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")  # A cell in the line below the header of a Markdown table
+_IMPORT = '{"ImportId"'  # Prefix of the cells in a second header row of survey exports
+ROW_NAMES = "row"
+_MOST_BLANKS = 2  # Blanks in a row name, at most; a cell with more is half of a text with an unquoted delimiter
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """The rows of a table above its first data row: titles, the header and further header rows."""
+
+    columns: tuple[str, ...]
+    named: bool
+    titles: int = 0
+    further: int = 0  # Rows below the header that belong to it
+    cells: tuple[str, ...] = ()
+
+    @property
+    def begin(self) -> int:
+        """Return the number of rows of a table before its first data row."""
+        return self.titles + self.named + self.further
+
+
+def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
+    """Find the header of a table (the row of column names), and the rows around it that are no data.
+
+    `width` is the width of most rows; `asked` (`yes`, `no` or empty) is the user's setting.
+    """
+    none = TableHead(tuple(map(str, range(width))), named=False)
+    if asked == "no" or not rows:
+        return none
+    if asked == "yes":
+        cells = _fit_row(rows[0], rows[1:], width) or [*rows[0], *[""] * width][:width]
+        return TableHead(make_column_names(cells), named=True, cells=tuple(rows[0]))
+    for at, row in enumerate(rows[: _MOST_TITLES + 1]):
+        usual = is_usual(row)
+        rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
+        if (names := _fit_row(row, rest, width)) is not None and has_header([names, *rest]):
+            further = _count_further(rows[at + 1 : at + 4], rest)
+            return TableHead(make_column_names(names), True, at, further, tuple(row))
+        if not _is_title(row, width):
+            break
+    titles = next((at for at, row in enumerate(rows) if not (_is_title(row, width) and len(row) < width)), 0)
+    return TableHead(none.columns, named=False, titles=titles) if titles <= _MOST_TITLES else none
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row of a table names the columns.
+
+    It does if it has a usual name, words above numbers, or short words above a few other words.
+    """
+    if len(rows) < 2:
+        return False
+    first, rest = rows[0], rows[1:HEADER_ROWS]
+    columns = [[cell.strip() for cell in column] for column in zip(*rest, strict=True)]
+    cells = [cell.strip() for cell in first]
+    if any(cell.casefold() in _HEADER_WORDS and cell not in columns[n] for n, cell in enumerate(cells)):
+        return True
+    filled = [n for n, column in enumerate(columns) if any(column)]
+    numeric = [n for n in filled if all(_NUMBER.fullmatch(value) for value in columns[n])]
+    named = [cells[n] for n in filled if cells[n] or n not in numeric]
+    if any(_NUMBER.fullmatch(cell) or len(cell) > 40 or not cell for cell in named) or len(set(named)) < len(named):
+        return False
+    if not named or numeric:
+        return bool(named)
+    few = [n for n in filled if len(columns[n]) >= 20 and len(set(columns[n])) <= len(columns[n]) // 4]
+    return bool(few) and all(cells[n] not in columns[n] for n in few)
+
+
+def is_repeated_header(row: Sequence[object], head: TableHead) -> bool:
+    """Return whether a row repeats the header of its table, as in concatenated files."""
+    return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
+
+
+def is_usual(cells: Iterable[str]) -> bool:
+    """Return whether one of a row's cells is a usual column name, such as `text` or `label`."""
+    return any(cell.strip().casefold() in _HEADER_WORDS for cell in cells)
+
+
+def make_column_names(cells: Iterable[str]) -> tuple[str, ...]:
+    """Make distinct column names of a header's cells: blank ones become `column N`, repeated ones get a number."""
+    return make_unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
+
+
+def make_unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return column names with a number added to each repeated one, so that all are distinct."""
+    found: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name} ({number})" for number in itertools.count(2))
+        found[next(each for each in itertools.chain([name], numbered) if each not in found)] = None
+    return tuple(found)
+
+
+def _fit_row(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> list[str] | None:
+    cells = list(row)
+    if len(cells) > width:
+        return cells[:width] if not any(cell.strip() for cell in cells[width:]) else None
+    if not (missing := width - len(cells)):
+        return cells
+    regular = [each for each in rest if len(each) == width]
+    if not regular or len(cells) < 1 or not all(cell.strip() for cell in cells):
+        return None
+    if not any(cell.strip() for each in regular for cell in each[len(cells) :]):
+        return cells + [""] * missing
+    firsts = [each[0].strip() for each in regular]
+    cut = sum(first.count(" ") > _MOST_BLANKS or first.startswith('"') for first in firsts) > len(firsts) // 2
+    if missing == 1 and len(cells) > 1 and len(set(firsts)) == len(firsts) and not cut:
+        return [ROW_NAMES, *cells]
+    return None
+
+
+def _is_title(row: Sequence[str], width: int) -> bool:
+    filled = sum(bool(cell.strip()) for cell in row)
+    return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
+
+
+def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
+    """Count the rows right below the column names that are no data yet, such as the import codes of a survey export."""
+    for number, row in enumerate(below, 1):
+        is_rule = any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
+        if is_rule or any(cell.lstrip().startswith(_IMPORT) for cell in row):
+            return number
+    if len(rest) < 20:
+        return 0
+    for number in (2, 1):
+        columns = list(zip(*rest[number:], strict=True))
+        numeric = [n for n, column in enumerate(columns) if all(_NUMBER.fullmatch(cell.strip()) for cell in column)]
+        above = [[cell.strip() for cell in row] for row in rest[:number]]
+        wordy = all(len(row[n]) > 1 and not _NUMBER.fullmatch(row[n]) for row in above for n in numeric)
+        if numeric and wordy and all(0 < len(cell) <= 40 and not is_missing(cell) for row in above for cell in row):
+            return number
+    return 0

@@ -1,7 +1,5 @@
 """Settings that choose, read and split a data set. Imports nothing heavy."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io
@@ -17,10 +15,8 @@ QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
 """How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
 
 READING = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
-LONGEST = 4096
-"""Characters of a text setting, at most; the longest path on Linux."""
-ONE_LABEL = "none"
-"""Value of `data.separator` for one label per cell, with any signs in it."""
+LONGEST = 4096  # Characters of a text setting, at most; the longest path on Linux
+ONE_LABEL = "none"  # Value of `data.separator` for one label per cell, with any signs in it
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 Blank lines stand between sentences; the last column is the tag, read as IOB2 (Tjong Kim Sang and Veenstra, 1999).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -15,15 +13,13 @@ from core.data import limits
 from core.data.findings import Finding, list_finding, plural, shorten
 from core.exceptions import DataError
 
-KIND = "conll"
-"""The name of the format, also as a value of `data.delimiter`."""
+KIND = "conll"  # The name of the format, also as a value of `data.delimiter`
 SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _ANYWHERE = re.compile(r"[ \t]+")
 _INSIDE = "IEL"
-_LOOKED_AT = 200
-"""Lines that decide whether a file is CoNLL."""
+_LOOKED_AT = 200  # Lines that decide whether a file is CoNLL
 
 
 def is_conll(text: str, file: str) -> bool:
@@ -107,8 +103,9 @@ def _parse_sentences(text: str, file: str) -> tuple[list[list[tuple[str, str]]],
 def _parse_word(parts: list[str], columns: int, row: int, file: str) -> tuple[str, str]:
     word, tag = parts[0], parts[-1]
     if len(parts) < 2:
-        problem = f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag"
-        raise DataError(problem, file=file, row=row)
+        raise DataError(
+            f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row
+        )
     if len(parts) != columns:
         raise DataError(f"{len(parts)} columns, and the first word has {columns}", file=file, row=row)
     if not _TAG.fullmatch(tag):

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
-WHOLE = "all"
-"""The key in place of splits for all rows of a single file."""
+WHOLE = "all"  # The key in place of splits for all rows of a single file
 Task = Literal["single", "multi", "tokens"]
 """single: each text has one label · multi: each may have several, or none · tokens: each word has a tag."""
 Splits = dict[str, "pd.DataFrame"]
@@ -32,21 +31,15 @@ class Dataset:
     name: str
     splits: Splits
     classes: tuple[str, ...]
-    fingerprint: str
-    """SHA-256 of all texts, labels and splits; the name of this content in caches and records."""
-    language: str = ""
-    """ISO code such as `en`; empty: unknown."""
+    fingerprint: str  # SHA-256 of all texts, labels and splits; the name of this content in caches and records
+    language: str = ""  # ISO code such as `en`; empty: unknown
     licence: str = ""
-    source: str = ""
-    """The origin of the texts, in words."""
+    source: str = ""  # The origin of the texts, in words
     task: Task = "single"
     ordered: bool = False
-    notes: tuple[str, ...] = field(default_factory=tuple)
-    """What was done while loading, with counts: rows left out, splits made, classes dropped."""
-    decisions: tuple[ReadingDecision, ...] = ()
-    """How the user's file was read, or the files of a folder."""
-    beside: pd.DataFrame | None = None
-    """Validation rows of added sets (text and label), which are only used to fit the temperature."""
+    notes: tuple[str, ...] = field(default_factory=tuple)  # What was done while loading, with counts
+    decisions: tuple[ReadingDecision, ...] = ()  # How the user's file was read, or the files of a folder
+    beside: pd.DataFrame | None = None  # Validation rows of added sets (text, label), only to fit the temperature
 
     @property
     def scale(self) -> bool:

@@ -1,7 +1,5 @@
 """Decoding of bytes to text; the encoding of a file is found by trial and plausibility."""
 
-from __future__ import annotations
-
 import codecs
 import dataclasses
 import re
@@ -21,8 +19,7 @@ ENCODINGS = (
     *("gb2312", "big5", "big5hkscs", "koi8-r", "koi8-u", "cp866", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256"),
     *("cp1257", "cp1258", "cp874", "tis-620", "iso8859-2", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8"),
     *("iso8859-9", "iso8859-15", "cp437", "cp850", "cp852", "cp857", "mac-roman", "mac-cyrillic"),
-)
-"""The accepted encodings, usual ones first. Python's other codecs are no text encodings, such as `zlib`."""
+)  # The accepted encodings, usual ones first; Python's other codecs are no text encodings, such as `zlib`
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -31,16 +28,13 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_NO_ENDS = dict.fromkeys(map(ord, "\t\r\n"))
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LINES = 5_000
-_SAMPLE = 1_000_000
-"""Bytes that are searched for alternatives to a chosen encoding."""
-_MOST_CONTROL = 0.01
-"""Share of control characters in a text, at most."""
+_SAMPLE = 1_000_000  # Bytes that are searched for alternatives to a chosen encoding
+_MOST_CONTROL = 0.01  # Share of control characters in a text, at most
 
 
 @dataclass(frozen=True)
@@ -48,19 +42,13 @@ class DecodedText:
     """The decoded text of a file, with its encoding, other possible encodings and counts of damaged characters."""
 
     text: str
-    encoding: str
-    """The encoding; `utf-8+X` if the lines that are not UTF-8 are in encoding X."""
-    damaged: int = 0
-    """Characters that could not be read."""
-    others: tuple[str, ...] = ()
-    """Other possible encodings, the likeliest first; empty: the encoding is certain."""
-    proof: str = ""
-    """A line whose text depends on the encoding."""
-    second: int = 0
-    """Lines in the second encoding."""
+    encoding: str  # The encoding; `utf-8+X` if the lines that are not UTF-8 are in encoding X
+    damaged: int = 0  # Characters that could not be read
+    others: tuple[str, ...] = ()  # Other possible encodings, the likeliest first; empty: the encoding is certain
+    proof: str = ""  # A line whose text depends on the encoding
+    second: int = 0  # Lines in the second encoding
     nuls: int = 0
-    named: bool = False
-    """Whether the user chose the encoding; `others` then has those that would have been detected."""
+    named: bool = False  # Whether the user chose the encoding; `others` then has those that would have been detected
 
 
 def decode_bytes(data: bytes, encoding: str = "", *, file: str = "", guess: DecodedText | None = None) -> DecodedText:
@@ -111,9 +99,7 @@ def _find_others(data: bytes) -> tuple[str, ...]:
 def decode_line(line: bytes, encoding: str) -> str:
     """Decode one line of a file; if the file mixes two encodings (`utf-8+X`), choose the one that fits the line."""
     first, _, second = encoding.partition("+")
-    if second and _is_legacy(line):
-        return line.decode(second, "replace")
-    return line.decode(first, "replace")
+    return line.decode(second if second and _is_legacy(line) else first, "replace")
 
 
 def _refuse_binary(text: str, file: str) -> None:
@@ -187,7 +173,7 @@ def _detect_utf16(data: bytes) -> str:
     for name, end in (("utf-16-le", b"\n\0"), ("utf-16-be", b"\0\n")):
         if 2 * head.count(end) > head.count(b"\n"):
             text = head.decode(name, "replace")
-            kinds = set(map(unicodedata.category, text[:-1].translate(_NO_ENDS)))
+            kinds = set(map(unicodedata.category, re.sub(r"[\t\r\n]", "", text[:-1])))
             if not kinds & {"Cc", "Cn", "Co", "Cs"} and text.count("\n") >= max(2, 0.9 * head.count(end)):
                 return name
     return ""
@@ -198,8 +184,7 @@ def _decode_legacy(data: bytes, file: str) -> DecodedText:
     # Of 54 files in 24 languages with 60 rows each, this reads all correctly and charset-normalizer 3.5 reads 43.
     _refuse_binary(data[:1_000_000].decode("latin-1"), file)
     lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]
-    legacy = [line for line in lines if _is_legacy(line)]
-    if not legacy:
+    if not (legacy := [line for line in lines if _is_legacy(line)]):
         text = data.decode("utf-8", "replace")
         return DecodedText(text, "utf-8", text.count("\ufffd") - data.count("\ufffd".encode()))
     found = guess_encoding(b"".join(legacy[:_LINES]))
@@ -223,8 +208,7 @@ def _is_legacy(line: bytes) -> bool:
     except UnicodeDecodeError:
         text = line.decode("utf-8", "replace")
         damaged = text.count("\ufffd") - line.count("\ufffd".encode())
-        good = len(_NOT_ASCII.findall(text)) - text.count("\ufffd")
-        return good <= 3 * damaged
+        return len(_NOT_ASCII.findall(text)) - text.count("\ufffd") <= 3 * damaged
     return False
 
 
@@ -232,9 +216,8 @@ def _is_likelier_utf8(lines: list[bytes], encoding: str) -> bool:
     """Return whether the valid UTF-8 lines of a file are likelier UTF-8 than the legacy encoding of its other lines."""
     good = islice((line for line in lines if not _is_legacy(line)), _LINES)
     sample = b"\n".join(find_non_ascii_lines(b"".join(good)))
-    if not sample:
-        return False
-    return score_text(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)
+    as_utf8, as_legacy = sample.decode("utf-8", "replace"), sample.decode(encoding, "replace")
+    return bool(sample) and score_text(as_utf8) > score_text(as_legacy, encoding)
 
 
 def _decode_lines(data: bytes, second: str) -> DecodedText:

@@ -1,7 +1,5 @@
 """Parsing of delimited text (CSV, TSV …) into rows; delimiter, quoting and header are found by inspection."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import re
@@ -11,8 +9,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from core.data import limits
+from core.data.columns import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
 from core.data.config import QuotingKind
-from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
 from core.exceptions import DataError
 from core.formatting import count
 
@@ -21,14 +19,10 @@ NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", 
 QUOTE_TEXTS = "put texts that hold the delimiter into double quotes, or name another one with data.delimiter"
 QUOTINGS = tuple(filter(None, get_args(QuotingKind)))
 
-_LEAST_REGULAR = 0.9
-"""Share of rows with the same number of fields that a delimiter must give, at least."""
-_SAMPLE = 400_000
-"""Characters in which delimiter and quoting are detected."""
-_LEAST_ENCLOSED = 0.2
-"""Cells per row in single or curly quotes, at least, for such a quoting."""
-_UNSTRICT = 0.1
-"""Penalty, in stray quotes per row, for a quoting that leaves a quote out of place."""
+_LEAST_REGULAR = 0.9  # Share of rows with the same number of fields that a delimiter must give, at least
+_SAMPLE = 400_000  # Characters in which delimiter and quoting are detected
+_LEAST_ENCLOSED = 0.2  # Cells per row in single or curly quotes, at least, for such a quoting
+_UNSTRICT = 0.1  # Penalty, in stray quotes per row, for a quoting that leaves a quote out of place
 _SEP = re.compile(r'\s*"?sep=([^\r\n"\'])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ESCAPED = re.compile(r'\\(["\\])')
@@ -54,16 +48,12 @@ class ParsedTable:
     delimiter: str
     quoting: Quoting
     head: TableHead
-    ragged: tuple[int, ...] = ()
-    """1-based numbers of rows left out because they have too many or too few fields."""
-    repeated: int = 0
-    """Rows left out because they repeat the header."""
+    ragged: tuple[int, ...] = ()  # 1-based numbers of rows left out because they have too many or too few fields
+    repeated: int = 0  # Rows left out because they repeat the header
     other_quotings: tuple[str, ...] = ()
     other_delimiters: tuple[str, ...] = ()
-    joined: tuple[int, ...] = ()
-    """1-based numbers of rows that may be several rows joined by an unmatched quote."""
-    separator_line: bool = False
-    """Whether the file's first line names the delimiter, such as `sep=;`."""
+    joined: tuple[int, ...] = ()  # 1-based numbers of rows that may be several rows joined by an unmatched quote
+    separator_line: bool = False  # Whether the file's first line names the delimiter, such as `sep=;`
 
     @property
     def quoted(self) -> bool:
@@ -95,8 +85,8 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
         raise DataError(problem + hint, file=file)
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
     if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
-        problem = f"the header has {count(len(rows[0]))} fields and most rows {count(width)}"
-        raise DataError(f"{problem}; {QUOTE_TEXTS}", file=file)
+        fields = f"{count(len(rows[0]))} fields and most rows {count(width)}"
+        raise DataError(f"the header has {fields}; {QUOTE_TEXTS}", file=file)
     below = rows[head.begin :]
     ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
     kept = [row for row in below if len(row) == width] if ragged else below
@@ -179,10 +169,7 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Find the quoting style that gives most rows of a text the same number of cells; also return other possible ones.
-
-    If the user chose a quoting, the others are those that would have been detected.
-    """
+    """Return the quoting with the most regular rows, and others: as regular ones or, if asked, those to be detected."""
     if len(delimiter) != 1:
         return Quoting(), []
     sample = text[:_SAMPLE]
@@ -207,12 +194,10 @@ def _list_quotings(sample: str, delimiter: str, asked: str) -> list[Quoting]:
 
 def _score_quoting(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple[float, float]:
     """Score a quoting style: the share of rows with the usual number of cells, and minus the stray quotes per row."""
-    strict = True
     try:
-        rows = list(_split_rows(split_lines(sample), delimiter, quoting, strict=True))
+        rows, strict = list(_split_rows(split_lines(sample), delimiter, quoting, strict=True)), True
     except csv.Error:
-        strict = False
-        rows = list(_split_rows(split_lines(sample), delimiter, quoting))
+        rows, strict = list(_split_rows(split_lines(sample), delimiter, quoting)), False
     rows = rows[:-1] if cut else rows
     total = max(1, len(rows))
     share = round(_measure_shape(rows)[1] - sum(map(_is_cut, rows)) / total, 3)
@@ -244,7 +229,6 @@ def _choose_rows(
     """Parse all rows of a text with the quoting found on a sample, or with another that fits the whole text better."""
 
     def parse_with(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
-        """Parse the whole delimited text with one quoting style, row by row."""
         return _check_rows(_split_rows(split_lines(text), delimiter, quoting, strict), file)
 
     if len(text) > _SAMPLE and others:
@@ -277,8 +261,7 @@ def _check_rows(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
         cells += len(row)
         if number > allowed.rows + 1 or cells > allowed.cells + allowed.columns:  # the header does not count
             limits.check_shape(number, -(-cells // number), file=file)
-        longest = max(map(len, row))
-        if longest > allowed.characters:
+        if (longest := max(map(len, row))) > allowed.characters:
             raise limits.make_error(f"a cell has {count(longest)} characters", "characters", file=file, row=number)
         yield row
 
@@ -307,5 +290,5 @@ def _measure_shape(rows: Iterable[list[str]]) -> tuple[int, float]:
     widths = Counter(map(len, rows))
     if not widths:
         return 0, 0.0
-    width, count = widths.most_common(1)[0]
-    return width, count / widths.total()
+    width, number = widths.most_common(1)[0]
+    return width, number / widths.total()

@@ -4,33 +4,30 @@ A decoding is scored by the probabilities of its letter pairs (for Chinese, Japa
 estimated from a few sentences of each language (`languages.tsv`).
 """
 
-from __future__ import annotations
-
+import codecs
+import contextlib
 import functools
 import itertools
 import math
+import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
+from itertools import islice
 from operator import itemgetter
 
-_SAMPLE = 40_000
-"""Bytes of lines with non-ASCII characters that are scored."""
-_PER_BYTE = -5.5
-"""Mean log-probability of a byte above 127 in a plausible decoding, at least."""
-_FEW = 8
-"""Up to so many bytes above 127, every decoding is plausible; a pound sign and two accents prove little."""
+_SAMPLE = 40_000  # Bytes of lines with non-ASCII characters that are scored
+_PER_BYTE = -5.5  # Mean log-probability of a byte above 127 in a plausible decoding, at least
+_FEW = 8  # Up to so many bytes above 127, every decoding is plausible; a pound sign and two accents prove little
 _RARE = dict.fromkeys(("cp850", "cp852", "cp857", "mac-cyrillic"), 4.0)
 _RARE |= dict.fromkeys(("cp866", "mac-roman", "iso8859-5"), 3.0) | {"cp1258": 2.0}
-_RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)
-"""Penalty in nats for rare encodings."""
+_RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)  # Penalty in nats
 _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
 _EURO_OR_ASCII = bytes(range(129))
 _ASCII = -3.0
 _MARK, _OTHER, _CONTROL, _BROKEN = -4.5, -9.5, -14.0, -25.0
-_LETTERS = 120
-"""Letters of its script that a language may use beyond those in its sentences."""
+_LETTERS = 120  # Letters of its script that a language may use beyond those in its sentences
 
 
 @dataclass(frozen=True)
@@ -38,10 +35,8 @@ class EncodingGuess:
     """A guessed encoding of a file, with its alternatives and whether it is plausible."""
 
     encoding: str
-    others: tuple[str, ...]
-    """Other possible encodings, the likeliest first."""
-    per_byte: float
-    """Mean log-probability of a byte above 127."""
+    others: tuple[str, ...]  # Other possible encodings, the likeliest first
+    per_byte: float  # Mean log-probability of a byte above 127
     plausible: bool
 
 
@@ -96,10 +91,8 @@ class _Language:
 
     name: str
     single: dict[str, float]
-    after: dict[tuple[str, str], float]
-    """Of a character after another; empty for languages whose characters are words."""
-    script: str
-    """Prefix of the Unicode names of its non-ASCII letters."""
+    after: dict[tuple[str, str], float]  # Of a character after another; empty for languages whose characters are words
+    script: str  # Prefix of the Unicode names of its non-ASCII letters
     cased: bool
 
 
@@ -115,15 +108,13 @@ def _load_languages() -> dict[str, list[_Language]]:
 
 
 _WORDLESS = {"zh-Hans": "CJK", "zh-Hant": "CJK", "ja": "CJK", "ko": "HANGUL"}
-_FREQUENT = 0.8
-"""Share of the listed frequent characters in a Chinese, Japanese or Korean text."""
 
 
 def _model_by_rank(name: str, characters: str) -> _Language:
     """Build the character model of a language from the rank of its frequent characters (Zipf's law)."""
     unique = list(dict.fromkeys(characters))
     weights = [1 / (rank + 20) for rank in range(len(unique))]
-    total = sum(weights) / _FREQUENT
+    total = sum(weights) / 0.8  # the share of these characters in a text
     single = {each: math.log(weight / total) for each, weight in zip(unique, weights, strict=True)}
     return _Language(name, single, {}, _WORDLESS[name], cased=False)
 
@@ -159,8 +150,7 @@ def _score_pair(before: str, here: str, model: _Language) -> float:
     if not _is_letter(here):
         return (_ASCII if here <= "\x7f" else _score_symbol(here, before)) + _score_word_end(before, here, model)
     low, last = here.lower(), before.lower() if _is_letter(before) else " "
-    found = model.after.get((last, low), model.single.get(low))
-    if found is None:
+    if (found := model.after.get((last, low), model.single.get(low))) is None:
         found = _score_unknown(here, model)
     return found + _score_case(before, here) if model.cased else found
 
@@ -214,3 +204,127 @@ def _score_case(before: str, here: str) -> float:
     if before != before.lower():
         return -1.2 if upper else -0.3
     return -7.0 if upper else 0.0
+
+
+_RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
+_WIDE_RUN = re.compile("[^\x00-\x7f]{3,}|[A-Za-z][^\x00-\x7f]{1,2}")
+_WIDE_LETTER = re.compile("[\u3400-\u9fff\uff61-\uff9f]")  # Chinese characters and half-width kana
+_WORD = re.compile("[^\x00-\x7f\xa0]{2,}|[^\x00-\x7f]")
+_BOXES = re.compile("[\u2500-\u259f]")  # Box-drawing characters, which replace letters in misread old texts
+_USUAL_LEADS = {bytes([lead]) for lead in (*range(0xC2, 0xC6), *range(0xE0, 0xF5))}
+"""First UTF-8 bytes of Latin letters and signs; a single garbled character must be one of them."""
+_OLD_CODECS = ("cp437", "cp850", "cp866", "koi8-r")
+_READ_AS = ("cp1252", "mac-roman", "cp1251", "koi8-r", "cp850", "cp866")  # Encodings with which programs misread texts
+_SEARCHED = 1_000_000
+_WIDE_RUNS = 5_000
+_CHARACTERS = 2_000  # Characters of non-ASCII lines from which a legacy encoding is guessed
+_LEAST_GAIN, _LEAST_SUM = 2.0, 60.0  # Nats by which another encoding must be likelier, per character and in total
+_LIKELY, _LEAST_LIKELY = -4.0, -4.5
+"""Nats per character: above the first, a text is in a language; below the second, another reading is in none."""
+
+WRITINGS = {
+    "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
+    "bytes of Python (b'…')": re.compile(r"\Ab(?:'.*'|\".*\")\Z", re.DOTALL),
+    "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
+    "numbers in place of words ([101, 2054])": re.compile(r"\A\s*\[?\s*\d+(?:[,\s]+\d+){2,}\s*\]?\s*\Z"),
+    "a list of words (['so', 'it'])": re.compile(r"\A\s*\[\s*(?:'.*'|\".*\")\s*\]\s*\Z", re.DOTALL),
+    "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
+    "a formula of Excel": re.compile(r'\A="'),
+    "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),
+    "letters in quoted-printable (=C3=B6)": re.compile("(?:=[89A-F][0-9A-F]){2}"),
+    "letters in UTF-7 (+APY-)": re.compile(r"\+A[A-Za-z0-9+/]{2}-|\+[A-Za-z0-9+/]{4,}-"),
+    "letters in HZ (~{…~})": re.compile(r"~\{[!-~]+~\}"),
+}  # Description of undecoded text → its pattern
+
+
+@dataclass(frozen=True)
+class GarbledText:
+    """Garbled text (mojibake): text that was written in one encoding and read as another, with an example."""
+
+    places: int
+    run: str
+    meant: str
+    encoding: str
+    read_as: str
+
+
+def find_garbled(text: str) -> GarbledText | None:
+    """Find text that was decoded wrongly (mojibake) before it was written to a file; return None if there is none."""
+    sample = text[:_SEARCHED]
+    if sample.isascii():
+        return None
+    runs = Counter(_RUN.findall(sample))
+    found = [(run, *meant, places) for run, places in runs.items() if (meant := _decode_run(run))]
+    of_utf8 = [each for each in found if len(each[0]) > 1]
+    if not of_utf8 and (other := _find_wide(sample) or _find_legacy(sample)):
+        return other
+    places, encoding = sum(each[-1] for each in found), "utf-8" if of_utf8 else "cp1252"
+    return next((GarbledText(places, run, meant, encoding, codec) for run, meant, codec, _ in of_utf8 or found), None)
+
+
+@functools.lru_cache(1 << 14)
+def _decode_run(run: str) -> tuple[str, str] | None:
+    """Decode a garbled run of characters back to UTF-8, and name the encoding it was misread as; None if impossible."""
+    if len(run) == 1:
+        meant = run.encode("latin-1").decode("cp1252", "ignore")
+        return (meant, "latin-1") if meant else None
+    # A single decoded character must be a usual one: `’é` in correct French would give an Armenian letter.
+    for codec in ("cp1252", "cp1251", "mac-roman", *(_OLD_CODECS if _BOXES.search(run) else ())):
+        data = _encode_text(run, codec)
+        with contextlib.suppress(UnicodeDecodeError):
+            meant = data.decode("utf-8")
+            if len(meant) > 1 or data[:1] in _USUAL_LEADS:
+                return meant, codec
+    return None
+
+
+def _find_wide(text: str) -> GarbledText | None:
+    """Find UTF-8 text that was misread as Chinese or Japanese: most garbled pieces decode to UTF-8 again."""
+    runs = Counter(islice(_WIDE_RUN.findall(text), _WIDE_RUNS))
+    for codec in ("gbk", "cp932"):
+        found = [(run, meant) for run in runs if (meant := _decode_wide(run, codec))]
+        if found and 2 * len(found) >= len(runs):
+            return GarbledText(sum(runs[run] for run, _ in found), *found[0], "utf-8", codec)
+    return None
+
+
+def _decode_wide(run: str, codec: str) -> str:
+    """Decode a garbled run as UTF-8 that may lack a few bytes; return an empty text if it is not UTF-8."""
+    data = run.encode(codec, "ignore") if _WIDE_LETTER.search(run) else b""
+    meant = data.decode("utf-8", "ignore")
+    return meant if not meant.isascii() and 4 * len(meant.encode()) >= 3 * len(data) else ""
+
+
+def _find_legacy(text: str) -> GarbledText | None:
+    """Find text whose legacy encoding was read as another: decoded again, its letters make words."""
+    lines = [line.replace("\ufffd", "?") for line in dict.fromkeys(text.split("\n")) if not line.isascii()]
+    best, found = _LEAST_GAIN, None
+    for codec in _READ_AS:
+        there = [line for line in lines if _encode_text(line, codec)]
+        sample = "\n".join(there)[:_CHARACTERS]
+        beyond = sum(character > "\x7f" for character in sample)
+        if (before := score_non_ascii(sample, score_text(sample), beyond)) > _LIKELY or not beyond:
+            continue
+        guess = guess_encoding(_encode_text(sample, codec))
+        gain = guess.per_byte - before
+        if gain > best and gain * beyond > _LEAST_SUM and guess.per_byte > _LEAST_LIKELY:
+            run = max(_WORD.findall(sample), key=len)
+            meant = _encode_text(run, codec).decode(guess.encoding, "replace")
+            best, found = gain, GarbledText(len(there), run, meant, guess.encoding, codec)
+    return found
+
+
+def _encode_text(text: str, codec: str) -> bytes:
+    """Encode a text in a legacy encoding, with bytes that Windows leaves undefined; return no bytes if impossible."""
+    try:
+        return text.encode(codec, "latin-1-rest" if codec.startswith("cp125") else "strict")
+    except UnicodeError:
+        return b""
+
+
+def _encode_latin1(error: UnicodeError) -> tuple[bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return error.object[error.start : error.end].encode("latin-1"), error.end
+
+
+codecs.register_error("latin-1-rest", _encode_latin1)

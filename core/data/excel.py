@@ -15,21 +15,18 @@ import pandas as pd
 
 from core.data import limits
 from core.data.cells import ERRORS, check_cell
-from core.data.columns import KNOWN_NAMES
+from core.data.columns import HEADER_ROWS, KNOWN_NAMES, TableHead, find_head, is_repeated_header
 from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, shorten
-from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.data.reading_decisions import describe_head, find_left_out
 from core.exceptions import DataError
 from core.formatting import count
 
-_MOST_PACKED = 200
-"""Unpacked bytes per packed byte in a real sheet, at most."""
+_MOST_PACKED = 200  # Unpacked bytes per packed byte in a real sheet, at most
 _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
 _LOOKED_AT = 20
-_MOST_STARTS, _LONGEST = 20, 40
-"""Limits of the search for a second table: empty rows that may precede it, characters of a cell in its header."""
+_MOST_STARTS, _LONGEST = 20, 40  # Of a second table: empty rows that may precede it, characters of a header cell
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
@@ -37,8 +34,7 @@ _LONGEST_ELEMENT = 300
 _DAMAGED = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, ParseError, EOFError, OSError, ArithmeticError),
     *(AssertionError, AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError),
-)
-"""Errors that the library raises for a damaged workbook, as it trusts every attribute of the XML."""
+)  # Errors that the library raises for a damaged workbook, as it trusts every attribute of the XML
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
@@ -143,8 +139,7 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
     hidden = [(each, " (hidden)") for each in sheets if each.sheet_state != "visible"]
     listed = [*((each, "") for each in visible), *hidden]
-    others = [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]
-    if not others:
+    if not (others := [f"'{shorten(each.title)}'{mark}" for each, mark in listed if each is not found]):
         return found, []
     message = f"the sheet '{shorten(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
     return found, [Finding("sheets", "note", len(others), message)]
@@ -164,8 +159,7 @@ def _count_filled(sheet: Any) -> tuple[int, int]:
 class _Part(NamedTuple):
     """Facts about an Excel sheet that openpyxl's read-only mode omits (merged cells, hidden rows), read from XML."""
 
-    merged: list[tuple[int, int, int]]
-    """Column (from 0), first and last row (from 1) of vertically merged cells."""
+    merged: list[tuple[int, int, int]]  # Column (from 0), first and last row (from 1) of vertically merged cells
     formulas: bool
     hidden: int
 
@@ -201,11 +195,10 @@ def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict
     """Count, for each column of an Excel sheet, the formulas that are stored without a value."""
     import openpyxl
 
-    lost = Counter[int]()
+    lost, most = Counter[int](), limits.get_limits().columns
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     sheet = book[title]
     sheet.reset_dimensions()
-    most = limits.get_limits().columns
     for place, cells in enumerate(sheet.iter_rows(values_only=True, max_row=max(rows, default=0) + 1), 1):
         values = rows.get(place, [])
         lost.update(
@@ -220,8 +213,7 @@ def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict
 def _check_size(archive: zipfile.ZipFile, file: str) -> None:
     """Refuse an Excel workbook whose parts declare too large an unpacked size or too high a compression."""
     parts = archive.infolist()
-    size = sum(part.file_size for part in parts)
-    if size > limits.get_limits().size * limits.MEGABYTE:
+    if (size := sum(part.file_size for part in parts)) > limits.get_limits().size * limits.MEGABYTE:
         raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
@@ -241,8 +233,7 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1
-        row = merging.fill_row(place, list(cells[:filled]))
-        if not row:
+        if not (row := merging.fill_row(place, list(cells[:filled]))):
             continue
         width = max(width, len(row))
         if width > allowed.columns:
@@ -285,10 +276,9 @@ class _MergedCells:
 def _report_cells(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
     from openpyxl.utils.cell import get_column_letter
 
-    number = cells.total()
+    number, merged = cells.total(), kind == "merged-cells"
     columns = ", ".join(get_column_letter(column + 1) for column in sorted(cells)[:8])
-    if kind == "merged-cells":
-        message = f"{plural(number, 'merged cell')} in column {columns} read as the first of their block"
-        return list_finding(kind, "note", number, message)
-    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel (#N/A, #NAME? …) count"
-    return list_finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")
+    read = "read as the first of their block"
+    error = f"with an error of Excel (#N/A, #NAME? …) count{'s' if number == 1 else ''} as missing"
+    message = f"{plural(number, 'merged cell' if merged else 'cell')} in column {columns} {read if merged else error}"
+    return list_finding(kind, "note" if merged else "warning", number, message)

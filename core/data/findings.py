@@ -18,19 +18,16 @@ if TYPE_CHECKING:
 Level = Literal["note", "warning", "refused"]
 What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "label", "labels", "rows"]
 
-_NAMED = 3
-"""File names in a message, at most; further ones are counted."""
+_NAMED = 3  # File names in a message, at most; further ones are counted
 
 
 @dataclass(frozen=True)
 class Finding:
     """A finding about a data file, such as a warning; level `refused` means that it cannot be used unchanged."""
 
-    kind: str
-    """Short stable name, such as `blank-text`."""
+    kind: str  # Short stable name, such as `blank-text`
     level: Level
-    count: int
-    """The number of affected rows (or classes, or characters)."""
+    count: int  # The number of affected rows (or classes, or characters)
     message: str
 
 
@@ -39,39 +36,28 @@ class ReadingDecision:
     """A decision between several ways to read a data file, such as its encoding, with the alternatives."""
 
     what: What
-    chosen: str
-    """A value of the setting, such as `cp1251`; a sentence if `what` is `rows`."""
-    alternatives: tuple[str, ...] = ()
-    """Other possible values of the setting, the likeliest first."""
-    setting: str = ""
-    """The setting that changes the decision, such as `data.encoding`; empty: none."""
-    proof: str = ""
-    """A line of text that shows whether the choice is correct."""
-    guessed: bool = False
-    """Whether the choice is uncertain, so that the user should check the proof."""
-    file: str = ""
-    """The files of a folder that it applies to; empty: all files."""
+    chosen: str  # A value of the setting, such as `cp1251`; a sentence if `what` is `rows`
+    alternatives: tuple[str, ...] = ()  # Other possible values of the setting, the likeliest first
+    setting: str = ""  # The setting that changes the decision, such as `data.encoding`; empty: none
+    proof: str = ""  # A line of text that shows whether the choice is correct
+    guessed: bool = False  # Whether the choice is uncertain, so that the user should check the proof
+    file: str = ""  # The files of a folder that it applies to; empty: all files
 
 
 @dataclass(frozen=True)
 class RawTable:
     """The cells of a data file as a table, before the text and label columns are known."""
 
-    frame: pd.DataFrame
-    """Columns named as in the file (or numbered from 0), and unchanged cells; missing cells are NaN."""
-    kind: str
-    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
+    frame: pd.DataFrame  # Columns named as in the file (or numbered from 0), and unchanged cells; missing cells are NaN
+    kind: str  # csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll
     encoding: str = ""
     delimiter: str = ""
     quoted: bool = False
     header: bool = True
     findings: tuple[Finding, ...] = ()
-    seen: str = ""
-    """The content of the file in words, for error messages: `a list of 60 objects`; empty: a plain table."""
-    sheets: tuple[str, ...] = ()
-    """The names of all tables in the file: sheets, keys, files of an archive."""
-    sheet: str = ""
-    """The table that is read; empty: the file is one table."""
+    seen: str = ""  # The content of the file in words, for error messages: `a list of 60 objects`; empty: a plain table
+    sheets: tuple[str, ...] = ()  # The names of all tables in the file: sheets, keys, files of an archive
+    sheet: str = ""  # The table that is read; empty: the file is one table
     decisions: tuple[ReadingDecision, ...] = ()
 
 
@@ -127,14 +113,14 @@ def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision
     certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
     if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
         return found
-    return tuple(each if each.what != "encoding" else _keep_certain_readable(each, certain) for each in found)
-
-
-def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
-    """Replace each alternative encoding X by `utf-8+X` if files of the folder are surely UTF-8, else remove it."""
-    offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
-    both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
-    return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
+    kept = list[ReadingDecision]()
+    for each in found:
+        # An alternative X becomes `utf-8+X` if the certain files are UTF-8.
+        offered = each.alternatives if each.guessed and certain == {"utf-8"} else ()
+        both = dict.fromkeys(f"utf-8+{other.removeprefix('utf-8+')}" for other in offered)
+        fit = tuple(other for other in both if other != each.chosen)
+        kept.append(dataclasses.replace(each, alternatives=fit) if each.what == "encoding" else each)
+    return tuple(kept)
 
 
 def name_files(names: Sequence[str], of: int) -> str:

@@ -24,19 +24,16 @@ from core.formatting import count
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
 """Last words of folder names that mean a split, such as in `20news-bydate-train`."""
-SPLIT_NAMES = {**SPLITS, WHOLE: (WHOLE,)}
-"""Names of files, without suffix, that mean a split, or all rows if there are no splits."""
+SPLIT_NAMES = {**SPLITS, WHOLE: (WHOLE,)}  # Names of files, without suffix, that mean a split or all rows
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
 """Suffixes of tables, in order of preference."""
 PAPERS = frozenset({"readme", "license", "licence", "notice", "citation"})
 _IGNORED = PAPERS | {"labels"}
 _UNLABELED = frozenset({"unsup", "unlabeled", "unlabelled"})
-_PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)
-"""Suffixes of a file that is one text; names such as `51121` have none."""
+_PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)  # Suffixes of a file that is one text; `51121` has none
 _NUMBERS = re.compile(r"(\d{1,18})")
 _MOST_CLASSES = 1_000
-_PEEKED = 200
-"""Files that decide whether a folder holds texts."""
+_PEEKED = 200  # Files that decide whether a folder holds texts
 
 
 def is_hidden(name: str) -> bool:
@@ -108,8 +105,7 @@ class ClassFolders:
 
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    """Other files and folders, which are not read."""
+    beside: tuple[str, ...] = ()  # Other files and folders, which are not read
 
 
 @dataclass(frozen=True)
@@ -124,16 +120,11 @@ class ClassTexts:
 
 def find_split_files(folder: Path) -> dict[str, list[Path]]:
     """Return the table files of each split in a folder; `all.csv` is ignored if any split has its own file."""
-    found = {
-        split: [
-            path
-            for stem in stems
-            for suffix in TABLES
-            if (path := folder / f"{stem}{suffix}").is_symlink() or path.is_file()
-        ]
-        for split, stems in SPLIT_NAMES.items()
-    }
-    there = {split: paths for split, paths in found.items() if paths}
+    there = dict[str, list[Path]]()
+    for split, stems in SPLIT_NAMES.items():
+        paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in TABLES]
+        if found := [path for path in paths if path.is_symlink() or path.is_file()]:
+            there[split] = found
     return {split: paths for split, paths in there.items() if split != WHOLE or len(there) == 1}
 
 
@@ -141,8 +132,7 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
     """Read a data folder that has one folder per class, or one file for each of at least `least` classes."""
     if by_folder := find_folders(folder):
         return read_folders(by_folder, file, encoding)
-    names = name_class_files(folder)
-    if len(set(names.values())) >= least:
+    if len(set((names := name_class_files(folder)).values())) >= least:
         return read_class_files(folder, names, file, encoding)
     if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.list_files()):
         texts = "no text files named after classes (positive.txt and negative.txt) in this folder"
@@ -184,11 +174,8 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
 def find_folders(folder: TextFolder) -> ClassFolders | None:
     """Find the folders named after classes in a data folder; return None if there are fewer than two."""
     inside = folder.list_folders()
-    if (
-        len(inside) == 1
-        and not _is_text_folder(inside[0])
-        and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.list_files())
-    ):
+    nested = len(inside) == 1 and not _is_text_folder(inside[0])
+    if nested and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.list_files()):
         return find_folders(inside[0])  # such as an unpacked archive
     named = {split: each for each in inside if (split := find_split(each.place.name))}
     by_split = {split: _list_classes(named[split]) for split in SPLITS if split in named}
@@ -197,8 +184,7 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
         left = [each for split in named.values() for each in split.list_folders() if _is_unlabeled(each)]
         names = tuple(str(each.place.relative_to(folder.place)) for each in left)
         return ClassFolders(by_split, names, _find_beside(folder, named.values()))
-    classes = _list_classes(folder)
-    if len(classes) < 2:
+    if len(classes := _list_classes(folder)) < 2:
         return None
     aside = [each for each in inside if _is_unlabeled(each)]
     beside = _find_beside(folder, (*classes.values(), *aside))
@@ -263,8 +249,7 @@ def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[s
     for folder, name in files:
         data = folder.read(name)
         texts[str(folder.place / name)] = data
-        left -= len(data)
-        if left < 0:
+        if (left := left - len(data)) < 0:
             raise limits.make_error("its files have more together", "size", file=file)
     return texts
 

@@ -1,7 +1,5 @@
 """Reading of JSON as a table: lists, JSON Lines, pandas orients, rows under a key, exports of annotation tools."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -14,27 +12,29 @@ import pandas as pd
 
 from core.data import annotation_exports, limits
 from core.data.cells import check_cell
-from core.data.columns import KNOWN_NAMES, LABEL_NAMES, TEXT_NAMES
+from core.data.columns import (
+    HEADER_ROWS,
+    KNOWN_NAMES,
+    LABEL_NAMES,
+    TEXT_NAMES,
+    has_header,
+    make_column_names,
+    make_unique,
+)
 from core.data.decoding import replace_surrogates
 from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
-from core.data.header_detection import HEADER_ROWS, has_header, make_column_names, make_unique
 from core.data.parquet import apply_class_names, read_viewer_classes
 from core.exceptions import DataError
 from core.formatting import count
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
-_DEEPEST = 4
-"""Levels of keys that are searched for rows."""
-_MOST_LISTS = 50
-"""Lists of objects in one file, at most, that the user can choose from."""
-_DISTINCT = 0.5
-"""Share of distinct texts in each list, from which on a JSON object has a list of texts per class."""
-_LONGEST_LITERAL = 1_000_000
-"""Characters of a line that is parsed as a Python dictionary, at most."""
+_DEEPEST = 4  # Levels of keys that are searched for rows
+_MOST_LISTS = 50  # Lists of objects in one file, at most, that the user can choose from
+_DISTINCT = 0.5  # Share of distinct texts in each list, from which on a JSON object has a list of texts per class
+_LONGEST_LITERAL = 1_000_000  # Characters of a line that is parsed as a Python dictionary, at most
 _WRAPPERS = ("row", "_source", "attributes", "fields")
 """Keys of the inner object with the columns: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
-_TRAILING_COMMA = re.compile(r",\s*\]\s*\Z")
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _NO_OBJECT = 'every row must be an object such as {"text": "…", "label": "…"}'
 
@@ -46,8 +46,7 @@ class _ReadState:
     """The state of reading a JSON file as a table: the findings so far, and the key under which the rows are."""
 
     file: str
-    part: str
-    """The key that the user chose."""
+    part: str  # The key that the user chose
     kind: str = "json"
     where: str = ""
     parts: tuple[str, ...] = ()
@@ -68,13 +67,12 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
     `part` is the key of the list to read if there are several, such as `train` or `result.rows`; empty: the longest.
     """
     reading = _ReadState(file, part)
-    found = _parse_text(text, reading)
-    if found is None:
+    if (found := _parse_text(text, reading)) is None:
         return None
     rows = _find_rows(found[0], reading) if reading.kind == "json" else found[0]
     if part and part not in reading.parts:
-        there = f"it has {', '.join(map(_format_key, reading.parts))}"
-        there = there if reading.parts else "the rows are the file itself"
+        keys = ", ".join(map(_format_key, reading.parts))
+        there = f"it has {keys}" if keys else "the rows are the file itself"
         raise DataError(f"no list of objects under '{_format_key(part)}' for data.sheet; {there}", file=file)
     with name_sheets(reading.parts, reading.where):
         rows = _to_objects(rows, reading)
@@ -93,10 +91,8 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
 def is_json(text: str, file: str) -> bool:
     """Return whether a file with a JSON name contains JSON after other text, such as `callback(` or a comment."""
-    return (
-        file.lower().endswith(_NAMED_JSON)
-        and re.search(r'^\s*[\w.]*\(?[\[{]\s*["\[{]', text[:20_000], re.MULTILINE) is not None
-    )
+    start = r'^\s*[\w.]*\(?[\[{]\s*["\[{]'
+    return file.lower().endswith(_NAMED_JSON) and re.search(start, text[:20_000], re.MULTILINE) is not None
 
 
 def decode_json(text: str, file: str) -> Any:
@@ -140,7 +136,7 @@ def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
         return (decode_json(text, reading.file),)
     except json.JSONDecodeError as error:
         wrong = error
-    if text.lstrip().startswith("[") and (comma := _TRAILING_COMMA.search(text)):
+    if text.lstrip().startswith("[") and (comma := re.search(r",\s*\]\s*\Z", text)):
         try:
             whole = (decode_json(text[: comma.start()] + "]", reading.file),)
             reading.add_finding("trailing-comma", 1, "a comma after the last row was ignored")
@@ -198,8 +194,7 @@ def _parse_sequence(text: str, reading: _ReadState) -> list[Any] | None:
     if not text.lstrip().startswith("{"):
         return None
     place, rows = 0, list[Any]()
-    blank = re.compile(r"[\s,]*")
-    while (place := blank.match(text, place).end()) < len(text):  # type: ignore[union-attr]
+    while (place := re.compile(r"[\s,]*").match(text, place).end()) < len(text):  # type: ignore[union-attr]
         limits.check_shape(len(rows) + 1, 1, file=reading.file)
         try:
             row, place = DECODER.raw_decode(text, place)
@@ -285,8 +280,7 @@ def _read_nested(whole: Row, reading: _ReadState) -> list[Row] | None:
 
 def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
     """Choose the list of rows in a JSON object: the requested one, or the longest one whose objects have a text."""
-    found = dict(_find_lists(whole, reading.where))
-    if not found:
+    if not (found := dict(_find_lists(whole, reading.where))):
         return None
     if has_text(whole) and not any(has_text(rows[0]) for rows in found.values()):
         return [whole]  # one row with a list in it, such as spans
@@ -344,11 +338,8 @@ def _from_lists(rows: list[list[Any]], reading: _ReadState) -> list[Row]:
 
 
 def _name_type(value: Any) -> str:
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, (int, float)):
-        return "a number"
-    return "an empty value" if value is None else "a list" if isinstance(value, list) else "an object"
+    names = {str: "a string", bool: "a number", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return names.get(type(value), "an empty value")
 
 
 def _format_key(key: object) -> str:

@@ -1,7 +1,5 @@
 """Reading of labelled files and folders: the table, its columns, its labels, and the cleaning of its rows."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,18 +44,15 @@ class FileReport:
     delimiter: str = ""
     quoted: bool = False
     header: bool = False
-    rows: int = 0
-    """Rows of the table before cleaning."""
+    rows: int = 0  # Rows of the table before cleaning
     columns: tuple[ColumnProfile, ...] = ()
     text: str = ""
     label: str = ""
     task: Task = "single"
-    classes: dict[str, int] = field(default_factory=dict)
-    """Usable rows by class, in class order."""
+    classes: dict[str, int] = field(default_factory=dict)  # Usable rows by class, in class order
     preview: list[dict[str, str]] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
-    problem: str = ""
-    """Why the file cannot be used unchanged; empty: it can."""
+    problem: str = ""  # Why the file cannot be used unchanged; empty: it can
     pair: str = ""
     decisions: tuple[ReadingDecision, ...] = ()
     sheets: tuple[str, ...] = ()
@@ -68,8 +63,7 @@ class FileReport:
 class LabeledSplits:
     """Cleaned labelled rows by split (or `all`), with labels as words, and the class names in order."""
 
-    splits: dict[str, pd.DataFrame]
-    """Columns `text` (str), `label` (class name, or a tuple of class names) and the others."""
+    splits: dict[str, pd.DataFrame]  # Columns `text` (str), `label` (class name, or a tuple) and the others
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     task: Task = "single"
@@ -140,7 +134,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         if layout and (layout is TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
         columns, asked = summarize_columns(table.frame), settings
-        if layout is None or not (tagged or layout.can_read(table.frame)):
+        if layout is None or not (tagged or set(layout.taken) <= set(map(str, table.frame.columns))):
             layout = _find_layout(table, columns, settings, several, file, layout)
             # Further splits must have the columns of train, and the same form of labels.
             settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
@@ -178,8 +172,7 @@ def name_classes(
     if known is None:
         return LabeledSplits(splits, sort_names(labels), tuple(notes), task)
     names = known.names
-    strange = sorted(list_labels(labels) - set(names) - set(names.values()))
-    if strange and to_train:
+    if (strange := sorted(list_labels(labels) - set(names) - set(names.values()))) and to_train:
         raise DataError(f"label '{shorten(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
     translated = {split: rows.assign(label=rename_labels(rows["label"], names)) for split, rows in splits.items()}
     return LabeledSplits(translated, tuple(dict.fromkeys(names.values())), tuple(notes), task)
@@ -204,31 +197,25 @@ def _inspect_table(
             refuse_quoted(rows["label"], file)
         if names and layout is not TAGGED and list_labels(rows["label"]) <= set(names.names):
             rows = rows.assign(label=rename_labels(rows["label"], names.names))
-        classes = _count_classes(rows["label"], names)
+        counts = rows["label"].explode().value_counts()
+        order = [name for name in names.names.values() if name in counts.index] if names else []
+        order = order if len(order) == len(counts) else [*sort_names(rows["label"])]
+        classes = {name: int(counts[name]) for name in order}
     except SentiscopeError as error:
         problem, rows = error, None
     decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
-    known = layout or Layout("", ())
     report = FileReport(
         file=file,
-        kind=table.kind,
-        encoding=table.encoding,
+        **{name: getattr(table, name) for name in ("kind", "encoding", "quoted", "header", "sheets", "sheet")},
+        **{name: getattr(layout or Layout("", ()), name) for name in ("text", "label", "task", "pair")},
         delimiter=NAMES.get(table.delimiter, table.delimiter) if table.delimiter else "",
-        quoted=table.quoted,
-        header=table.header,
         rows=len(table.frame),
         columns=tuple(columns),
-        text=known.text,
-        label=known.label,
-        task=known.task,
         classes=classes,
         preview=_show_preview(table),
         findings=tuple(findings),
         problem=str(problem or ""),
-        pair=known.pair,
         decisions=tuple(decisions),
-        sheets=table.sheets,
-        sheet=table.sheet,
     )
     return report, rows, problem
 
@@ -256,14 +243,8 @@ def _find_layout(
 def _is_unlabeled(table: RawTable, layout: Layout) -> bool:
     """Return whether a table has the text column of the training table's layout, but no label column."""
     names = set(map(str, table.frame.columns))
-    labels = names & set(layout.labels) or any(map(is_label_name, names))
-    return table.header and layout.text in names and not labels
-
-
-def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:
-    counts = labels.explode().value_counts()
-    order = [name for name in known.names.values() if name in counts.index] if known else []
-    return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sort_names(labels))}
+    labeled = names & set(layout.labels) or any(map(is_label_name, names))
+    return table.header and layout.text in names and not labeled
 
 
 def _show_preview(table: RawTable) -> list[dict[str, str]]:

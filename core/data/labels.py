@@ -1,13 +1,13 @@
 """Reading of labels from table cells: how they are written, which words they are, and which classes are meant."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
+import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,19 @@ from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
 from core.data.dataset import Task
-from core.data.findings import Finding, list_finding, plural
+from core.data.findings import Finding, list_finding, plural, shorten
 from core.data.json_table import DECODER, decode_json
-from core.exceptions import DataError
+from core.exceptions import DataError, InputError
 
-WITHHELD = "-1"
-"""How benchmark files mark a withheld label; in the user's file it may be a class."""
-MARKS = (";", "|", ",", " ")
-"""Signs that may separate labels, the most reliable first."""
+WITHHELD = "-1"  # How benchmark files mark a withheld label; in the user's file it may be a class
+MARKS = (";", "|", ",", " ")  # Signs that may separate labels, the most reliable first
 _NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
 """Words that negate the next one: `not good` is one label, even if there are `not` and `good` too."""
 WHOLE_NUMBER = re.compile(r"\d{1,300}")
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
 _SHARE = re.compile(r"\d*\.\d*[1-9]\d*")
-_CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
-"""Keys for the labels in an object in a label cell."""
+_CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")  # Keys for the labels in an object
 
 
 def find_form(
@@ -48,13 +45,16 @@ def find_form(
     """
     if layout.form == "columns":
         return layout
-    cells = _take_distinct(frame[layout.label].dropna())
+    cells = frame[layout.label].dropna()
+    with contextlib.suppress(TypeError):  # lists cannot be hashed
+        cells = pd.Series(cells.unique(), dtype=cells.dtype)
     with _locate_errors(file, layout.label):
         for found in map(_as_object, cells):
             if found is not None and _read_choices(found) is None:
                 seen = ", ".join(map(str, found))
                 raise DataError(f"the cells hold objects, not labels (their keys: {seen:.80})")
-        lists = _has_lists(cells)
+        nested = any(not pd.api.types.is_scalar(cell) or _as_object(cell) is not None for cell in cells)
+        lists = nested or (len(cells) > 0 and all(_LIST.fullmatch(word.strip()) for word in as_words(cells)))
         if lists:
             _refuse_scores(cells)
         listed = lists and not several and all(len(_unpack_list(cell)) == 1 for cell in cells)
@@ -114,23 +114,20 @@ def map_label_columns(layout: Layout) -> dict[str, str]:
 class LabelNames:
     """The class names and the task in the file `labels.json` of a data folder."""
 
-    names: dict[str, str]
-    """Label value → class name, in class order."""
+    names: dict[str, str]  # Label value → class name, in class order
     task: Task
 
 
 def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
     """Read class names by label value from the `labels.json` of a data folder; return None if there is none."""
-    path = folder / file
-    if not path.is_file():
+    if not (path := folder / file).is_file():
         return None
     try:
         content = decode_json(limits.read_bytes(path).decode("utf-8-sig"), str(path))
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
-    task = content.get("type", "single")
-    if task not in ("single", "multi"):
+    if (task := content.get("type", "single")) not in ("single", "multi"):
         raise DataError(f"type {task!r}: single or multi (several labels per text)", file=str(path))
     return LabelNames(names, task)
 
@@ -138,8 +135,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
 def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
     """Return rows with labels as int64 class numbers (several labels: a tuple); refuse labels that are no class."""
     positions = {name: number for number, name in enumerate(classes)}
-    strange = sorted(list_labels(rows["label"]) - set(classes))
-    if strange:
+    if strange := sorted(list_labels(rows["label"]) - set(classes)):
         raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
     if is_several(rows["label"]):
         arranged = tuple if task == "tokens" else sorted
@@ -167,8 +163,7 @@ def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
 
 def replace_labels(rows: pd.DataFrame, names: Mapping[Any, Any]) -> pd.DataFrame:
     """Replace the labels of rows by a map (old → new); remove labels that it lacks, and rows that lose all labels."""
-    labels = rows["label"]
-    if not is_several(labels):
+    if not is_several(labels := rows["label"]):
         kind: Any = "int64" if all(isinstance(new, int) for new in names.values()) else "str"
         kept = rows[labels.isin(names)].reset_index(drop=True)
         return kept.assign(label=kept["label"].map(names).astype(kind))
@@ -230,21 +225,11 @@ def _refuse_scores(cells: Iterable[Any]) -> None:
         raise DataError("the cells hold a score for each label; write the labels that a text has")
 
 
-def _has_lists(cells: pd.Series) -> bool:
-    if not len(cells):
-        return False
-    if any(not pd.api.types.is_scalar(cell) or _as_object(cell) is not None for cell in cells):
-        return True
-    return bool(as_words(cells).map(lambda word: _LIST.fullmatch(word.strip()) is not None).all())
-
-
 def _as_object(cell: Any) -> dict[str, Any] | None:
     """Return the object in a label cell, parsed if it is JSON text (empty if that fails); None if there is none."""
-    if isinstance(cell, dict):
-        return cell
-    if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
-        return None
-    return _decode_cell(cell) or {}
+    if isinstance(cell, str):
+        return (_decode_cell(cell) or {}) if _OBJECT.fullmatch(cell.strip()) else None
+    return cell if isinstance(cell, dict) else None
 
 
 def _decode_cell(cell: str) -> Any:
@@ -275,8 +260,7 @@ def _unpack_list(cell: Any) -> list[Any]:
         return [label for part in cell for label in _read_choices(_as_object(part) or {}) or [part]]
     if (found := _as_object(cell)) is not None:
         return _read_choices(found) or []
-    text = str(cell).strip()
-    if not text.startswith("["):
+    if not (text := str(cell).strip()).startswith("["):
         return [text]
     if (found := _decode_cell(text)) is not None:
         return found
@@ -292,15 +276,7 @@ def _is_missing(cell: Any) -> bool:
 def _collect_words(parts: list[Any]) -> tuple[str, ...] | None:
     if not parts:
         return ()
-    words = {clean_label(as_word(part)) for part in parts if not _is_missing(part)}
-    return tuple(sorted(words - {""})) or None
-
-
-def _take_distinct(cells: pd.Series) -> pd.Series:
-    try:
-        return pd.Series(cells.unique(), dtype=cells.dtype)
-    except TypeError:
-        return cells
+    return tuple(sorted({clean_label(as_word(part)) for part in parts if not _is_missing(part)} - {""})) or None
 
 
 def _find_mark(labels: Sequence[str]) -> str:
@@ -318,3 +294,118 @@ def _find_mark(labels: Sequence[str]) -> str:
         if sure or (several > 1 and len(atoms) < len(labels) and len(atoms & single) >= 0.9 * len(atoms)):
             return mark
     return ""
+
+
+DROPPED = ""
+UNSAID = "CLASS"
+_CODE = re.compile(r"-?[0-9]{1,18}")
+
+Command = Callable[[Mapping[str, str]], str]  # Renamed labels → the command that the user types to rename them
+
+
+@dataclass(frozen=True)
+class MatchedLabels:
+    """The result of matching labels to classes: a mask of kept rows, their class numbers, and the labels left out."""
+
+    kept: np.ndarray  # (n,) bool. A row with several labels is kept if at least one of them is
+    numbers: list[tuple[int, ...]]  # Ascending class numbers of each kept row
+    dropped: dict[str, int]  # Label that was left out → rows that had it
+    renamed: dict[str, str]  # Label → class with a different name
+
+
+class UnmatchedLabels(InputError):
+    """An error for labels of a data set that match no given class, with the number of rows of each."""
+
+    def __init__(self, message: str, rows: dict[str, int]) -> None:
+        """Store the message, and the number of rows of each label that matches no class."""
+        super().__init__(message)
+        self.rows = rows
+
+
+def match_labels(
+    labels: Sequence[tuple[str, ...]],
+    classes: Sequence[str],
+    rename: Mapping[str, str],
+    *,
+    whose: str,
+    command: Command,
+) -> MatchedLabels:
+    """Match the labels of each row to class numbers, by name (ignoring case) or by the user's renames.
+
+    `rename` is label → class, or `DROPPED`; several labels may become one class. For messages, `whose` names the owner
+    of the classes (`run 'first'`), and `command` builds the command with suggested renames. Raises UnmatchedLabels if
+    labels match no class, and InputError if a label is renamed to an unknown class.
+    """
+    rows = Counter(word for row in labels for word in dict.fromkeys(row))
+    meant = _resolve_classes(rows, classes, rename, whose)
+    if unknown := {word: count for word, count in sorted(rows.items()) if word not in meant}:
+        found = suggest_classes(list(unknown), classes, others=len(unknown) < len(rows))
+        likely = {word: UNSAID if name is None else name for word, name in found.items()}
+        raise UnmatchedLabels(_format_question(unknown, classes, {**rename, **likely}, whose, command), unknown)
+    place = {name: number for number, name in enumerate(classes)}
+    numbers = [tuple(sorted({place[meant[word]] for word in row if meant[word] != DROPPED})) for row in labels]
+    kept = np.array([bool(new) or not old for new, old in zip(numbers, labels, strict=True)], bool)
+    return MatchedLabels(
+        kept,
+        [row for row, stays in zip(numbers, kept, strict=True) if stays],
+        {word: rows[word] for word, name in meant.items() if name == DROPPED},
+        {word: name for word, name in meant.items() if name not in (word, DROPPED)},
+    )
+
+
+def find_same_name(word: str, names: Sequence[str]) -> str | None:
+    """Return the only one of several names that equals a word, ignoring case and outer blanks, or None."""
+    if word in names:
+        return word
+    found = [name for name in names if name.strip().casefold() == word.strip().casefold()]
+    return found[0] if len(found) == 1 else None
+
+
+def guess_class(word: str, classes: Sequence[str]) -> str:
+    """Return the class that an unknown label may abbreviate or misspell, or `DROPPED` if none is similar."""
+    plain = {name.casefold(): name for name in classes}
+    low = word.strip().casefold()
+    begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]
+    near = difflib.get_close_matches(low, plain, n=1, cutoff=0.75)
+    return begun[0] if len(begun) == 1 else plain[near[0]] if near else DROPPED
+
+
+def suggest_classes(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
+    """Guess the classes of unknown labels by similar names, or by order if there is one numeric code for each class.
+
+    −1 counts as a code only if there are too few codes without it. A label without a similar class is dropped; but all
+    are None if nothing can be guessed for any label and there are no `others`, labels that are known.
+    """
+    codes = sorted(filter(_CODE.fullmatch, words), key=int)
+    for taken in ([word for word in codes if word != WITHHELD], codes):
+        if len(taken) == len(classes):
+            return {**dict.fromkeys(words, DROPPED), **dict(zip(taken, classes, strict=True))}
+    found: dict[str, str | None] = {word: guess_class(word, classes) for word in words}
+    return found if others or any(found.values()) else dict.fromkeys(words, None)
+
+
+def _resolve_classes(
+    rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str
+) -> dict[str, str]:
+    renamed = {}
+    for old, new in rename.items():
+        if (name := DROPPED if new == DROPPED else find_same_name(new, classes)) is None:
+            raise InputError(f"--map {old}={new}: the classes of {whose} are {', '.join(classes)}")
+        renamed[find_same_name(old, list(rows)) or old] = name
+    found = {word: renamed.get(word, find_same_name(word, classes)) for word in rows}
+    return {word: name for word, name in found.items() if name is not None}
+
+
+def _format_question(
+    unknown: Mapping[str, int], classes: Sequence[str], suggested: Mapping[str, str], whose: str, command: Command
+) -> str:
+    named = ", ".join(f"'{shorten(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
+    more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
+    what = "is no class" if len(unknown) == 1 else "are no classes"
+    problem = f"{named}{more} {what} of {whose} ({', '.join(classes)}). "
+    if WITHHELD not in unknown:
+        return f"{problem}Say what each means, or nothing to leave its rows out: {command(suggested)}"
+    meant = suggested[WITHHELD] if suggested[WITHHELD] in classes else classes[0]
+    asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, meant)]
+    why = f"{WITHHELD} often marks rows without a label"
+    return f"{problem}{why}; leave them out: {asked[0]} or say what it means: {asked[1]}"

@@ -1,7 +1,5 @@
 """Limits on the size and cost of reading a data file. Imports nothing heavy."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
@@ -15,8 +13,7 @@ from core.exceptions import ConfigError, DataError
 from core.formatting import count
 from core.paths import TooLarge, open_regular, read_regular
 
-VARIABLE = "SENTISCOPE_LIMITS"
-"""Environment variable that changes limits: `rows=5000000,memory=8000`."""
+VARIABLE = "SENTISCOPE_LIMITS"  # Environment variable that changes limits: `rows=5000000,memory=8000`
 MEGABYTE = 1024**2
 
 

@@ -1,7 +1,5 @@
 """Loading of a data set by name or path, in splits ready for training."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os
@@ -14,26 +12,31 @@ import numpy as np
 import pandas as pd
 
 from core.data import sandbox, splits
-from core.data.availability import DATA_FOLDER, check_availability, find_local_folder
 from core.data.columns import SINGLE, choose_columns, summarize_columns
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
-from core.data.counterexample_snapshot import add_examples
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, Task, to_indicators
 from core.data.findings import plural, refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels, replace_labels
-from core.data.lineage import drop_learned
-from core.data.mixture import add_texts, exclude_texts, mix_splits
+from core.data.mixture import add_examples, add_texts, drop_learned, exclude_texts, mix_splits
 from core.data.row_cleaning import clean_rows, examine_classes
-from core.data.sources import LIFE, SOURCES, DataSource, split_mixture
+from core.data.sources import (
+    DATA_FOLDER,
+    LIFE,
+    SOURCES,
+    DataSource,
+    check_availability,
+    find_local_folder,
+    split_mixture,
+)
+from core.data.sources.source import fetch_splits
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
 from core.formatting import count, suggest_name, whole_percent
 from core.paths import refuse_elsewhere, resolve_path
 
-_AT_ONCE = 10_000
-"""Texts that are joined at a time; joining all texts of a large data set would double the memory."""
+_AT_ONCE = 10_000  # Texts that are joined at a time; joining all texts of a large data set would double the memory
 _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 
 
@@ -67,11 +70,13 @@ def load_dataset(
         found, where = mix_splits(mixed, config, load_dataset), ", ".join(mixed)
         config = dataclasses.replace(config, split="", folds=0, fold=0)
     else:
-        found, where = _load_source(source, config) if source else _load_path(config)
+        found, where = _load_source(source, config)
         if found.report:
             on_report(found.report)
-    if found.task == "tokens":
-        _refuse_text_settings(config)
+    textual = [n for n in ("rename", "order", "add", "examples", "pair") if getattr(config, n) not in ("", SINGLE)]
+    if found.task == "tokens" and textual:
+        problem = "only for labels of texts, and here each word has a tag; leave it out"
+        raise ConfigError(f"data.{textual[0]}: {problem}")
     alone = DataConfig(classes=config.classes, seed=config.seed, split_rule=config.split_rule)
     added = {name: load_dataset(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.parse_renames()]
@@ -89,7 +94,9 @@ def load_dataset(
             kept = {n: name for n, name in names.items() if name}
             arranged = _encode_labels(found, {split: replace_labels(rows, kept) for split, rows in arranged.items()})
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
-    _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
+    if empty := [split for split in (TRAIN, VALIDATION, TEST) if not len(arranged[split])]:
+        why = [f" ({note})" for note in (*dropped, *dropped_again) if note.startswith(f"{empty[0]}: ")]
+        raise DataError(f"too small: nothing is left for the {empty[0]} split{''.join(why)}", file=config.name)
     arranged, beside, joined = add_texts(arranged, classes, added, config)
     arranged, held_out = exclude_texts(
         arranged, (*beyond, *more), lambda each: load_dataset(dataclasses.replace(each, split_rule=config.split_rule))
@@ -98,18 +105,20 @@ def load_dataset(
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limit_train(arranged[TRAIN], config, [standing.index(name) for name in classes])
-        arranged, classes, none_left = only_trained(arranged, classes)  # a class may have lost all rows
-        cut_to = [note, *none_left]
+        arranged, classes, cut_to = only_trained(arranged, classes)  # a class may have lost all rows
+        cut_to = [note, *cut_to]
     if to_train:
         arranged, along = add_examples(arranged, classes, config)
     hashes = {name: _hash_rows(rows) for name, rows in arranged.items()}
+    known = (*mixed, *((config.name,) if source else ()), *more)
+    languages = {*(SOURCES[name].language for name in known), *(() if mixed or source else ("",))}
     return Dataset(
         name=config.name if source or mixed else Path(config.name).expanduser().resolve().name,
         splits=arranged,
         classes=classes,
         fingerprint=hash_value({"classes": classes, "splits": hashes}),
-        language=_find_language((*(mixed or (config.name,)), *more)),
-        licence=_join_licenses(mixed or ((config.name,) if source else ()), more),
+        language=languages.pop() if len(languages) == 1 else "",
+        licence="; ".join(f"{n}: {SOURCES[n].licence}" for n in known) if more or not source else source.licence,
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
         task=found.task,
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
@@ -119,28 +128,11 @@ def load_dataset(
     )
 
 
-def _refuse_text_settings(config: DataConfig) -> None:
-    for name in ("rename", "order", "add", "examples", "pair"):
-        if getattr(config, name) not in ("", SINGLE):
-            raise ConfigError(f"data.{name}: only for labels of texts, and here each word has a tag; leave it out")
-
-
 def _check_registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [name for name in names if name not in SOURCES]:
         problem = f"'{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
         raise ConfigError(f"data.{setting}: {problem}")
     return names
-
-
-def _join_licenses(names: tuple[str, ...], more: tuple[str, ...]) -> str:
-    if len(names) == 1 and not more:
-        return SOURCES[names[0]].licence
-    return "; ".join(f"{name}: {SOURCES[name].licence}" for name in (*names, *more))
-
-
-def _find_language(names: tuple[str, ...]) -> str:
-    languages = {SOURCES[name].language if name in SOURCES else "" for name in names}
-    return languages.pop() if len(languages) == 1 else ""
 
 
 def resolve_data_path(name: str) -> Path:
@@ -155,14 +147,6 @@ def resolve_data_path(name: str) -> Path:
         f"no data set and no file is called '{strange}'{suggest_name(strange, SOURCES)}; `sentiscope data list` shows "
         "the names, or give the path of a file or folder"
     )
-
-
-def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
-    path = resolve_data_path(config.name)
-    found = sandbox.read_labeled(path, config.get_read_settings())
-    if path.is_dir():
-        _check_classes(found, path.name)
-    return found, str(path)
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
@@ -190,7 +174,13 @@ def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
 
-def _load_source(source: DataSource, config: DataConfig) -> tuple[LabeledSplits, str]:
+def _load_source(source: DataSource | None, config: DataConfig) -> tuple[LabeledSplits, str]:
+    if source is None:
+        path = resolve_data_path(config.name)
+        found = sandbox.read_labeled(path, config.get_read_settings())
+        if path.is_dir():
+            _check_classes(found, path.name)
+        return found, str(path)
     if source.kind == "built-in":
         return _load_builtin(source.name, config.classes), "this program"
     folder = find_local_folder(source.name)
@@ -202,7 +192,12 @@ def _load_source(source: DataSource, config: DataConfig) -> tuple[LabeledSplits,
     else:
         found, where = _from_hub(source)
     if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:
-        found = _report_validation(found)
+        given = dict(found.splits)
+        reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
+        notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
+        if unused is not None:
+            notes.append(f"the given test split ({plural(len(unused), 'row')}) is left out")
+        found = dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
     _check_classes(found, source.name)
     return found, where
 
@@ -215,25 +210,24 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
     if strange := sorted(set(found.classes) - set(source.labels)):
         raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
     named = {split: rename_labels(rows["label"], source.labels) for split, rows in found.splits.items()}
-    splits = {split: rows.assign(label=named[split]) for split, rows in found.splits.items()}
-    return dataclasses.replace(found, splits=splits, classes=source.classes)
+    renamed = {split: rows.assign(label=named[split]) for split, rows in found.splits.items()}
+    return dataclasses.replace(found, splits=renamed, classes=source.classes)
 
 
 def _load_builtin(name: str, classes: int) -> LabeledSplits:
+    from core.data.sources.builtin.corpus_files import get_class_names, read_life
+    from core.data.sources.builtin.generate import generate_corpus
+
     if name == LIFE:
-        from core.data.sources import life
-
-        return LabeledSplits(life.read_splits(), life.CLASSES)
-    from core.data.sources.builtin import generate_corpus, get_class_names
-
-    names, frames = get_class_names(classes), generate_corpus(classes)
-    words = {split: rename_labels(rows["label"], dict(enumerate(names))) for split, rows in frames.items()}
-    return LabeledSplits({split: rows.assign(label=words[split]) for split, rows in frames.items()}, names)
+        return LabeledSplits(read_life(), get_class_names(2))
+    names, frames = get_class_names(classes), generate_corpus(classes).items()
+    known = dict(enumerate(names))
+    return LabeledSplits(
+        {split: rows.assign(label=rename_labels(rows["label"], known)) for split, rows in frames}, names
+    )
 
 
 def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
-    from core.data.sources.hub import fetch_splits
-
     base = os.environ.get(DATA_FOLDER)
     if source.hub is None and base:
         more = f". {check_availability(source).lacking}" if source.published else ""
@@ -243,8 +237,7 @@ def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
     assert hub is not None  # `fetch_splits` has checked it
     cleaned, notes = {}, []
     for split, frame in frames.items():
-        absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
-        if absent:
+        if absent := [name for name in (hub.text, hub.label) if name not in frame.columns]:
             raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
         layout = choose_columns(frame, summarize_columns(frame), text=hub.text, label=hub.label, file=hub.repo)
         layout = find_form(frame, layout, several=source.task == "multi", file=hub.repo)
@@ -257,18 +250,8 @@ def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
     return name_classes(cleaned, LabelNames(source.labels, task), hub.repo, notes, task), where
 
 
-def _report_validation(found: LabeledSplits) -> LabeledSplits:
-    given = dict(found.splits)
-    reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
-    notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
-    if unused is not None:
-        notes.append(f"the given test split ({plural(len(unused), 'row')}) is left out")
-    return dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
-
-
 def _check_classes(found: LabeledSplits, name: str) -> None:
-    rows = found.splits.get(TRAIN, found.splits.get(WHOLE))
-    if rows is None:
+    if (rows := found.splits.get(TRAIN, found.splits.get(WHOLE))) is None:
         raise DataError("there is no train split", file=name)
     refuse_findings(examine_classes(rows), name)
 
@@ -364,8 +347,9 @@ def _divide_rows(
     """Divide rows into stratified parts; each part has every class of at least three rows, unless `split_rule` is 1."""
     strata = _get_strata(rows)
     parts = cut(strata)
-    covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
-    return [_take_rows(rows, part) for part in covered]
+    if config.split_rule != 1:
+        parts = splits.cover_classes(strata, parts, config.seed)
+    return [_take_rows(rows, part) for part in parts]
 
 
 def _split_three_ways(
@@ -406,13 +390,6 @@ def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int])
 
 def _take_rows(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:
     return rows.iloc[numbers].reset_index(drop=True)
-
-
-def _refuse_empty(made: Splits, name: str, notes: Sequence[str]) -> None:
-    for split in (TRAIN, VALIDATION, TEST):
-        if not len(made[split]):
-            why = "".join(f" ({note})" for note in notes if note.startswith(f"{split}: "))
-            raise DataError(f"too small: nothing is left for the {split} split{why}", file=name)
 
 
 def _hash_rows(rows: pd.DataFrame) -> str:

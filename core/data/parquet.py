@@ -1,7 +1,5 @@
 """Reading of Parquet files: the declared size is checked first, then the actual size of each batch."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -16,16 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core.data import limits
+from core.data.columns import make_unique
 from core.data.findings import Finding, shorten
-from core.data.header_detection import make_unique
 from core.exceptions import DataError
 from core.formatting import count
 
 _BATCH = 4_096
-_DEEPEST = 3
-"""Levels of nested lists in a feature, at most."""
-_HUB = b"huggingface"
-"""Metadata key of the library `datasets`."""
+_DEEPEST = 3  # Levels of nested lists in a feature, at most
+_HUB = b"huggingface"  # Metadata key of the library `datasets`
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -53,8 +49,8 @@ def apply_class_names(
         named: dict[Any, str] = dict(enumerate(names))
         cells = [_name_cell(cell, named) for cell in frame[column]]
         frame = frame.assign(**{column: pd.Series(cells, index=frame.index, dtype=object)})
-        said = ", ".join(f"{number} = {shorten(name)}" for number, name in list(named.items())[:8])
-        message = f"the class names of '{shorten(column)}' are those of the file: {said}"
+        message = f"the class names of '{shorten(column)}' are those of the file: "
+        message += ", ".join(f"{number} = {shorten(name)}" for number, name in list(named.items())[:8])
         found.append(Finding("class-names", "note", len(names), message))
     return frame, found
 
@@ -99,15 +95,13 @@ def read_batches(stream: BinaryIO | pa.BufferReader, file: str) -> tuple[pa.Sche
         names = make_unique(schema.names)
 
     def check_batches() -> Iterator[pa.RecordBatch]:
-        """Yield the batches of a Parquet file's rows, with their text checked."""
         with _convert_errors(file):
             for batch in _iterate_batches(stream, file):
                 for place in kept:
                     _check_words(batch.column(place), names[place], file)
                 yield pa.RecordBatch.from_arrays([batch.column(n) for n in kept], [names[n] for n in kept])
 
-    plain = [pa.field(names[place], schema.field(place).type) for place in kept]
-    return pa.schema(plain), check_batches()
+    return pa.schema([pa.field(names[place], schema.field(place).type) for place in kept]), check_batches()
 
 
 @contextlib.contextmanager
@@ -129,8 +123,7 @@ def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
     for batch in source.iter_batches(batch_size=_BATCH):
         rows += batch.num_rows
         limits.check_shape(rows, batch.num_columns, file=file)
-        left -= sum(_measure_size(column) for column in batch.columns)
-        if left < 0:
+        if (left := left - sum(map(_measure_size, batch.columns))) < 0:
             raise limits.make_error("its cells unpack to more", "size", file=file)
         cells = [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in batch.columns]
         yield pa.RecordBatch.from_arrays(cells, batch.schema.names)
@@ -142,8 +135,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
     except pa.ArrowInvalid:
         raise DataError("holds text that is not UTF-8", file=file, field=name) from None
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        longest = pc.max(pc.utf8_length(column)).as_py() or 0
-        if longest > limits.get_limits().characters:
+        if (longest := pc.max(pc.utf8_length(column)).as_py() or 0) > limits.get_limits().characters:
             raise limits.make_error(f"a cell has {count(longest)} characters", "characters", file=file, field=name)
 
 
@@ -155,15 +147,11 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
     if size > limits.get_limits().size * limits.MEGABYTE:
         raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-    return [
-        leaf.path
-        for leaf in leaves
-        if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in ("NONE", "STRING", "JSON", "ENUM")
-    ]
+    texts = ("NONE", "STRING", "JSON", "ENUM")
+    return [each.path for each in leaves if each.physical_type == "BYTE_ARRAY" and each.logical_type.type in texts]
 
 
 def _measure_size(column: Any) -> int:
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
-    lengths = pc.binary_length(column.dictionary)
-    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+    return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)

@@ -11,6 +11,7 @@ from core.data.columns import (
     KNOWN_NAMES,
     ColumnProfile,
     Layout,
+    TableHead,
     choose_columns,
     is_label_name,
     rank_label_columns,
@@ -18,21 +19,17 @@ from core.data.columns import (
 )
 from core.data.decoding import DecodedText
 from core.data.delimited_text import ParsedTable
+from core.data.encoding_guess import find_garbled
 from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
-from core.data.header_detection import TableHead
 from core.data.labels import find_form
-from core.data.mojibake import find_garbled
 from core.exceptions import DataError
 from core.formatting import count
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST = 20
-"""Alternatives to a column or sheet, at most."""
-_OF_COLUMNS = ("text", "label", "pair", "separator")
-_REPEAT = re.compile(r" \(\d+\)$")
-"""The number that `header_detection.make_unique` adds to a repeated name."""
+MOST = 20  # Alternatives to a column or sheet, at most
+_REPEAT = re.compile(r" \(\d+\)$")  # The number that `header_detection.make_unique` adds to a repeated name
 
 
 def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:
@@ -57,20 +54,18 @@ def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list
             f"({plural(garbled.places, 'place')}); save it again from its source as UTF-8"
         )
         findings.append(Finding("garbled", "warning", garbled.places, message))
-    alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if _can_be(decoded, each))
+    western = ("cp1252", "latin-1") if decoded.encoding in ("utf-8", "utf-8-sig") else ()
+    alternatives = decoded.others or tuple(each for each in western if _can_be(decoded.text, each))
     proof = decoded.proof or _find_non_ascii(decoded.text)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
 
 
-def _can_be(decoded: DecodedText, encoding: str) -> bool:
+def _can_be(text: str, encoding: str) -> bool:
     """Return whether the bytes of a UTF-8 text are valid in another encoding."""
-    if decoded.text.isascii() or decoded.encoding not in ("utf-8", "utf-8-sig"):
-        return False
     try:
-        decoded.text.encode().decode(encoding)
+        return not text.isascii() and bool(text.encode().decode(encoding))
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
@@ -123,8 +118,7 @@ def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
 
 def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[ReadingDecision]:
     """Return the decision on which table was read from a file with several (sheet, key …); empty if it has one."""
-    others = tuple(each for each in sheets if each != sheet)
-    if not others:
+    if not (others := tuple(each for each in sheets if each != sheet)):
         return []
     proof = " | ".join(map(str, [*frame.columns, *frame.head(1).to_numpy().ravel()]))
     return [ReadingDecision("sheet", sheet, others[:MOST], "data.sheet", shorten(proof, 100))]
@@ -136,7 +130,12 @@ def describe_columns(
     """Return the decisions on which columns hold texts and labels; `asked` are the user's settings."""
     if layout.form == "tags":
         return [], []
-    found = _find_unasked(frame, columns) if any(map(asked.get, _OF_COLUMNS)) else layout
+    found: Layout | None = layout
+    if any(map(asked.get, ("text", "label", "pair", "separator"))):
+        try:  # the layout without the user's settings
+            found = find_form(frame, choose_columns(frame, columns))
+        except DataError:
+            found = None
     rows, sizes = len(frame), {each.name: each.mean_length for each in columns}
     texts = [each for each in rank_text_columns(columns) if each.name not in layout.taken and each.distinct > rows // 2]
     labels = [each for each in rank_label_columns(columns, rows) if each.name not in layout.taken]
@@ -165,14 +164,6 @@ def describe_columns(
     return decisions, [*findings, *_find_same_names(columns, layout, asked)]
 
 
-def _find_unasked(frame: pd.DataFrame, columns: Sequence[ColumnProfile]) -> Layout | None:
-    """Return the column layout that is found without the user's settings, or None if that raises an error."""
-    try:
-        return find_form(frame, choose_columns(frame, columns))
-    except DataError:
-        return None
-
-
 def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tuple[str, ...]:
     """Return the names of columns to choose instead; the one found without the user's setting comes first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
@@ -194,16 +185,13 @@ def _find_same_names(columns: Sequence[ColumnProfile], layout: Layout, asked: Ma
     """Return warnings about columns named like the text or label column, apart from case or an added number."""
     found = []
     for role, taken in (("text", layout.text), ("label", layout.label)):
-        same = [each.name for each in columns if each.name != taken and _fold_name(each.name) == _fold_name(taken)]
+        folded = {name: _REPEAT.sub("", name).strip().casefold() for name in (taken, *(each.name for each in columns))}
+        same = [each.name for each in columns if each.name != taken and folded[each.name] == folded[taken]]
         if same and not asked.get(role):
             names = ", ".join(repr(shorten(name)) for name in same[:5])
             message = f"several columns are called '{shorten(taken)}' (the others: {names})"
             found.append(Finding("same-names", "warning", len(same), f"{message}; data.{role} chooses another"))
     return found
-
-
-def _fold_name(name: str) -> str:
-    return _REPEAT.sub("", name).strip().casefold()
 
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:

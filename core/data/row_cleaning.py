@@ -1,7 +1,5 @@
 """Cleaning of a table's labelled rows: rows left out, texts repaired and labels refused, each with its count."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import unicodedata
@@ -12,25 +10,20 @@ import pandas as pd
 from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
 from core.data.decoding import replace_surrogates
+from core.data.encoding_guess import WRITINGS
 from core.data.findings import Finding, list_finding, plural, shorten
 from core.data.labels import WHOLE_NUMBER, is_several, list_labels, map_label_columns, read_labels
-from core.data.mojibake import WRITINGS
 from core.exceptions import DataError
 from core.formatting import count
 from core.text.text_pairs import join_pair, replace_sign, split_pair
 
-MOST_CLASSES = 200
-"""Distinct labels of a column of classes, at most."""
+MOST_CLASSES = 200  # Distinct labels of a column of classes, at most
 LONG_TEXT = 10_000
-LEAST_PER_CLASS = 3
-"""Rows that at least two classes need: one for each split."""
-FEW_PER_CLASS = 10
-SMALL = 100
+LEAST_PER_CLASS = 3  # Rows that at least two classes need: one for each split
+FEW_PER_CLASS, SMALL = 10, 100
 
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
-_ESCAPED_SHARE = 0.01
-_FEW = 0.05
-"""Share of texts from which on undecoded text is an export error."""
+_FEW = 0.05  # Share of texts from which on undecoded text is an export error
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Invisible letters and signs, and variation selectors of emoji."""
@@ -38,8 +31,7 @@ _SAME = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", 
 _SAME |= {"pos": "positive", "neg": "negative", "neu": "neutral"}
 _UNKNOWN = frozenset("None nan NaN n/a N/A NA na ? ?? <NA> null undefined".split())
 """How programs write an unknown value; as a label it may be a class."""
-_LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
-"""Cyrillic and Greek letters and a minus sign that look Latin."""
+_LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)  # Letters that look Latin
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
 """Names of columns that have classes even with more than `MOST_GUESSED` numbers."""
 
@@ -101,11 +93,10 @@ def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = 
     counts = rows["label"].explode().value_counts()
     if not len(rows):
         return [Finding("empty", "refused", 0, "no row has both a text and a label")]
-    if to_train and len(counts) == 1:
-        message = f"every row has the label '{shorten(counts.index[0])}'; a classifier needs at least two classes"
-        return [Finding("single-class", "refused", 1, message)]
-    if to_train and not len(counts):
-        return [Finding("single-class", "refused", 0, "no row has any label")]
+    if to_train and len(counts) < 2:
+        label = [shorten(name) for name in counts.index]
+        message = f"every row has the label '{label[0]}'; a classifier needs at least two classes" if label else ""
+        return [Finding("single-class", "refused", len(label), message or "no row has any label")]
     return _find_too_many(counts, len(rows), column) or (_find_scarce(counts, len(rows)) if to_train else [])
 
 
@@ -128,8 +119,7 @@ def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd
         ("missing-label", labels.isna() | (labels == ""), "without a label"),
         ("unlabelled", (labels == withheld) & (withheld != ""), f"with the label {withheld} (withheld)"),
     )
-    usable = pd.Series(True, index=texts.index)
-    findings = []
+    usable, findings = pd.Series(True, index=texts.index), list[Finding]()
     for kind, rows, phrase in lost:
         number = int((rows & usable).sum())
         findings += list_finding(kind, "warning", number, f"{plural(number, 'row')} {phrase} left out")
@@ -138,19 +128,16 @@ def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd
 
 
 def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
-    lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
-    if lost.any():
+    if (lost := usable & (seconds.isna() | (seconds.str.strip() == ""))).any():
         message = "the second text is missing; write one, or leave the row out of the file"
         raise DataError(message, file=file, row=int(lost.to_numpy().argmax()) + 1, field=column)
-    pairs = zip(texts, seconds, usable, strict=True)
-    whole = [join_pair(first, second) if both else None for first, second, both in pairs]
+    whole = [join_pair(*two) if both else None for *two, both in zip(texts, seconds, usable, strict=True)]
     return pd.Series(whole, index=texts.index, dtype="str")
 
 
 def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     r"""Replace literal \uXXXX escapes in texts if a notable share has them (an export fault); keep rare ones."""
-    number = int(texts.str.contains(_ESCAPE, regex=True).sum())
-    if number <= max(1, _ESCAPED_SHARE * len(texts)):
+    if (number := int(texts.str.contains(_ESCAPE, regex=True).sum())) <= max(1, 0.01 * len(texts)):
         return texts, []
     message = rf"literal \uXXXX in {plural(number, 'text')} turned to characters"
     return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
@@ -169,10 +156,8 @@ def _find_lost(texts: pd.Series) -> list[Finding]:
 
 def _resolve_escapes(text: str) -> str:
     """Replace Unicode escapes in a text, or in each of the two texts of a pair separately."""
-    parts = [
-        replace_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
-        for part in split_pair(text) or [text]
-    ]
+    whole = [_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part) for part in split_pair(text) or [text]]
+    parts = list(map(replace_surrogates, whole))
     return join_pair(*parts) if len(parts) == 2 else replace_sign(parts[0])
 
 
@@ -202,19 +187,17 @@ def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
     numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
     classes = column.strip().casefold() in _CLASS_NAMES and all(WHOLE_NUMBER.fullmatch(name) for name in counts.index)
     most = MOST_GUESSED if numeric and not classes else MOST_CLASSES
-    if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
-        return []
     what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
     message = f"the label column has {count(len(counts))} different {what}; name another one with data.label"
-    return [Finding("too-many-classes", "refused", len(counts), message)]
+    many = len(counts) > most or (rows >= 20 and len(counts) > rows / 2)
+    return list_finding("too-many-classes", "refused", len(counts) * many, message)
 
 
 def _fold_label(label: str) -> str:
     """Return a form of a label for comparison, equal for labels that look the same or are the same number."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
-    seen = seen.strip().rstrip(".:!") or seen
-    seen = _SAME.get(seen, seen)
+    seen = _SAME.get(seen := seen.strip().rstrip(".:!") or seen, seen)
     with contextlib.suppress(ValueError):
         if "_" not in seen and len(seen) <= 15:
             return str(float(seen))

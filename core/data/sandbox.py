@@ -36,17 +36,13 @@ if TYPE_CHECKING:
 
     from core.data.labeled_files import FileReport, LabeledSplits
 
-AT_ONCE = 2
-"""Files that are read at the same time, at most; further readings wait."""
-_STARTED_WITHIN = 60.0
-"""Seconds that a busy machine may take to start a process."""
+AT_ONCE = 2  # Files that are read at the same time, at most; further readings wait
+_STARTED_WITHIN = 60.0  # Seconds that a busy machine may take to start a process
 ANSWER = "answer.json"
-_LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
-"""Signals that end a reading at its time limit."""
+_LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}  # Signals of the time limit
 _KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
 _OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
-"""No threads before a fork, and no memory that is reserved in advance."""
+_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # No threads before a fork, and no memory that is reserved in advance
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
@@ -91,7 +87,6 @@ class ReadRows:
         """Return the rows as text pairs from two columns; reading a row with a missing text raises an error."""
 
         def check_batches() -> Iterator[pa.RecordBatch]:
-            """Yield the batches of text pairs; refuse a row with a missing text."""
             before = 0
             for batch in self.batches:
                 for name in (first, second):
@@ -136,8 +131,7 @@ def check_parquet(path: Path) -> None:
 class _Answer(msgspec.Struct):
     """The answer of a sandboxed reading process; the rows themselves are in Arrow files, one per split."""
 
-    kind: str = ""
-    """The name of the error that ended the reading; empty: none."""
+    kind: str = ""  # The name of the error that ended the reading; empty: none
     error: str = ""
     report: msgspec.Raw = msgspec.Raw(b"null")
     classes: tuple[str, ...] = ()
@@ -212,8 +206,7 @@ class _Readers:
             if process is not None and process.poll() is not None:
                 _end_process(process)
                 process = None
-            process = process or _start_process()
-            yield process
+            yield (process := process or _start_process())
         except BaseException:
             if process is not None:
                 _end_process(process)
@@ -225,8 +218,7 @@ class _Readers:
         """End the idle reading processes of the pool."""
         with contextlib.suppress(queue.Empty):
             while True:
-                process = self._free.get_nowait()
-                if process is not None:
+                if (process := self._free.get_nowait()) is not None:
                     _end_process(process)
 
 
@@ -235,24 +227,14 @@ atexit.register(_READERS.close)
 
 
 def _start_process() -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "core.data.sandbox_worker"],  # -P: import nothing from the working directory
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **_OWN},
-    )
+    command = [sys.executable, "-P", "-m", "core.data.sandbox_worker"]  # -P: import nothing from the working directory
+    pipe, none, variables = subprocess.PIPE, subprocess.DEVNULL, {**os.environ, **_OWN}
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, text=True, encoding="utf-8", env=variables)
 
 
 def _end_process(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):
-            if pipe:
-                pipe.close()
+    with contextlib.suppress(OSError), process:  # closes its pipes and waits for its end
+        process.kill()
 
 
 def _run_request(request: str, seconds: float) -> int:

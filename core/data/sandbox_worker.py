@@ -3,8 +3,6 @@
 `core.data.sandbox` starts it and writes one request per line; answers go to the request's folder. Imports no torch.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -28,16 +26,14 @@ from core.data.dataset import WHOLE
 from core.data.labeled_files import inspect_file, read_file, read_folder
 from core.data.labels import is_several
 from core.data.parquet import read_parquet
-from core.data.published_reader import find_splits
 from core.data.sandbox import ANSWER
 from core.data.sources import SOURCES
-from core.data.stream import stream_rows
+from core.data.stream import find_splits, stream_rows
 from core.data.table_reader import read_table
 from core.data.yaml_tree import read_yaml
 from core.exceptions import SentiscopeError
 
-IDLE_SECONDS = 120.0
-"""Seconds without a request after which the process ends; the next request starts a new one."""
+IDLE_SECONDS = 120.0  # Seconds without a request after which the process ends; the next request starts a new one
 _FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "ctypes.")
 
 Answer = dict[str, Any]
@@ -47,8 +43,7 @@ def main() -> None:
     """Serve file-reading requests from standard input until it closes or no request has come for some time."""
     # On Windows, `select` does not support pipes.
     while os.name == "nt" or select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
-        line = sys.stdin.readline()
-        if not line:
+        if not (line := sys.stdin.readline()):
             return
         print(json.dumps(_serve_forked(json.loads(line))), flush=True)  # noqa: T201  the answer goes through the pipe
         if not hasattr(os, "fork"):
@@ -59,8 +54,7 @@ def _serve_forked(request: dict[str, Any]) -> int:
     if not hasattr(os, "fork"):
         _serve_request(request)
         return 0
-    child = os.fork()
-    if child == 0:
+    if (child := os.fork()) == 0:
         _serve_bounded(request)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -94,9 +88,8 @@ def _forbid_event(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _serve_request(request: dict[str, Any]) -> None:
     warnings.simplefilter("ignore")
-    folder = Path(request["folder"])
-    answer = _answer_request(request, folder)
-    (folder / ANSWER).write_bytes(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+    answer = json.dumps(_answer_request(request, folder := Path(request["folder"])), ensure_ascii=False)
+    (folder / ANSWER).write_bytes(answer.encode("utf-8", "replace"))
 
 
 def _answer_request(request: dict[str, Any], folder: Path) -> Answer:
@@ -143,16 +136,12 @@ def _read_rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     return {"splits": {WHOLE: name}, "text": found.text, "rows": rows, "notes": found.notes}
 
 
-def _read_cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    return {"splits": _write_splits({WHOLE: read_table(path).frame.apply(as_words)}, folder)}
-
-
 _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "report": lambda path, reading, _: {"report": dataclasses.asdict(inspect_file(path, **reading))},
     "labeled": _read_labeled,
     "published": _read_published,
     "rows": _read_rows,
-    "cells": _read_cells,
+    "cells": lambda path, _, folder: {"splits": _write_splits({WHOLE: read_table(path).frame.apply(as_words)}, folder)},
     "check": lambda path, *_: {"rows": len(read_parquet(path))},
     "yaml": lambda path, *_: {"tree": read_yaml(path)},
 }
@@ -162,8 +151,7 @@ def _write_splits(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, st
     names = {}
     for number, (split, rows) in enumerate(splits.items()):
         names[split] = f"{number}.arrow"
-        columns = {str(name): _convert_column(rows.iloc[:, place]) for place, name in enumerate(rows.columns)}
-        table = pa.table(columns)
+        table = pa.table({str(name): _convert_column(rows.iloc[:, n]) for n, name in enumerate(rows.columns)})
         _write_batches(folder / names[split], table.schema, table.to_batches())
     return names
 

@@ -1,7 +1,5 @@
 """Stratified, seeded splits with exact sizes, the same on every platform."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -9,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
-LEAST = 3
-"""Rows of a class, at least, for one in each part of a cut."""
+LEAST = 3  # Rows of a class, at least, for one in each part of a cut
 
 
 def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:
@@ -61,7 +58,6 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
         counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
 
     def move_row(label: int, source: int, target: int) -> None:
-        """Move a random row of a class from one part of a split to another."""
         part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
         counts[source, label] -= 1
         counts[target, label] += 1

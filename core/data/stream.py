@@ -1,18 +1,17 @@
-"""Streaming of a file's rows for a single pass, so that memory does not grow with the length of the file.
+"""Streaming of rows for a single pass, of files and published data sets, so that memory does not grow with the length.
 
 Formats that cannot be read in pieces (Excel, a JSON list, treebanks) are read completely, within the limits.
 """
 
-from __future__ import annotations
-
 import codecs
+import csv
 import dataclasses
 import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, BinaryIO, Unpack
 
@@ -21,21 +20,21 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.archives import GZIP, ZIP
-from core.data.cells import as_word, as_words, check_cell
-from core.data.columns import ALONE, choose_text, summarize_columns
+from core.data.cells import NESTED, as_word, as_words, check_cell
+from core.data.columns import ALONE, choose_text, make_unique, summarize_columns
 from core.data.decoding import DecodedText, decode_bytes, decode_line, replace_surrogates
 from core.data.delimited_text import parse_rows, parse_table, split_lines
-from core.data.header_detection import make_unique
+from core.data.findings import plural, shorten
 from core.data.json_table import DECODER, has_text, is_wrapper
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
+from core.data.sources.source import OWN_LAYOUT, PublishedLayout
 from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
-from core.data.table_writer import NESTED
 from core.exceptions import DataError
+from core.formatting import count, join_names
 
 AT_ONCE = 4_096
-SAMPLE = 2 * limits.MEGABYTE
-"""Bytes from which delimiter, header and text column are detected."""
+SAMPLE = 2 * limits.MEGABYTE  # Bytes from which delimiter, header and text column are detected
 SAMPLE_ROWS = 2_000
 _BLOCK = limits.MEGABYTE
 _WHOLE_NUMBERS = 2**63
@@ -44,8 +43,7 @@ _KINDS = {
     frozenset({int}): pa.int64(),
     frozenset({float}): pa.float64(),
     frozenset({int, float}): pa.float64(),
-}
-"""Types of JSON columns that are kept; all other columns become strings."""
+}  # Types of JSON columns that are kept; all other columns become strings
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -85,8 +83,10 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     sample = decoded.read_sample() if decoded and not objects else ""
     plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
     if decoded is None or objects or not plain:
-        table = read_table(path, **settings)
-        return _stream_frame(table.frame, text, path.name)
+        frame = read_table(path, **settings).frame
+        words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        cells = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
+        return _make_stream(frame, [pa.field(str(name), pa.string()) for name in frame.columns], cells, text, path.name)
     asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
     rows = _stream_delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
@@ -120,8 +120,7 @@ class _DecodedFile:
         parts, size = [], 0
         for line in self.read_lines():
             parts.append(line)
-            size += len(line)
-            if size > SAMPLE:
+            if (size := size + len(line)) > SAMPLE:
                 break
         return "".join(parts)
 
@@ -207,15 +206,13 @@ def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     if not kinds:
         raise DataError("the list holds no rows", file=file)
     keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
-    fields = [_make_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
+    types = [frozenset(found - {type(None)}) for found in kinds.values()]
+    nested = [NESTED if each and each <= {list, dict} else None for each in types]
+    typed = [_KINDS.get(each, pa.string()) for each in types]
+    fields = list(map(pa.field, names, typed, repeat(True), nested))
     first, rows = (([row.get(key) for key in keys] for row in _parse_objects(decoded, file)) for _ in range(2))
     frame = pd.DataFrame(islice(first, SAMPLE_ROWS), columns=list(names), dtype=object)
     return _make_stream(frame, fields, rows, text, file)
-
-
-def _make_field(name: str, kinds: set[type]) -> pa.Field:
-    nested = bool(kinds) and kinds <= {list, dict}
-    return pa.field(name, _KINDS.get(frozenset(kinds), pa.string()), metadata=NESTED if nested else None)
 
 
 def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:
@@ -228,13 +225,6 @@ def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]
         if not isinstance(row, dict):
             raise DataError('every row must be an object such as {"text": "…"}', file=file, row=number)
         yield {key: check_cell(value, longest, file=file, row=number, field=key) for key, value in row.items()}
-
-
-def _stream_frame(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    fields = [pa.field(str(name), pa.string()) for name in frame.columns]
-    words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
-    rows = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-    return _make_stream(frame, fields, rows, text, file)
 
 
 def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
@@ -287,3 +277,135 @@ def _convert_texts(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: 
         words = pa.array(as_words(texts.to_pandas()).tolist(), pa.string())
         cells = [words if number == place else column for number, column in enumerate(batch.columns)]
         yield pa.RecordBatch.from_arrays(cells, schema=schema)
+
+
+_Row = tuple[str | None, ...]  # A text, its class name, further columns
+_SAME_LINES = "each line of one belongs to the same line of the other"
+_DELIMITERS = {"comma": ",", "tab": "\t"}
+
+
+@dataclass
+class PublishedSplit:
+    """A split of a published data set while it is read; its notes and row count are final after the last batch."""
+
+    name: str
+    layout: PublishedLayout
+    files: tuple[Path, ...]
+    rows: int = 0
+    left_out: int = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return the Arrow schema of a published split: text, label (class name) and further columns, all strings."""
+        return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
+
+    def read_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a published split in batches of some thousand; refuse a file in another layout."""
+        rows = _read_line_files(self) if self.layout.form == "lines" else _read_table(self)
+        while block := list(islice(rows, AT_ONCE)):
+            limits.check_shape(self.rows + len(block), len(self.layout.columns) or 2, file=self.files[0].name)
+            kept = [row for row in block if row[0] and not row[0].isspace()]
+            self.rows, self.left_out = self.rows + len(kept), self.left_out + len(block) - len(kept)
+            columns = zip(*kept, strict=True) if kept else repeat((), len(self.schema))
+            cells = [pa.array(column, pa.large_string()) for column in columns]
+            yield pa.RecordBatch.from_arrays(cells, schema=self.schema)
+        if not self.rows:
+            raise DataError(f"has no row with a text; {describe_expected(self.layout)}", file=self.files[0].name)
+
+    def list_notes(self) -> list[str]:
+        """Report rows of a published split that were left out, and a row count that differs from the published one."""
+        notes = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
+        published, rows = self.layout.rows.get(self.name), self.rows + self.left_out
+        if published and published != rows:
+            notes.append(f"{self.name}: {plural(rows, 'row')}, and {count(published)} are published")
+        return notes
+
+
+def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
+    """Return the splits of a data set in its published layout from a folder; refuse a folder with missing files."""
+    if lacking := layout.list_missing(folder):
+        raise DataError(
+            f"{join_names(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {describe_expected(layout)}",
+            file=str(folder),
+        )
+    return [
+        PublishedSplit(name, layout, tuple(folder / file for file in files))
+        for name, files in layout.find_splits(folder).items()
+    ]
+
+
+def describe_expected(layout: PublishedLayout) -> str:
+    """Describe the files that the folder of a published data set should hold, and the alternative layout."""
+    return (
+        f"as published ({layout.where}) it holds {layout.describe_layout()}. Files in another layout, such as train.csv"
+        f" with column names, can be read if {OWN_LAYOUT} is in the same folder"
+    )
+
+
+def _read_table(split: PublishedSplit) -> Iterator[_Row]:
+    layout, path = split.layout, split.files[0]
+    rows = csv.reader(_read_text(path, layout.encoding, newline=""), delimiter=_DELIMITERS[layout.form])
+    names = tuple(cell.strip() for cell in next(rows, [])) if layout.header else layout.columns
+    if layout.header and (absent := [name for name in (layout.text, layout.label) if name not in names]):
+        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
+        raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
+    wanted = [layout.text, layout.label, *layout.kept]
+    places = [names.index(name) if name in names else None for name in wanted]
+    longest = limits.get_limits().characters
+    for number, row in enumerate(filter(None, rows), 1):
+        if len(row) != len(names):
+            problem = f"has {plural(len(row), 'field')} where {len(names)} are published; {describe_expected(layout)}"
+            raise DataError(problem, file=path.name, row=number)
+        if layout.form == "tab" and any("\t" in cell and "\n" in cell for cell in row):
+            problem = "a quotation mark opens a cell that goes on over tabs and lines; close it or double it"
+            raise DataError(problem, file=path.name, row=number)
+        text, label, *more = (None if place is None else row[place] or None for place in places)
+        if text and len(text) > longest:
+            problem = f"a cell has {count(len(text))} characters"
+            raise limits.make_error(problem, "characters", file=path.name, row=number)
+        text = text.replace("\\n", "\n") if text and layout.escaped else text
+        yield text, _name_class(label, split, path, number), *more
+
+
+def _name_class(label: str | None, split: PublishedSplit, path: Path, row: int) -> str:
+    layout = split.layout
+    if (name := layout.labels.get((label or "").strip())) is None:
+        what = f"the label '{shorten(label)}' is" if label else "an empty label is"
+        problem = f"{what} none of {', '.join(layout.labels)}; {describe_expected(layout)}"
+        raise DataError(problem, file=path.name, row=row, field=layout.label or None)
+    return name
+
+
+def _read_line_files(split: PublishedSplit) -> Iterator[_Row]:
+    layout, (texts, labels) = split.layout, split.files
+    lines = (_read_text(path, layout.encoding, newline="\n") for path in (texts, labels))
+    first, second = ((line.removesuffix("\n").removesuffix("\r") for line in each) for each in lines)
+    for number, text in enumerate(first, 1):
+        if (label := next(second, None)) is None:
+            if not text.strip() and not any(map(str.strip, first)):
+                break  # blank lines at the end
+            problem = f"has a label for {plural(number - 1, 'text')} and {texts.name} has more"
+            raise DataError(f"{problem}; {_SAME_LINES}", file=labels.name)
+        yield text, _name_class(label, split, labels, number)
+    if any(second):
+        raise DataError(f"has more labels than {texts.name} has texts; {_SAME_LINES}", file=labels.name)
+
+
+def _read_text(path: Path, encoding: str, newline: str) -> Iterator[str]:
+    without_mark = "utf-8-sig" if encoding == "utf-8" else encoding
+    with io.TextIOWrapper(limits.open_file(path), without_mark, newline=newline) as lines:
+        try:
+            yield from lines
+        except UnicodeDecodeError:
+            row = _find_wrong_line(path, encoding)
+            raise DataError(f"is not {encoding.upper()}: see line {count(row)}", file=path.name) from None
+
+
+def _find_wrong_line(path: Path, encoding: str) -> int:
+    with limits.open_file(path) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError:
+                return number
+    return 0

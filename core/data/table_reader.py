@@ -1,7 +1,5 @@
 """Reading of data files as raw tables; the format is detected from the content."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re
@@ -31,11 +29,8 @@ _PREFIX = "__label__"
 _PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)
 _AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
-_LOOKED_AT = 500
-_LEAST = 0.95
-"""Share of lines with a label form, at least, for a file in this form."""
-_MOST_AT = 20
-"""Distinct labels after an at sign, at most; more would be names of people."""
+_LEAST = 0.95  # Share of lines with a label form, at least, for a file in this form
+_MOST_AT = 20  # Distinct labels after an at sign, at most; more would be names of people
 _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",
@@ -55,8 +50,7 @@ FOREIGN = {
         (b"\x80\x04", b"\x80\x05"),
         "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
     ),
-}
-"""First bytes of a file that is refused → the reason."""
+}  # First bytes of a file that is refused → the reason
 
 
 class TableSettings(TypedDict, total=False):
@@ -168,12 +162,9 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
         frame, found_tags = conll.read_conll(text, file)
         return RawTable(frame, conll.KIND, header=False, findings=tuple(found_tags))
-    start = text.lstrip()[:1]
-    if (
-        not delimiter
-        and (start in "[{" or is_json(text, file))
-        and (found := read_json(text, file, settings.get("sheet", ""))) is not None
-    ):
+    start, sheet = text.lstrip()[:1], settings.get("sheet", "")
+    maybe_json = not delimiter and (start in "[{" or is_json(text, file))
+    if maybe_json and (found := read_json(text, file, sheet)) is not None:
         return found
     if start == "<":
         _refuse_markup(text, file)
@@ -225,7 +216,7 @@ def read_label_lines(text: str, file: str) -> RawTable | None:
     """Read text lines that contain their own labels, such as `__label__NAME`; None if the lines have no such form."""
     if _PREFIX not in text[:10_000] and "@" not in text[:10_000]:
         return None
-    first = [line for line in _LINE_ENDS.split(text[:400_000]) if line.strip()][:_LOOKED_AT]
+    first = [line for line in _LINE_ENDS.split(text[:400_000]) if line.strip()][:500]
     if sum(line.lstrip().startswith(_PREFIX) for line in first) >= _LEAST * len(first):
         if sum(_PREFIXED.fullmatch(line) is not None for line in first) < _LEAST * len(first):
             return None
@@ -239,8 +230,7 @@ def read_label_lines(text: str, file: str) -> RawTable | None:
         limits.check_shape(number, 2, file=file)
         if len(line) > limits.get_limits().characters:
             raise limits.make_error("a line is longer", "characters", file=file, row=number)
-        found = pattern.fullmatch(line)
-        if found is None:
+        if (found := pattern.fullmatch(line)) is None:
             rows.append((line.strip(), []))
         elif pattern is _PREFIXED:
             rows.append((found[2].strip(), [label.removeprefix(_PREFIX) for label in found[1].split()]))

@@ -4,8 +4,6 @@ FOLDER/files/SHA256/NAME     the uploaded file
 FOLDER/choices/ID.json       the settings for reading it: file, columns, encoding …
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -31,8 +29,7 @@ _ID = re.compile(r"[\w.-]{1,120}")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-CHOSEN = ("name", *READING, "rename", "order")
-"""The settings of a `DataConfig` that are stored."""
+CHOSEN = ("name", *READING, "rename", "order")  # The settings of a `DataConfig` that are stored
 
 
 @dataclass(frozen=True)
@@ -67,20 +64,16 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _check_room(files: Path, size: int) -> None:
-    homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
-    sizes = [taken for home in homes if (taken := _get_size(home)) is not None]
+    homes, sizes = files.iterdir() if files.is_dir() else (), list[int]()
+    for kept in (_find_file(home) for home in homes if not home.name.startswith(".")):
+        with contextlib.suppress(FileNotFoundError):
+            sizes += [kept.stat().st_size] if kept else []
     for quota, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
         if found > quota():
             raise InputError(
                 f"this server stores at most {count(quota())} {quota.what} ({quota.variable}), and this file would be "
                 "too much; unused files are deleted when the server starts a day later"
             )
-
-
-def _get_size(home: Path) -> int | None:
-    with contextlib.suppress(FileNotFoundError):
-        return kept.stat().st_size if (kept := _find_file(home)) else None
-    return None
 
 
 def _find_file(home: Path) -> Path | None:

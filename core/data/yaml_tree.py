@@ -1,7 +1,5 @@
 """A safe YAML reader (core schema of YAML 1.2) that builds plain data; tags in a file create no objects."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, NoReturn
@@ -56,8 +54,7 @@ class _Tree:
 
     def __init__(self, file: str) -> None:
         self.file, self.root = file, list[Any]()
-        self.open: list[tuple[dict[str, Any] | list[Any], list[str]]] = [(self.root, [])]
-        """Groups and lists that have not ended, each with a name that has no value yet."""
+        self.open: list[tuple[dict[str, Any] | list[Any], list[str]]] = [(self.root, [])]  # Not ended, each with a name
 
     def add_event(self, event: yaml.Event) -> None:
         """Add the content of a YAML parser's event to the plain data built so far."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.atomic import make_folder, write_text
-from core.data.counterexample_snapshot import NAME
-from core.data.table_writer import SEPARATOR
+from core.data.cells import SEPARATOR
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.error_analysis.annotation_store import Ledger, get_timestamp
 from core.error_analysis.annotator_names import clean_author, clean_code_name, clean_text
 from core.evaluation.scores import HALF, NOTHING

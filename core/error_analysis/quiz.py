@@ -201,7 +201,7 @@ def compute_quiz(store: RunStore, loaded: LoadedRun, right: int = RIGHT, wrong: 
 
 def choose_unanswered() -> tuple[Question, ...]:
     """Return short sentences that come with Sentiscope, each of another kind, without predictions of a run."""
-    from core.data.sources.builtin.handwritten import get_class_names, load_split
+    from core.data.sources.builtin.corpus_files import get_class_names, load_split
 
     rows, names = load_split(CHALLENGE), get_class_names(2)
     short = rows[rows["text"].map(lambda text: LEAST <= len(find_removable_words(text)) <= FEW)]

@@ -10,7 +10,7 @@ from core.models.latex_terms import EquationLine, Formula, Term
 DIFFERENTIAL = r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}"
 OF_TOKEN = r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)"
 ADDITIVE = r"\lambda_n = p_n\,\alpha_n + (1-p_n)\,\beta_n"
-COMBINED = "Each map weighs the values; lambda weighs the maps."
+COMBINED = "Each map weighs the values; λ weights the maps."
 
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
@@ -69,7 +69,7 @@ def _describe_addition(part: AttentionConfig, width: int) -> Term:
 def _define_lambda(part: AttentionConfig) -> tuple[EquationLine, EquationLine]:
     between = LAMBDA_RANGES[part.constraint]
     each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
-    beta = "alpha is fixed, beta learned" if part.learn_beta else "alpha and beta are fixed"
+    beta = "α is fixed, β learned" if part.learn_beta else "α and β are fixed"
     fitted = "fitted to what the paper's models learned"
     begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
     return (

@@ -107,9 +107,8 @@ def describe_addition(config: ModelConfig) -> str:
         return ", ".join(_OF_FAMILY[config.family])
     part, found = config.attention, []
     if part.mixing == "additive":
-        found.append(
-            f"adds {part.components} attention maps{', λ of either sign' * (part.constraint in ('pm1', 'free'))}"
-        )
+        sign = ", λ of either sign" * (part.constraint in ("pm1", "free"))
+        found.append(f"adds {part.components - 1} attention map{'s' * (part.components > 2)}{sign}")
     elif part.mixing != "single":
         found.append("subtracts an attention map")
     if part.lexical != "none":

@@ -298,7 +298,7 @@ def _clean_files(landing: Path) -> None:
         if (landing / BACKBONE).is_file():
             BackboneRecord.read(landing).strip_path().write(landing)
         for path in sorted(landing.glob(f"{LINEAGE}/*")):
-            data.lineage.read_lineage(path)
+            data.mixture.read_lineage(path)
     except RunDamaged as error:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     except DataError as error:

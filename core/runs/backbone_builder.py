@@ -15,7 +15,7 @@ from core.exceptions import DataError, SentiscopeError
 from core.models.pretrained import Body, Specials, compute_attention
 from core.paths import read_regular
 from core.runs.backbones import SMALL, Backbone, check_installed
-from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer, convert_panics
+from core.text.subword_tokenizers import PretrainedTokenizer, PublishedTokenizer, convert_panics
 
 NAME = "sentiscope"  # under which Sentiscope's attention is registered with transformers
 USED = {

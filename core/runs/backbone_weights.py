@@ -91,7 +91,7 @@ class BackboneRecord:
 
     def build_body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
         """Build the modules of the recorded encoder, with weights from a folder, or random ones without a folder."""
-        from core.text.pretrained_tokenizer import PretrainedTokenizer
+        from core.text.subword_tokenizers import PretrainedTokenizer
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")

@@ -17,8 +17,7 @@ from core.data import sandbox, splits
 from core.data.config import DataConfig
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, encode_targets
 from core.data.findings import plural
-from core.data.label_mapping import find_same_name, match_labels, suggest_classes
-from core.data.labels import WITHHELD, is_several, to_natural_key
+from core.data.labels import WITHHELD, find_same_name, is_several, match_labels, suggest_classes, to_natural_key
 from core.data.load import load_dataset, resolve_data_path
 from core.data.sources import is_registered
 from core.exceptions import InputError
@@ -108,7 +107,7 @@ def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationDa
     """Read the requested rows (one is enough) for evaluating a run, with labels as the run's class numbers.
 
     Raises InputError for unknown data or splits, for labels that are no class of the run
-    (`core.data.label_mapping.UnmatchedLabels`), or for rows with several labels if the run is single-label.
+    (`core.data.labels.UnmatchedLabels`), or for rows with several labels if the run is single-label.
     """
     words, split, notes = read_labeled_rows(record, wanted)
     data = wanted.data or record.config.data.name

@@ -14,7 +14,8 @@ from core.atomic import convert_os_errors, write_bytes
 from core.config import RunConfig
 from core.data.config import DataConfig, join_list
 from core.data.dataset import TRAIN
-from core.data.lineage import LARGEST, NAME, write_lineage
+from core.data.mixture import LARGEST, write_lineage
+from core.data.mixture import LINEAGE as NAME
 from core.exceptions import NotAvailable, SentiscopeError
 from core.paths import read_regular
 from core.runs.record import IMPORTED, LINEAGE, RunRecord

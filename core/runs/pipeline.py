@@ -19,11 +19,10 @@ import core
 from core.atomic import make_folder, write_bytes, write_text
 from core.config import RunConfig
 from core.data.config import join_list
-from core.data.counterexample_snapshot import NAME
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
-from core.data.lineage import write_lineage
 from core.data.load import load_dataset
-from core.data.mixture import CORPUS
+from core.data.mixture import CORPUS, write_lineage
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.evaluation import scores
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
@@ -59,7 +58,7 @@ from core.runs.store import RunStore, get_machine_id
 from core.runs.warm_start import Start
 from core.runs.weights import pack_weights, read_weights
 from core.text.config import TextConfig
-from core.text.pretrained_tokenizer import PublishedTokenizer
+from core.text.subword_tokenizers import PublishedTokenizer
 from core.text.token_table import TokenTable, build_token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import fit_tokenizer, load_tokenizer

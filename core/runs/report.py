@@ -11,7 +11,7 @@ import numpy as np
 
 from core.data.dataset import VALIDATION, Task, encode_targets
 from core.data.findings import plural
-from core.data.lineage import find_learned
+from core.data.mixture import find_learned
 from core.evaluation import ensemble, metrics, scores
 from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
 from core.evaluation.costs import evaluate_threshold, find_cheapest

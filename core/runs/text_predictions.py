@@ -78,7 +78,7 @@ def predict_file(
     reading, lines = _parse_reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
-        data.table_writer.check_target(to)
+        data.cells.check_target(to)
         if to.exists() and to.resolve() == resolve_path(str(file)).resolve():
             raise InputError(f"--to {to}: this is the file that is read; choose another name")
     store.get_path(run)
@@ -167,11 +167,11 @@ def _write_predictions(
 ) -> None:
     own = list(rows.schema)
     answers = _build_columns(loaded, [], passage)
-    names = data.header_detection.make_unique([*rows.schema.names, *answers])[len(own) :]
+    names = data.columns.make_unique([*rows.schema.names, *answers])[len(own) :]
     types = [column.type for column in answers.values()]
     schema = pa.schema([*own, *map(pa.field, names, types)])
     done = 0
-    with data.table_writer.open_writer(to, schema) as write:
+    with data.cells.open_writer(to, schema) as write:
         for batch in rows.batches:
             texts = rows.get_texts(batch)
             found = _build_columns(loaded, texts, passage)

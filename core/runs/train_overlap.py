@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from core.cache import get_cache_folder, keep_files, read_arrays
-from core.data.availability import DATA_FOLDER, check_availability
 from core.data.dataset import TRAIN, Dataset
 from core.data.load import load_dataset
-from core.data.sources import SOURCES, split_mixture
+from core.data.sources import DATA_FOLDER, SOURCES, check_availability, split_mixture
 from core.exceptions import NotAvailable, SentiscopeError
 from core.fingerprint import hash_value
 from core.runs.record import RunRecord
@@ -36,8 +35,8 @@ def load_trained_data(record: RunRecord) -> Dataset:
     known = [name for name in dict.fromkeys(names) if name in SOURCES]
     # Checked first, as reading the other data sets may take long.
     if missing := [name for name in known if check_availability(SOURCES[name]).lacking]:
-        there = f"set {DATA_FOLDER} to the folder that holds {', '.join(missing)}"
-        raise NotAvailable(f"the data of run '{record.run}' cannot be read here; {there}")
+        there = f"set {DATA_FOLDER} to the folder that holds them"
+        raise NotAvailable(f"its training data ({', '.join(missing)}) are not on this machine; {there}")
     try:
         dataset = load_dataset(record.config.data)
     except SentiscopeError as error:

@@ -1,7 +1,5 @@
 """Settings for the normalisation and tokenisation of texts. Imports nothing heavy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,8 +7,7 @@ from core.exceptions import ConfigError
 from core.settings import check_ranges, setting
 
 Normalizer = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
-LOOKALIKES = 1
-"""The newest version of the look-alike table in `core.text.normalization`, which new trainings use."""
+LOOKALIKES = 1  # The newest version of the look-alike table in `core.text.normalization`, which new trainings use
 TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")

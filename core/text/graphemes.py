@@ -1,7 +1,5 @@
 """Grapheme clusters (characters as readers see them), shortening of texts, and text direction."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata
@@ -16,8 +14,7 @@ _JOINERS = "\u200c\u200d"
 _ATTACHED = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3"
 """Skin tones, flag tags, and vowels that Unicode counts as letters although they attach to the letter before them."""
 _BEFORE = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
-_LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")
-"""Scripts in which a virama joins two consonants to one cluster."""
+_LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")  # A virama joins two
 _PICTURE = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
@@ -76,7 +73,7 @@ def clip_text(text: str, most: int, sign: str = "…") -> str:
 
 def extend_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """Extend the spans of a text, in order, to the ends of grapheme clusters; merge spans that share a cluster."""
-    found: list[Span] = []
+    found = list[Span]()
     if text.isascii():
         return list(spans)
     inside = [False] * (len(text) + 1)
@@ -107,8 +104,7 @@ def detect_direction(text: str) -> Direction:
     if not _FROM_THE_RIGHT.search(text):
         return "ltr"
     kinds = [unicodedata.bidirectional(sign) for sign in text]
-    from_the_right = kinds.count("R") + kinds.count("AL")
-    return "rtl" if from_the_right > kinds.count("L") else "ltr"
+    return "rtl" if kinds.count("R") + kinds.count("AL") > kinds.count("L") else "ltr"
 
 
 def wrap_bidi(text: str) -> str:

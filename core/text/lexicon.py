@@ -39,27 +39,21 @@ from core.text.words import is_bare_mark, split_words
 
 VADER = "vader"
 WORD_COLUMNS = ("word", "term", "phrase")
-SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}
-"""Column that holds the valence → its largest value."""
+SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}  # Column that holds the valence → its largest value
 KNU_SCALE = 2.0
-LARGEST = 64 * 1024**2
-"""Bytes of a lexicon, at most: a million words."""
+LARGEST = 64 * 1024**2  # Bytes of a lexicon, at most: a million words
 _LOOKED_AT = 200
 _WHOLE = re.compile(r"[+-]?\d{1,3}")
 _RATINGS = re.compile(r"\[[-\d, ]*\]")
-_NEEDS = "a lexicon has a column of words and one of their polarity"
-NEUTRAL_BELOW = 0.05
-"""A valence closer to 0 counts as neutral."""
+NEUTRAL_BELOW = 0.05  # A valence closer to 0 counts as neutral
 
-Counts = tuple[float, ...]
-"""Counts for positive, neutral and negative, for each lexicon in order."""
+Counts = tuple[float, ...]  # Counts for positive, neutral and negative, for each lexicon in order
 
 
 class LexiconEntry(NamedTuple):
     """An entry of a sentiment lexicon: a word or phrase, and its polarity counts."""
 
-    word: str
-    """A word, a phrase or an emoticon, as in the file."""
+    word: str  # A word, a phrase or an emoticon, as in the file
     counts: Counts
 
 
@@ -87,16 +81,11 @@ def read_lexicon(name: str) -> list[LexiconEntry]:
 
 def convert_valence(valence: float) -> Counts:
     """Convert a word's valence s, from -1 to 1, to polarity counts: (1 + |s|) times the one-hot vector of its sign."""
-    return scale_counts(_encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
+    return _encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence, 1 + abs(valence))
 
 
-def scale_counts(counts: Counts, factor: float) -> Counts:
-    """Multiply the polarity counts of a word by a number."""
-    return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
-
-
-def _encode_sign(sign: float) -> Counts:
-    return (float(sign > 0), float(sign == 0), float(sign < 0))
+def _encode_sign(sign: float, strength: float = 1.0) -> Counts:
+    return (strength * (sign > 0), strength * (sign == 0), strength * (sign < 0))
 
 
 def _read_vader() -> Iterator[LexiconEntry]:
@@ -150,11 +139,8 @@ def _find_columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]
     word = next((name for name in WORD_COLUMNS if name in names), None)
     value = next((name for name in SCALES if name in names), None)
     if word is None or value is None:
-        raise DataError(
-            f"a lexicon begins with a line that names its columns: one of {', '.join(WORD_COLUMNS)}, and one of "
-            f"{', '.join(SCALES)}; here it is {head[:80]!r}",
-            file=file,
-        )
+        names = f"one of {', '.join(WORD_COLUMNS)}, and one of {', '.join(SCALES)}; here it is {head[:80]!r}"
+        raise DataError(f"a lexicon begins with a line that names its columns: {names}", file=file)
     return word, value
 
 
@@ -162,7 +148,8 @@ def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
     head = lines[0] if lines else ""
     delimiter = next((each for each in "\t,;" if each in head), "\t")
     if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
-        raise DataError(f"a list of {len(lines)} words without polarities; {_NEEDS}", file=file)
+        what = "words without polarities; a lexicon has a column of words and one of their polarity"
+        raise DataError(f"a list of {len(lines)} {what}", file=file)
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         header = [name.strip().lower() for name in next(rows, [])]
@@ -179,12 +166,11 @@ def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
 class _Place(NamedTuple):
     file: str
     row: int
-    comma: str = ""
-    """A comma if it can be the decimal point."""
+    comma: str = ""  # A comma if it can be the decimal point
 
-    def to_dict(self, field: str) -> dict[str, Any]:
-        """Return the file, row and column of a lexicon cell, as arguments of a DataError."""
-        return {"file": self.file, "row": self.row, "field": field}
+    def make_error(self, problem: str, field: str) -> DataError:
+        """Return the error for a wrong cell of a lexicon."""
+        return DataError(problem, file=self.file, row=self.row, field=field)
 
     def parse_number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
         """Parse a lexicon cell as a number within bounds; DataError otherwise."""
@@ -195,28 +181,26 @@ class _Place(NamedTuple):
             found = math.nan
         if not low <= found <= high or math.isinf(found):
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} up"
-            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self.to_dict(field))
+            raise self.make_error(f"a number {bounds} was expected, not {cells[field][:40]!r}", field)
         return found
 
     def parse_sign(self, cells: Mapping[str, str], field: str) -> float:
         """Parse a lexicon cell as -1, 0 or 1; DataError otherwise."""
-        found = self.parse_number(cells, field, -1, 1)
-        if found not in (-1, 0, 1):
-            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.to_dict(field))
+        if (found := self.parse_number(cells, field, -1, 1)) not in (-1, 0, 1):
+            raise self.make_error(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", field)
         return found
 
 
 def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> LexiconEntry:
-    name = cells[word].strip()
-    if not name:
-        raise DataError("the word is missing", **place.to_dict(word))
+    if not (name := cells[word].strip()):
+        raise place.make_error("the word is missing", word)
     if "aspect_polarity" in cells:
         polarity = place.parse_sign(cells, value)
         aspect = place.parse_sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
         given = cells.get("intensity", "").strip()
         intensity = place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0
         # One-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin).
-        return LexiconEntry(name, _add_counts(_encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)))
+        return LexiconEntry(name, _add_counts(_encode_sign(polarity), _encode_sign(aspect, intensity)))
     scale = KNU_SCALE if value == "polarity" and "word_root" in cells else SCALES[value]
     return LexiconEntry(name, convert_valence(place.parse_number(cells, value, -scale, scale) / scale))
 
@@ -225,16 +209,13 @@ NEUTRAL = 1 / 3
 SMOOTHING = 1.0
 TRIPLE = ("positive", "neutral", "negative")
 
-_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
-
 
 class Lexicon:
     """Words and phrases of K sentiment lexicons, normalised and lower-cased like texts, with polarity counts."""
 
     def __init__(self, entries: dict[str, Counts], lexicons: int = 1) -> None:
         self.entries = entries
-        self.width = len(next(iter(entries.values()), (0.0,) * (3 * lexicons)))
-        """3K."""
+        self.width = len(next(iter(entries.values()), (0.0,) * (3 * lexicons)))  # 3K
         self._words: dict[str, Counts] = {}
         self._phrases: dict[str, list[tuple[str, int, Counts]]] = {}
         for entry, counts in entries.items():
@@ -259,10 +240,8 @@ class Lexicon:
             before, behind = (0.0,) * (3 * place), (0.0,) * (width - 3 * place - 3)
             left = False
             for word, counts in read_lexicon(name):
-                entry = prepare(word, config).lower()
-                if entry and (
-                    entry == replace_lookalikes(word, config.lookalikes).lower() or _TWO_LETTERS.search(word)
-                ):
+                entry, plain = prepare(word, config).lower(), replace_lookalikes(word, config.lookalikes).lower()
+                if entry and (entry == plain or re.search(r"[^\W\d_]{2}", word)):
                     entries[entry] = _add_counts(entries.get(entry, (0.0,) * width), before + counts + behind)
                     left = True
             if not left:

@@ -86,10 +86,8 @@ class WordTokenizer(ListedTokenizer):
         return ([get(word, UNKNOWN) for word in split_words(text)] for text in texts)
 
 
-SHORTEST = 2
-"""Characters of the shortest n-gram; a blank at the edge of a word counts as one."""
-INSIDE = " "
-"""Prefix of character n-grams in the vocabulary: `oo` is a word, ` oo` a part of words."""
+SHORTEST = 2  # Characters of the shortest n-gram; a blank at the edge of a word counts as one
+INSIDE = " "  # Prefix of character n-grams in the vocabulary: `oo` is a word, ` oo` a part of words
 
 
 class NGramTokenizer(ListedTokenizer):
@@ -135,7 +133,6 @@ class NGramTokenizer(ListedTokenizer):
 
         @functools.cache
         def encode_word(word: str) -> list[int]:
-            """Return the ids of a word's known character n-grams."""
             return [ids[gram] for gram in _list_char_grams(word, longest) if gram in ids]
 
         for text in texts:

@@ -3,8 +3,6 @@
 A run stores the version of the look-alike table that it was trained with; a changed table gets a new version.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import html
@@ -49,8 +47,7 @@ def _build_forms() -> dict[str, str]:
 
 def _decode_entity(entity: re.Match[str]) -> str:
     """Decode an HTML entity; a name that only begins like a known entity stays unchanged."""
-    known = entity[0][1] == "#" or entity[0][1:] in html5
-    return html.unescape(entity[0]) if known else entity[0]
+    return html.unescape(entity[0]) if (entity[0][1] == "#" or entity[0][1:] in html5) else entity[0]
 
 
 @functools.cache
@@ -103,8 +100,7 @@ def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALI
 Step = Callable[[str], str]
 
 URL_MARK, USER_MARK = "<url>", "<user>"
-LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"
-"""Only letters, so that later steps do not change them and a byte-level tokenizer can make each of them one piece."""
+LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"  # Only letters, so later steps keep them and BPE can make each one piece
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -139,28 +135,18 @@ _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
 def _compose_unicode(text: str) -> str:
     """Normalise a text to NFC; lone surrogates, which no file can hold, become U+FFFD."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
+    return text if text.isascii() else unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
 
 
 def _fold_blanks(text: str) -> str:
     """Replace line breaks, control characters and runs of blanks in a text by a blank; drop zero-width characters."""
-    if not text.isprintable():
-        text = _INVISIBLE.sub("", _CONTROL.sub(" ", text))
-    return " ".join(text.split())
-
-
-def _split_hashtags(text: str) -> str:
-    """Split hashtags into words at their capitals and keep the mark: `#BuyTheDip` becomes `# Buy The Dip`."""
-    return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
+    return " ".join((text if text.isprintable() else _INVISIBLE.sub("", _CONTROL.sub(" ", text))).split())
 
 
 def _mark_elongation(text: str) -> str:
     """Shorten drawn-out words in a text, and mark them: "soooo coooool" → "so xxlong cool xxlong"."""
 
     def shorten_word(found: re.Match[str]) -> str:
-        """Shorten and mark one matched word if it is drawn out (callback of a regular expression)."""
         short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")
         return f"{short} {LONG_MARK}" if short != (found[1] or "") else found[0]
 
@@ -171,7 +157,6 @@ def _mark_capitals(text: str) -> str:
     """Add the mark xxcaps after each word of two or more letters that are all capitals."""
 
     def mark_word(found: re.Match[str]) -> str:
-        """Mark one matched word if it is in capitals (callback of a regular expression)."""
         word, done = found[1] or "", found.string.startswith(f" {CAPITALS_MARK}", found.end())
         return f"{word} {CAPITALS_MARK}" if len(word) > 1 and word.isupper() and not done else found[0]
 
@@ -212,7 +197,8 @@ NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
         _FOLD,
         ("links marked", partial(_URL.sub, f" {URL_MARK} ")),
         ("user names marked", partial(_USER.sub, f" {USER_MARK} ")),
-        ("hashtags split", _split_hashtags),
+        # `#BuyTheDip` becomes `# Buy The Dip`.
+        ("hashtags split", lambda text: _HASHTAG.sub(lambda found: f" # {_HUMP.sub(' ', found[1])} ", text)),
         ("quotes straightened", methodcaller("translate", _QUOTES)),
         _LOWER,
         _COMPOSE,
@@ -247,8 +233,7 @@ def list_steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     """Return each normalisation step that changed the text, as (name, text after it), for display."""
     shown = []
     for name, change in _choose_steps(config):
-        changed = _apply_steps(text, [change])
-        if changed != text:
+        if (changed := _apply_steps(text, [change])) != text:
             shown.append((name, changed))
         text = changed
     return shown

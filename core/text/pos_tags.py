@@ -1,7 +1,5 @@
 """Part-of-speech tags (HanTa's tags mapped to the universal ones), and the language and script of texts."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -12,6 +10,7 @@ import sqlite3
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,8 @@ UNTAGGED = 0
 
 MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
-SCHEME = 2
-"""Version of the tags; raise it when the same words get other tags."""
-LONGEST = 40
-"""Characters that the tagger reads from the end of a word, which has the inflection; its time grows with their cube."""
+SCHEME = 2  # Version of the tags; raise it when the same words get other tags
+LONGEST = 40  # Characters that are read from the end of a word; the time grows with their cube
 ENDS = frozenset(".!?…")
 
 _MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
@@ -82,8 +79,7 @@ _DUTCH = {
 UNIVERSAL = {
     language: {own: TAGS.index(tag) + 1 for tag, owns in table.items() for own in owns.split()}
     for language, table in (("en", _ENGLISH), ("de", _GERMAN), ("nl", _DUTCH))
-}
-"""By language, from the tagger's tag to an id."""
+}  # By language, from the tagger's tag to an id
 _PUNCT, _X = TAGS.index("PUNCT") + 1, TAGS.index("X") + 1
 
 
@@ -94,27 +90,19 @@ class Tagger:
         if language not in MODELS:
             raise ValueError(f"no tagger for {language!r}, only for {', '.join(MODELS)}")
         self.language = language
-        self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"
-        """Part of the cache key: the tags of given words depend on it."""
+        self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"  # Part of the cache key
 
     def tag(self, words: Sequence[str]) -> list[int]:
         """Return the part-of-speech tag (id of `TAGS`) of each word; the words need their original capitals."""
-        return [each for sentence in _split_sentences(words) for each in self._tag_sentence(sentence)]
-
-    def _tag_sentence(self, words: list[str]) -> list[int]:
-        table = UNIVERSAL[self.language]
         read = [_CONTRACTION.sub("", word) for word in words] if self.language == "en" else words
-        found = _load_hanta(self.language).tag_sent([word[-LONGEST:] for word in read], taglevel=0)
+        # A sentence includes its final punctuation.
+        ends = [n for n in range(1, len(words)) if words[n - 1] in ENDS and words[n] not in ENDS]
+        found = list[str]()
+        for start, end in pairwise([0, *ends, len(words)] if words else [0]):
+            sentence = [word[-LONGEST:] for word in read[start:end]]
+            found += _load_hanta(self.language).tag_sent(sentence, taglevel=0)
+        table = UNIVERSAL[self.language]
         return [_tag_symbol(word) or table[tag.partition("(")[0]] for word, tag in zip(words, found, strict=True)]
-
-
-def _split_sentences(words: Sequence[str]) -> Iterator[list[str]]:
-    """Split a list of words into sentences, each with its final punctuation."""
-    start = 0
-    for place in range(1, len(words) + 1):
-        if place == len(words) or (words[place - 1] in ENDS and words[place] not in ENDS):
-            yield list(words[start:place])
-            start = place
 
 
 def _tag_symbol(word: str) -> int:
@@ -139,10 +127,8 @@ def _load_hanta(language: str) -> Any:
     return tagger
 
 
-SAMPLE = 2000
-"""Texts that are read to detect the language, evenly spread."""
-LEAST = 0.08
-"""Lowest share of a language's function words among all words for which texts count as being in that language."""
+SAMPLE = 2000  # Texts that are read to detect the language, evenly spread
+LEAST = 0.08  # Lowest share of a language's function words in texts of that language
 
 # Frequent words that are rare in the other two and in their neighbours (French, Spanish, Swedish …).
 FUNCTION_WORDS = {

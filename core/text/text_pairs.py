@@ -1,12 +1,9 @@
 """Text pairs as one string with a mark between both texts; only `join_pair` adds it, and no text contains it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
-SIGN = "‖"
-"""The mark between the texts of a pair: one token, which is not a word."""
+SIGN = "‖"  # The mark between the texts of a pair: one token, which is not a word
 MARK = f" {SIGN} "
 PLAIN = "|"
 _SPACED_SIGN = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
@@ -38,9 +35,5 @@ def divide_tokens(first: int, second: int, most: int) -> tuple[int, int]:
     """Divide a limit of `most` tokens between the texts of a pair; the longer text is truncated first."""
     if first + second <= most:
         return first, second
-    half = most // 2
-    if second <= half:
-        return most - second, second
-    if first <= most - half:
-        return first, most - first
-    return most - half, half
+    behind = min(second, max(most // 2, most - first))
+    return most - behind, behind

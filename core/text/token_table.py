@@ -17,30 +17,21 @@ from core.text.words import hash_char_ngrams
 class PaddedBatch(NamedTuple):
     """A batch of B texts with at most L tokens, padded on the right; the fields are those of a model's `Batch`."""
 
-    ids: np.ndarray
-    """(B, L) int64, 0 where padded."""
-    keep: np.ndarray
-    """(B, L) bool, True at real tokens."""
-    tags: np.ndarray | None
-    """(B, L) int64, 0 where padded; None without a tagger."""
-    polarity: np.ndarray | None
-    """(B, L, 3K) float32, thirds where padded; None without a lexicon."""
-    grams: np.ndarray | None
-    """(B, L, K) int64: the bucket of each character n-gram, counted from 1, 0 where there is none; None: not read."""
+    ids: np.ndarray  # (B, L) int64, 0 where padded
+    keep: np.ndarray  # (B, L) bool, True at real tokens
+    tags: np.ndarray | None  # (B, L) int64, 0 where padded; None without a tagger
+    polarity: np.ndarray | None  # (B, L, 3K) float32, thirds where padded; None without a lexicon
+    grams: np.ndarray | None  # (B, L, K) int64: bucket of each character n-gram, from 1; 0: none; None: not read
 
 
 @dataclass(frozen=True)
 class TokenTable:
     """The token ids of n texts in one flat array, so that a batch is one indexing operation."""
 
-    flat: np.ndarray
-    """(all tokens,) int32."""
-    offsets: np.ndarray
-    """(n + 1,) int64; text i is flat[offsets[i]:offsets[i + 1]]."""
-    tags: np.ndarray | None = None
-    """(all tokens,) uint8: parts of speech, where the tokenizer has a tagger."""
-    polarity: np.ndarray | None = None
-    """(all tokens, 3K) float32, where the tokenizer has a lexicon."""
+    flat: np.ndarray  # (all tokens,) int32
+    offsets: np.ndarray  # (n + 1,) int64; text i is flat[offsets[i]:offsets[i + 1]]
+    tags: np.ndarray | None = None  # (all tokens,) uint8: parts of speech, where the tokenizer has a tagger
+    polarity: np.ndarray | None = None  # (all tokens, 3K) float32, where the tokenizer has a lexicon
     forms: np.ndarray | None = None
     spelt: TokenTable | None = None
 
@@ -84,14 +75,13 @@ class TokenTable:
         places = (starts[:, None] + columns)[keep]
         ids = np.zeros(keep.shape, np.int64)
         ids[keep] = self.flat[places]
-        tags = polarity = None
+        tags = polarity = grams = None
         if self.tags is not None:
             tags = np.zeros(keep.shape, np.int64)
             tags[keep] = self.tags[places]
         if self.polarity is not None:
             polarity = np.full((*keep.shape, self.polarity.shape[1]), NEUTRAL, np.float32)
             polarity[keep] = self.polarity[places]
-        grams = None
         if self.forms is not None and self.spelt is not None:
             found = self.spelt.pad_rows(self.forms[places]).ids
             grams = np.zeros((*keep.shape, found.shape[1]), np.int64)

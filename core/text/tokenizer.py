@@ -35,19 +35,13 @@ class Encoding(NamedTuple):
     """A tokenised text, as the model reads it: token ids, offsets, tags and polarities."""
 
     ids: list[int]
-    tokens: list[str]
-    """The piece of `text` of each id, also of unknown tokens."""
-    offsets: list[tuple[int, int]]
-    """Start and end of each token in `text`. Byte-level pieces of one character share that character's span."""
+    tokens: list[str]  # The piece of `text` of each id, also of unknown tokens
+    offsets: list[tuple[int, int]]  # Span of each token in `text`; byte-level pieces share that of their character
     truncated: int
-    text: str
-    """The normalised text that offsets count in (normalising may change lengths)."""
-    tags: list[int] | None = None
-    """Part of speech of each token's word (ids of `core.text.pos_tags.TAGS`, 0: none); None without a tagger."""
-    polarity: list[tuple[float, ...]] | None = None
-    """(positive, neutral, negative) of each token, for K lexicons in order; None without a lexicon."""
-    grams: list[list[int]] | None = None
-    """The hash bucket of each character n-gram of each token; None if the model reads none."""
+    text: str  # The normalised text that offsets count in (normalising may change lengths)
+    tags: list[int] | None = None  # Id of `pos_tags.TAGS` of each token's word, 0: none; None without a tagger
+    polarity: list[tuple[float, ...]] | None = None  # (positive, neutral, negative) per lexicon; None: no lexicon
+    grams: list[list[int]] | None = None  # Hash buckets of each token's n-grams; None if the model reads none
     lexicons: int = 0
 
 
@@ -71,10 +65,8 @@ class Segmentation(NamedTuple):
 
     text: str
     spans: list[Span]
-    owners: list[int]
-    """Per token the number of the word it begins in, -1 outside of words."""
-    cased: list[str]
-    """The words as their writer spelt them, up to the last one with a token."""
+    owners: list[int]  # Per token the number of the word it begins in, -1 outside of words
+    cased: list[str]  # The words as their writer spelt them, up to the last one with a token
 
 
 class KnownTagger(msgspec.Struct):
@@ -105,22 +97,15 @@ class Tokenizer(ABC):
 
     kind: str
     config: TextConfig
-    size: int
-    """Token ids, including the special ones for padding and unknown."""
-    max_length: int
-    """Token ids per text, at most; 0: texts are never truncated."""
-    known_words: Container[str] | None = None
-    """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
-    between: Sequence[int] = (FIRST,)
-    """The token ids of the mark that separates the two texts of a pair, which have no other use."""
+    size: int  # Token ids, including the special ones for padding and unknown
+    max_length: int  # Token ids per text, at most; 0: texts are never truncated
+    known_words: Container[str] | None = None  # None if words are composed of pieces and not listed
+    between: Sequence[int] = (FIRST,)  # Token ids of the mark between two texts, without other use
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
-    counts: np.ndarray | None = None
-    """(V, 3K): the lexicon's counts by token id, if a token has its own entries and not those of its word."""
-    buckets: int = 0
-    """Hash buckets for the character n-grams of words; 0: the model reads none."""
-    pairs: bool = False
-    """Whether the pair mark (`core.text.text_pairs`) separates two texts; else it is a character like any other."""
+    counts: np.ndarray | None = None  # (V, 3K): the lexicon's counts by token id, if they are not those of its word
+    buckets: int = 0  # Hash buckets for the character n-grams of words; 0: the model reads none
+    pairs: bool = False  # Whether the pair mark separates two texts; else it is a character like any other
     notes: tuple[str, ...] = ()
 
     @abstractmethod
@@ -160,15 +145,13 @@ class Tokenizer(ABC):
             return found
         reading = self._split_segments(raw, text, found.offsets)
         tags = self._collect_tags([reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
-        polarity = self._collect_polarity([reading], [found.ids])
-        if polarity is not None:
+        if (polarity := self._collect_polarity([reading], [found.ids])) is not None:
             found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
         return found._replace(tags=None if tags is None else tags[0])
 
     def compute_unknown_share(self, text: str) -> float | None:
         """Return the share of unknown words in a text (0 without words); None if words are composed of known pieces."""
-        known = self.known_words
-        if known is None:
+        if (known := self.known_words) is None:
             return None
         words = [word for word in split_words(prepare(text, self.config)) if not is_bare_mark(word)]
         return sum(word not in known for word in words) / len(words) if words else 0.0
@@ -208,7 +191,11 @@ class Tokenizer(ABC):
         if self.tagger is None and self.counts is not None:  # tokens alone decide
             return Segmentation(text, [], [-1] * len(offsets), [])
         spans = [match.span() for match in get_word_pattern().finditer(text)]
-        owners = _find_owners(spans, offsets)
+        owners, place = list[int](), 0
+        for start, _ in offsets:
+            while place < len(spans) and spans[place][1] <= start:
+                place += 1
+            owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
         cased: list[str] = []
         if self.tagger is not None:
             cased = split_words(prepare(raw, self.config, cased=True))
@@ -248,9 +235,8 @@ class Tokenizer(ABC):
         """Start reading text pairs, and recompute an automatic maximum length from the training texts."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
-            self.max_length = compute_max_length(
-                [len(ids) for ids in self._encode_all(prepare_all(texts, self.config))]
-            )
+            every = self._encode_all(prepare_all(texts, self.config))
+            self.max_length = compute_max_length([len(ids) for ids in every])
 
     def truncate_values(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
         """Truncate a list with one value per token to the maximum length; each text of a pair is cut at the end."""
@@ -323,8 +309,7 @@ class Tokenizer(ABC):
         return [each[0] if len(each) == 1 else [*each[0], *self.between, *each[1]] for each in read]
 
     def _remove_mark(self, ids: list[int]) -> list[int]:
-        marks = self.between
-        return [UNKNOWN if each in marks else each for each in ids]
+        return [UNKNOWN if each in self.between else each for each in ids]
 
     def set_lexicon(self, lexicon: Lexicon) -> None:
         """Set the sentiment lexicon that gives tokens their polarities."""
@@ -337,9 +322,8 @@ class Tokenizer(ABC):
 
     def to_json(self) -> str:
         """Return the tokenizer's complete state as JSON, which `core.text.tokenizer_factory` reads."""
-        tagger = self.tagger
         known = {
-            "tagger": None if tagger is None else {"language": tagger.language, "version": tagger.version},
+            "tagger": self.tagger and {"language": self.tagger.language, "version": self.tagger.version},
             "lexicon": None if self.lexicon is None else self.lexicon.entries,
             "buckets": self.buckets or None,
             "pairs": self.pairs or None,
@@ -362,15 +346,6 @@ class Tokenizer(ABC):
         write_text(path, self.to_json())
 
 
-def _find_owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
-    owners, place = [], 0
-    for start, _ in offsets:
-        while place < len(spans) and spans[place][1] <= start:
-            place += 1
-        owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
-    return owners
-
-
 def trim_span(text: str, start: int, end: int) -> Span:
     """Return a token's span without the blank before its word; a token of only a blank has the blank as its span."""
     if start == end and text[start - 1 : start] == " ":
@@ -386,5 +361,4 @@ def compute_max_length(lengths: Sequence[int]) -> int:
 
 def rank_keys(counts: Counter[str], least: int, most: int) -> list[str]:
     """Return at most `most` keys, the most frequent first, without those that are counted fewer than `least` times."""
-    kept = sorted((-count, key) for key, count in counts.items() if count >= least)
-    return [key for _, key in kept[:most]]
+    return [key for _, key in sorted((-count, key) for key, count in counts.items() if count >= least)[:most]]

@@ -1,7 +1,5 @@
 """Creation of tokenizers: fitted on training texts, extended from another run, or loaded from a file."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import logging
@@ -12,12 +10,11 @@ from typing import Any
 from core import json_store
 from core.exceptions import ConfigError, RunDamaged
 from core.paths import read_regular
-from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer, WordTokenizer
 from core.text.pos_tags import NAMES, Tagger, detect_language, detect_script
-from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer
+from core.text.subword_tokenizers import BpeTokenizer, PretrainedTokenizer, PublishedTokenizer
 from core.text.text_pairs import is_mostly_pairs, split_pair
 from core.text.tokenizer import VERSION, GrownTokenizer, State, Tokenizer, compute_max_length
 
@@ -26,8 +23,7 @@ log = logging.getLogger(__name__)
 KINDS: dict[str, type[Tokenizer]] = {
     each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer, PretrainedTokenizer)
 }
-LARGEST = 512 * 1024**2
-"""Bytes of a tokenizer's file, at most: enough for millions of word pairs."""
+LARGEST = 512 * 1024**2  # Bytes of a tokenizer's file, at most: enough for millions of word pairs
 LEAK = "the tokenizer was fitted on the texts of all splits (text.tokenizer_fit=all): test words are not unseen"
 ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 
@@ -91,12 +87,12 @@ def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | N
         return Tagger(config.tagger), ()
     if language := detect_language(texts):
         return Tagger(language), (f"parts of speech: the training texts were taken to be {NAMES[language]}",)
-    script = detect_script(texts) or "no letters"
+    off = "parts of speech are off: no tagger for the language of the training texts"
     there = ", ".join(f"{name} ({code})" for code, name in NAMES.items())
-    return None, (
-        f"parts of speech are off: no tagger for the language of the training texts (script: {script}); there is one "
-        f"for {there}, which text.tagger can name",
+    note = (
+        f"{off} (script: {detect_script(texts) or 'no letters'}); there is one for {there}, which text.tagger can name"
     )
+    return None, (note,)
 
 
 def restore_tokenizer(text: str) -> Tokenizer:
@@ -108,7 +104,13 @@ def restore_tokenizer(text: str) -> Tokenizer:
             raise ValueError(f"version {version!r} was written by another Sentiscope, this one reads {VERSION}")
         state = json_store.convert(tree, State)
         tokenizer = KINDS[state.kind].restore(state, _read_config(state.config), state.max_length)
-        _restore_knowledge(tokenizer, state)
+        if known := state.tagger:
+            tokenizer.tagger = Tagger(known.language)
+            if tokenizer.tagger.version != known.version:
+                log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
+        if state.lexicon is not None:
+            tokenizer.set_lexicon(Lexicon.from_state(state.lexicon, max(1, len(tokenizer.config.lexicons))))
+        tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs
         return tokenizer
     except ValueError as error:
         raise RunDamaged(f"the tokenizer cannot be read: {error}") from error
@@ -132,13 +134,3 @@ def _read_config(tree: dict[str, Any]) -> TextConfig:
         return json_store.convert(tree, TextConfig)
     except ConfigError as error:  # `restore_tokenizer` reports only a ValueError as damage
         raise ValueError(str(error)) from error
-
-
-def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
-    if known := state.tagger:
-        tokenizer.tagger = Tagger(known.language)
-        if tokenizer.tagger.version != known.version:
-            log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
-    if state.lexicon is not None:
-        tokenizer.set_lexicon(Lexicon.from_state(state.lexicon, max(1, len(tokenizer.config.lexicons))))
-    tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs

@@ -1,7 +1,5 @@
 """Words of a text as typed: their spans, removal of words, and their shares of the tokens."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata
@@ -15,7 +13,6 @@ from core.text.normalization import BREAK, ENTITY, LINK, USER, measure_lengths
 from core.text.words import get_word_pattern
 
 Span = tuple[int, int]
-INVISIBLE = ("Cc", "Cf")
 
 
 def find_word_spans(text: str) -> list[Span]:
@@ -23,12 +20,9 @@ def find_word_spans(text: str) -> list[Span]:
 
     A link, @name, #tag, entity or `<br>` is one span, and no grapheme cluster is split.
     """
-    seen = (
-        match.span()
-        for match in _compile_pattern().finditer(text)
-        if any(unicodedata.category(sign) not in INVISIBLE for sign in match[0])
-    )
-    return extend_spans(text, seen)
+    found = _compile_pattern().finditer(text)
+    visible = (each for each in found if any(unicodedata.category(sign) not in ("Cc", "Cf") for sign in each[0]))
+    return extend_spans(text, (each.span() for each in visible))
 
 
 @functools.cache

@@ -1,7 +1,5 @@
 """The word pattern of tokenizers and n-gram baselines, character n-grams of words, and passages of texts."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator
@@ -46,20 +44,17 @@ def get_word_pattern() -> re.Pattern[str]:
     """
     inner = rf"(?:[^\W_]++|[{build_mark_class()}]++|[\u200c\u200d](?={_LETTER}))*+"
     tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{build_mark_class()}])*+"
-    return re.compile(
-        "|".join(
-            (
-                rf"(?!\u2139){_LETTER}{inner}(?:['’]{_LETTER}{inner})*+",
-                r"['’](?:[sStTdDmM]|re|ve|ll|RE|VE|LL)\b",
-                r"[0-9#*]\ufe0f?\u20e3",
-                rf"\d+(?:[.,]\d+)*{inner}",
-                r"<(?:url|user)>",
-                r"[\U0001f1e6-\U0001f1ff]{2}",
-                rf"{EMOJI}{tail}(?:\u200d{EMOJI}{tail})*",
-                rf"\S{tail}",
-            )
-        )
+    kinds = (
+        rf"(?!\u2139){_LETTER}{inner}(?:['’]{_LETTER}{inner})*+",
+        r"['’](?:[sStTdDmM]|re|ve|ll|RE|VE|LL)\b",
+        r"[0-9#*]\ufe0f?\u20e3",
+        rf"\d+(?:[.,]\d+)*{inner}",
+        r"<(?:url|user)>",
+        r"[\U0001f1e6-\U0001f1ff]{2}",
+        rf"{EMOJI}{tail}(?:\u200d{EMOJI}{tail})*",
+        rf"\S{tail}",
     )
+    return re.compile("|".join(kinds))
 
 
 def split_words(text: str) -> list[str]:
@@ -69,15 +64,11 @@ def split_words(text: str) -> list[str]:
 
 def is_bare_mark(text: str) -> bool:
     """Return whether a token is only punctuation, without letters, digits or emoji."""
-    return not any(
-        character.isalnum() or (unicodedata.category(character) == "So" and not character.isascii())
-        for character in text
-    )
+    return not any(each.isalnum() or (unicodedata.category(each) == "So" and not each.isascii()) for each in text)
 
 
 SHORTEST, LONGEST = 3, 5
-CHARACTERS = 32
-"""Characters of a word that are cut into n-grams, at most; so no word has more than 93 n-grams."""
+CHARACTERS = 32  # Characters of a word that are cut into n-grams, at most; so no word has more than 93 n-grams
 
 
 def list_char_ngrams(word: str) -> list[str]:
@@ -105,8 +96,7 @@ def check_passage(asked: int) -> int:
 
 def split_passages(text: str, words: int) -> list[str]:
     """Split a text into passages of at most `words` words and nearly equal length; no word is split."""
-    found = text.split()
-    if len(found) <= words:
+    if len(found := text.split()) <= words:
         return [text]
     count = math.ceil(len(found) / words)
     ends = [len(found) * place // count for place in range(count + 1)]

@@ -14,7 +14,7 @@ from core.fingerprint import get_file_version
 from core.runs.cached_analysis import Found
 from core.runs.record import WEIGHTS, RunRecord
 from dashboard.reader.models import ModelReader
-from dashboard.reader.read_cache import Key, cache_result
+from dashboard.reader.runs import Key, cache_result
 
 if TYPE_CHECKING:
     from core.error_analysis.codebook import Codes

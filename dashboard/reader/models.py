@@ -24,8 +24,7 @@ from core.runs.faithfulness_files import BeliefFiles
 from core.runs.layers import LayerFiles, Layers
 from core.runs.projections import MapFiles, Space
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from dashboard.reader.read_cache import Key, cache_result
-from dashboard.reader.runs import RunReader
+from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
     from core.behavioral_tests.outcomes import SuiteResult
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
     from core.runs.load import LoadedRun
     from core.runs.word_tagging import TaggedText
+    from dashboard.figures.attention import AttributedWords
     from dashboard.figures.decisions import Floats
-    from dashboard.figures.heatmap_table import AttributedWords
 
 Wanted = tuple[Any, ...]
 """A slow model computation: the name of a reader method with `tell`, the run, and further arguments."""
@@ -113,7 +112,7 @@ class ModelReader(RunReader):
     ) -> AttributedWords:
         """Return the effect of deleting each word on the log-odds of a class, for the trained or the edited model."""
         from core.text.word_spans import compute_shares
-        from dashboard.figures.heatmap_table import AttributedWords
+        from dashboard.figures.attention import AttributedWords
 
         loaded, reader = self.load_model(run), self._make_context(run, edits, tell)
         *_, methods = interpret.attribution.explain_by_methods(reader, text, target, ("deletion", "attention"))

@@ -26,7 +26,7 @@ from dashboard import access, selection, state
 from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import make_anchor, show_caption, show_drawing, show_figure_heading, show_how, show_others
 from dashboard.widgets.messages import show_header, show_problem, show_summary

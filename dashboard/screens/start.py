@@ -16,10 +16,10 @@ from dashboard.data import data
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, draw_start
 from dashboard.screens import PAGES
+from dashboard.widgets.fields import LONGEST
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import as_sentence
 from dashboard.widgets.style import add_style, get_look
-from dashboard.widgets.text_fields import LONGEST
 from dashboard.widgets.unfinished import UnfinishedTask, find_unfinished
 
 

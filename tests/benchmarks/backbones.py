@@ -38,8 +38,7 @@ MODELS = {
 }
 """Key → title, arguments of `sentiscope train --model`."""
 BESIDE = {WORDS: "against words", CHARS: "against words and characters"}
-AMONG = ("lexical", "inceptive")
-"""Models that are also compared with plain fine-tuning."""
+AMONG = ("lexical", "inceptive")  # models that are also compared with plain fine-tuning
 
 
 def train(store: RunStore, data: str, model: str) -> None:

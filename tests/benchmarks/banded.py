@@ -24,8 +24,7 @@ from core.models.banded_attention import attend_banded
 from core.models.sparse_mask import build_support_mask, draw_global_positions
 
 HEADS, WIDTH, WINDOW = 8, 32, 64
-LONGEST_DENSE = 4096
-"""Up to here with an L x L mask or maps: explicit attention over 8,192 tokens takes 6 GB."""
+LONGEST_DENSE = 4096  # up to here with an L x L mask or maps: explicit attention over 8,192 tokens takes 6 GB
 FASTER = {2048: 4.5, 4096: 9.0}
 GROWTH, ERROR = 1.2, 1e-6
 

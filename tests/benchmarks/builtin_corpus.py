@@ -15,13 +15,13 @@ import pandas as pd
 
 from core.data.config import DataConfig
 from core.data.load import load_dataset
-from core.data.sources.builtin import handwritten
+from core.data.sources.builtin import corpus_files
 from core.evaluation.baseline import fit_baseline
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
 SPLITS = ("test", "challenge", "everyday")
-TARGET = Path(handwritten.__file__).with_name("measured.json")
+TARGET = Path(corpus_files.__file__).with_name("measured.json")
 
 
 def correct(store: RunStore, run: str, split: str) -> pd.DataFrame:

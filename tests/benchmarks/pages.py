@@ -36,8 +36,8 @@ WATCH = """([event, seen, name]) => {
     }, { once: true, capture: true }));
 }"""
 """Time from an event to the first frame that shows an element; polling costs no frames."""
-CURVE = "document.querySelector('.st-key-fig-learning .scatterlayer .trace path')"
-METRICS = "[...document.querySelectorAll('.s-cap')].some((line) => line.textContent.includes('Test accuracy'))"
+CURVE = "document.querySelector('.st-key-fig-progress .scatterlayer .trace path')"
+METRICS = "document.querySelector('.s-open')?.textContent.startsWith('Test accuracy')"
 COUNT_SENT = """const send = WebSocket.prototype.send;
 WebSocket.prototype.send = function (data) {
     window.messages = (window.messages ?? 0) + 1;

@@ -64,20 +64,17 @@ MODELS = {
     "mini-en": ("vanilla from mini-en", ("--model", "vanilla", "--from", "starter-vanilla")),
 }
 """Key → title, arguments of `sentiscope train`; the first is the reference of all comparisons."""
-OURS = ("vanilla", "strong", "mini-en")
-"""Models among which validation chooses."""
+OURS = ("vanilla", "strong", "mini-en")  # models among which validation chooses
 READ = {("sst2-split", "mini-en")}
 """What has read the rows it is tested on, with their labels: the re-split draws its test rows from the training rows of
 SST-2, which mini-en learned from. Shown in brackets, neither tested nor chosen."""
-FOREIGN = {("nsmc", "mini-en")}
-"""Data sets in a language unknown to the model: neither trained nor shown."""
+FOREIGN = {("nsmc", "mini-en")}  # data sets in a language unknown to the model: neither trained nor shown
 SEEDS = (0, 1, 2)
 FIELDS = (
     *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "mixed", "temperature"),
     *("seconds", "megabytes", "parameters", "patterns", "together", "version", "date"),
 )
-Rows = dict[tuple[str, str], dict[str, str]]
-"""By data set and model."""
+Rows = dict[tuple[str, str], dict[str, str]]  # by data set and model
 
 
 class Cost(NamedTuple):

@@ -62,7 +62,7 @@ READ_AS = {
 }
 
 
-def make(random: random.Random, folder: Path) -> Callable[[], object]:
+def make_loaders(random: random.Random, folder: Path) -> Callable[[], object]:
     """A file and how it is to be read: here, at times in the other process, at times on to a data set."""
     kind = random.choice(tuple(_WRITERS))
     data = _WRITERS[kind](random, _rows(random))

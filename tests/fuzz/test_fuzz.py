@@ -5,13 +5,14 @@ import importlib
 import pytest
 from fuzzing import drive
 
-AREAS = ("loaders", "archives", "records", "settings")
+AREAS = {"loaders": "fuzz_loaders", "archives": "fuzz_runs", "records": "fuzz_runs", "settings": "fuzz_runs"}
 
 
 def tried(area, seconds, seed, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    outcome = drive(area, importlib.import_module(f"fuzz_{area}").make, seconds, seed, tmp_path / "kept")
+    make = getattr(importlib.import_module(AREAS[area]), f"make_{area}")
+    outcome = drive(area, make, seconds, seed, tmp_path / "kept")
     print(outcome)
     assert not outcome.raw, str(outcome)
 

@@ -15,8 +15,7 @@ from core.text.tokenizer_factory import fit_tokenizer
 from core.training.calibration import UNSCALED
 
 WORDS = tuple(f"{a}{b}{c}" for a in "bdfklmnprst" for b in "aeiou" for c in "bdgk")
-EVERY = 6
-"""Every n-th word has a weight."""
+EVERY = 6  # every n-th word has a weight
 
 
 class Sum(nn.Module):

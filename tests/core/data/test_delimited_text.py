@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import examples
 
+from core.data.columns import has_header
 from core.data.delimited_text import parse_table
-from core.data.header_detection import has_header
 from core.data.labeled_files import inspect_file
 from core.exceptions import DataError
 
@@ -22,16 +22,6 @@ def test_the_delimiter_is_found(delimiter):
     assert parsed.columns == ("text", "label") and parsed.rows[0] == list(ROWS[1])
 
 
-def test_wrong_delimiters_are_refused_with_the_likely_one():
-    parsed = parse_table("good # it works well\nbad # it broke at once\n", " # ")
-    assert parsed.rows == [["good", "it works well"], ["bad", "it broke at once"]]
-    assert parse_table("a\tb\nc\td\n", "tab").rows == [["a", "b"], ["c", "d"]]
-    with pytest.raises(DataError, match="semicolon does not divide its lines into columns; the file seems to use tab"):
-        parse_table("\n".join("\t".join(row) for row in ROWS), ";")
-    text = "text,label\n" + "\n".join(rows("'", ""))
-    assert parse_table(text).rows[0][1] == "bad" and parse_table(text, quoting="none").rows[0][1] == "'bad'"
-
-
 @pytest.mark.parametrize("sign", ["\n", "\r", '"', "'"])
 def test_line_ends_and_quotes_are_no_delimiters(sign):
     with pytest.raises(DataError, match="is not a delimiter: line ends divide rows, and quotes enclose cells"):
@@ -39,16 +29,13 @@ def test_line_ends_and_quotes_are_no_delimiters(sign):
     assert parse_table(f"sep={sign}\na,b\nc,d\n", quoting="single").delimiter != sign
 
 
-def test_quoted_fields_keep_delimiters_and_unbalanced_quotes_are_characters():
+def test_quoted_fields_keep_delimiters_and_prose_with_commas_is_one_column():
     parsed = parse_table('text,label\r\n"first\nsecond, with ""quotes""",1\r\nplain,0\r\n')
     assert parsed.quoted and parsed.rows == [['first\nsecond, with "quotes"', "1"], ["plain", "0"]]
     lines = ['1\t"so good', '0\tshe said "no', '1\t"loved" it', '0\t5" too long'] * 5
     parsed = parse_table("\n".join(lines))
     assert not parsed.quoted and len(parsed.rows) == 20
     assert [row[1] for row in parsed.rows[:4]] == ['"so good', 'she said "no', '"loved" it', '5" too long']
-
-
-def test_prose_with_commas_is_one_column_and_ragged_rows_are_numbered():
     lines = ["well, this, is a text", "no comma here", "one, only", "a, b, c, d"] * 10
     parsed = parse_table("\n".join(lines))
     assert parsed.delimiter == "" and parsed.rows[0] == [lines[0]]
@@ -145,7 +132,14 @@ def test_headers_between_title_and_further_rows_are_found(lines, columns, told):
     assert parsed.separator_line == (lines[0] == "sep=,")
 
 
-def test_a_confirmed_header_may_be_short_but_a_detected_one_may_not():
+def test_wrong_delimiters_and_short_headers_are_refused_unless_confirmed():
+    parsed = parse_table("good # it works well\nbad # it broke at once\n", " # ")
+    assert parsed.rows == [["good", "it works well"], ["bad", "it broke at once"]]
+    assert parse_table("a\tb\nc\td\n", "tab").rows == [["a", "b"], ["c", "d"]]
+    with pytest.raises(DataError, match="semicolon does not divide its lines into columns; the file seems to use tab"):
+        parse_table("\n".join("\t".join(row) for row in ROWS), ";")
+    text = "text,label\n" + "\n".join(rows("'", ""))
+    assert parse_table(text).rows[0][1] == "bad" and parse_table(text, quoting="none").rows[0][1] == "'bad'"
     parsed = parse_table("\n".join(["so,odd", *(f"{line}," for line in DATA)]), ",", "yes")
     assert (parsed.columns, len(parsed.rows)) == (("so", "odd", "column 2"), 40)
     lines = ["text,label", *(f"so good, so fine,{n % 2}" for n in range(40))]

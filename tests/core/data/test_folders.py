@@ -213,13 +213,6 @@ def test_offered_encodings_keep_the_utf_8_files_of_a_folder(tmp_path):
     assert found.splits["test"]["text"][0] == "скучный фильм номер 0" != found.splits["train"]["text"][0]
 
 
-def test_class_folders_with_only_empty_files_are_refused(tmp_path):
-    members = {f"{label}/{n}.txt": " " for n, (_, label) in enumerate(make_remarks())}
-    (tmp_path / "a.zip").write_bytes(zip_of(members))
-    with pytest.raises(DataError, match="40 files in the folders of its classes, and all are empty"):
-        read_file(tmp_path / "a.zip")
-
-
 def test_archives_with_a_file_per_class_are_read_like_folders(tmp_path):
     texts = {name: [f"{text}, really" for text, label in make_remarks() if label == name] for name in ("bad", "good")}
     for names in ("{}.txt", "in/{}.txt", "rt-polarity.{}"):
@@ -271,6 +264,10 @@ def test_files_named_after_splits_are_not_classes(tmp_path, names):
         read_folder(tmp_path)
 
 
-def test_archives_next_to_a_table_in_an_archive_are_named(tmp_path):
+def test_archives_of_empty_files_are_refused_and_archives_in_archives_named(tmp_path):
+    members = {f"{label}/{n}.txt": " " for n, (_, label) in enumerate(make_remarks())}
+    (tmp_path / "a.zip").write_bytes(zip_of(members))
+    with pytest.raises(DataError, match="40 files in the folders of its classes, and all are empty"):
+        read_file(tmp_path / "a.zip")
     (tmp_path / "a.zip").write_bytes(zip_of({"small.csv": csv(), "train.zip": "PK"}))
     assert "left out: `train.zip`" in read_file(tmp_path / "a.zip").notes[0]

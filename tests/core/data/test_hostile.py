@@ -18,9 +18,10 @@ from core.data import archives, limits, sandbox
 from core.data.config import DataConfig
 from core.data.decoding import ENCODINGS, decode_bytes
 from core.data.labeled_files import inspect_file
+from core.data.limits import Limits
 from core.data.load import load_dataset
 from core.data.parquet import read_parquet
-from core.exceptions import DataError, InputError
+from core.exceptions import ConfigError, DataError, InputError
 
 SHEET = "xl/worksheets/sheet1.xml"
 ENTITY = '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
@@ -93,17 +94,14 @@ def test_too_long_cells_are_refused_in_every_format(monkeypatch, tmp_path):
             inspect_file(file)
 
 
-def test_too_large_files_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setenv(limits.VARIABLE, "size=1")
-    with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
-        inspect_file(write_content(tmp_path / "a.csv", b"a,b\n" * 2**19))
-
-
-def test_only_regular_files_are_opened(tmp_path):
+def test_only_regular_files_within_the_size_limit_are_opened(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe")  # a plain open would block for ever
     for path in (Path("/dev/zero"), tmp_path / "pipe"):
         with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
             inspect_file(path)
+    monkeypatch.setenv(limits.VARIABLE, "size=1")
+    with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
+        inspect_file(write_content(tmp_path / "a.csv", b"a,b\n" * 2**19))
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "~nosuch/x", "a\0b", "elsewhere:a.csv"])
@@ -135,20 +133,14 @@ def test_parquet_files_are_refused_by_their_metadata(monkeypatch, tmp_path):
             read_parquet(path)
 
 
-def test_parquet_columns_with_invalid_utf8_are_named(tmp_path):
+def test_parquet_columns_with_invalid_utf8_are_named_and_repeated_names_numbered(tmp_path):
     offsets, words = pa.py_buffer(b"\0\0\0\0\2\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xfeab")
     parquet(tmp_path / "a.parquet", text=pa.StringArray.from_buffers(2, offsets, words), label=[0, 1])
     with pytest.raises(DataError, match=r"a\.parquet, field 'text': holds text that is not UTF-8"):
         read_parquet(tmp_path / "a.parquet")
-
-
-def test_repeated_column_names_get_numbers(tmp_path):
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
     pq.write_table(table, tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text", "text (2)"]
-
-
-def test_the_pandas_index_is_no_column(tmp_path):
     pd.DataFrame({"text": ["a", "b"]}, index=[7, 3]).to_parquet(tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text"]
 
@@ -161,23 +153,6 @@ def test_sheets_with_an_extreme_compression_ratio_are_refused_unread(monkeypatch
     monkeypatch.setenv(limits.VARIABLE, "size=1")
     with pytest.raises(DataError, match="it unpacks to 2 MB; at most 1 MB"):
         inspect_file(path)
-
-
-@pytest.mark.slow
-def test_distant_cells_do_not_create_billions_of_cells(tmp_path):
-    first = f'<row r="1">{build_cell("A1", "text")}{build_cell("XFD1", "label")}</row>'
-    with pytest.raises(DataError, match=r"row 1 of the sheet has 16\u202f384 columns; at most 2\u202f000 columns"):
-        inspect_file(
-            write_content(tmp_path / "a.xlsx", workbook(sheet(f'{first}<row r="9">{build_cell("A9", "y")}</row>')))
-        )
-    last = f'<row r="1">{build_cell("A1", "x")}</row><row r="{10**15}">{build_cell("A2", "y")}</row>'
-    with pytest.raises(DataError, match="a row has an impossible number"):
-        inspect_file(write_content(tmp_path / "b.xlsx", workbook(sheet(last))))
-
-
-def test_trailing_empty_cells_are_no_columns(tmp_path):
-    rows = fill_rows(lambda n, text, label: f'{build_cell(f"A{n}", text)}{build_cell(f"B{n}", label)}<c r="XFD{n}"/>')
-    assert len(inspect_file(write_content(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
 
 
 @pytest.mark.parametrize(
@@ -203,7 +178,15 @@ def test_damaged_workbooks_are_reported_as_damaged(tmp_path, content):
 
 
 @pytest.mark.slow
-def test_xml_entity_bombs_are_not_expanded(tmp_path):
+def test_distant_cells_and_xml_entity_bombs_are_not_expanded(tmp_path):
+    first = f'<row r="1">{build_cell("A1", "text")}{build_cell("XFD1", "label")}</row>'
+    with pytest.raises(DataError, match=r"row 1 of the sheet has 16\u202f384 columns; at most 2\u202f000 columns"):
+        inspect_file(
+            write_content(tmp_path / "a.xlsx", workbook(sheet(f'{first}<row r="9">{build_cell("A9", "y")}</row>')))
+        )
+    last = f'<row r="1">{build_cell("A1", "x")}</row><row r="{10**15}">{build_cell("A2", "y")}</row>'
+    with pytest.raises(DataError, match="a row has an impossible number"):
+        inspect_file(write_content(tmp_path / "b.xlsx", workbook(sheet(last))))
     laughs = "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
     doctype = f'<!DOCTYPE l [<!ENTITY a "ha">{laughs}]>'
     with pytest.raises(DataError, match="not a readable Excel workbook"):
@@ -212,58 +195,27 @@ def test_xml_entity_bombs_are_not_expanded(tmp_path):
         )
 
 
-def test_json_with_a_key_per_cell_is_refused_early(tmp_path):
-    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
-    with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
-        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
-
-
-def test_deeply_nested_cells_are_refused_with_row_and_field(tmp_path):
-    rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
-    with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
-        inspect_file(write_content(tmp_path / "a.jsonl", rows))
-
-
-def test_lone_surrogates_in_keys_and_lists_are_replaced(tmp_path):
-    rows = [{"text\ud800": text, "label": label, "tags": ["\udc00"]} for text, label in ROWS]
-    report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
-    assert [column.name for column in report.columns] == ["text\ufffd", "label", "tags"]
-    assert report.preview[0]["tags"] == r"['\udc00']"
-
-
 @pytest.mark.slow
-def test_endless_brackets_are_an_ordinary_label(tmp_path):
+def test_endless_brackets_and_thousands_of_digits_are_ordinary_labels(tmp_path):
     rows = [{"text": text, "label": "[" * 50_000 + "]" if label == "bad" else "[calm]"} for text, label in ROWS]
     report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
     assert report.problem == "" and len(report.classes) == 2
-
-
-def test_superscripts_are_signs_and_no_numbers(tmp_path):
-    lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
-    path = table(tmp_path, lines)
-    assert set(inspect_file(path).classes) == {"²", "a³"}
-    assert "no column '²' for data.text" in inspect_file(path, text="²").problem
-
-
-@pytest.mark.slow
-def test_labels_with_thousands_of_digits_can_be_sorted(tmp_path):
     lines = [f"{text},item {(9 if label == 'good' else 8) * 10**20}{'1' * 5_000}" for text, label in ROWS]
     assert len(inspect_file(table(tmp_path, lines)).classes) == 2
 
 
-def test_long_labels_are_shortened_in_messages(tmp_path):
-    lines = [f"{text},{'z' * 5_000}" for text, _ in ROWS]
-    problem = inspect_file(table(tmp_path, lines)).problem
+def test_superscripts_are_no_numbers_and_long_labels_are_shortened_in_messages(tmp_path):
+    lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
+    path = table(tmp_path, lines)
+    assert set(inspect_file(path).classes) == {"²", "a³"}
+    assert "no column '²' for data.text" in inspect_file(path, text="²").problem
+    problem = inspect_file(table(tmp_path, [f"{text},{'z' * 5_000}" for text, _ in ROWS])).problem
     assert f"every row has the label '{'z' * 60}…'" in problem and len(problem) < 300
 
 
-def test_a_late_line_that_is_no_tree_is_named(tmp_path):
-    lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
-    with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
-        inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
-
-
-def test_merged_cells_fill_only_existing_rows(tmp_path):
+def test_trailing_empty_cells_are_no_columns_and_merged_cells_fill_only_existing_rows(tmp_path):
+    rows = fill_rows(lambda n, text, label: f'{build_cell(f"A{n}", text)}{build_cell(f"B{n}", label)}<c r="XFD{n}"/>')
+    assert len(inspect_file(write_content(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
     rows = fill_rows(
         lambda n, text, label: build_cell(f"A{n}", text) + (build_cell(f"B{n}", label) if n in (1, 2, 22) else "")
     )
@@ -274,7 +226,11 @@ def test_merged_cells_fill_only_existing_rows(tmp_path):
     assert [each.count for each in report.findings if each.kind == "merged-cells"] == [38]
 
 
-def test_python_dictionaries_are_read_without_running_code(tmp_path):
+def test_lone_surrogates_are_replaced_and_python_dictionaries_run_no_code(tmp_path):
+    rows = [{"text\ud800": text, "label": label, "tags": ["\udc00"]} for text, label in ROWS]
+    report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
+    assert [column.name for column in report.columns] == ["text\ufffd", "label", "tags"]
+    assert report.preview[0]["tags"] == r"['\udc00']"
     lines = [f"{{'text': {text!r}, 'label': __import__('os').getcwd()}}" for text, _ in ROWS]
     with pytest.raises(DataError, match="neither JSON nor a Python dictionary"):
         inspect_file(write_content(tmp_path / "a.jsonl", "\n".join([repr({"text": "a", "label": "b"}), *lines])))
@@ -299,7 +255,43 @@ def test_huge_deep_or_encrypted_archives_are_refused(monkeypatch, tmp_path):
     assert "an archive of 4 files" in refused({f"{number}.csv": "" for number in range(4)})
 
 
-def test_endlessly_nested_keys_are_refused(tmp_path):
+def test_late_rows_with_too_many_keys_or_no_tree_and_deeply_nested_cells_are_named(tmp_path):
+    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
+    with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
+        inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
+    lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
+    with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
+        inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
+    rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
+    with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
+        inspect_file(write_content(tmp_path / "a.jsonl", rows))
     content = '{"a":' * 900 + "[]" + "}" * 900
     with pytest.raises(DataError, match="an object is no table of texts and labels"):
         inspect_file(write_content(tmp_path / "a.json", content))
+
+
+def test_one_environment_variable_changes_any_limit(monkeypatch):
+    monkeypatch.setenv(limits.VARIABLE, "rows=5000000, memory=8000")
+    assert limits.get_limits() == Limits(memory=8_000, rows=5_000_000)
+
+
+@pytest.mark.parametrize("settings", ["row=5", "rows", "rows=", "rows=0", "rows=-1", "rows=²", "rows=1e6", "5"])
+def test_unknown_limits_are_refused_with_the_known_names(monkeypatch, settings):
+    monkeypatch.setenv(limits.VARIABLE, settings)
+    with pytest.raises(ConfigError, match=r"SENTISCOPE_LIMITS: '.*' is no limit; .* memory, seconds, size, rows"):
+        limits.get_limits()
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "said"),
+    [
+        (11, 1, r"more rows; at most 10 rows are read\. .* SENTISCOPE_LIMITS=rows="),
+        (1, 6, r"6 columns; at most 5 columns .* SENTISCOPE_LIMITS=columns="),
+        (10, 5, r"more cells; at most 40 cells .* SENTISCOPE_LIMITS=cells="),
+    ],
+)
+def test_rows_columns_and_cells_of_tables_are_limited(monkeypatch, rows, columns, said):
+    monkeypatch.setenv(limits.VARIABLE, "rows=10,columns=5,cells=40")
+    limits.check_shape(10, 4, file="a.csv")
+    with pytest.raises(DataError, match=rf"^a\.csv: the table has {said}"):
+        limits.check_shape(rows, columns, file="a.csv")

@@ -1,12 +1,17 @@
 import gzip
+import json
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from core.data.columns import Layout
+from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
-from core.data.labels import sort_names
+from core.data.labels import read_labels, sort_names
+from core.data.load import load_dataset
 from core.exceptions import DataError
 
 
@@ -18,17 +23,6 @@ def table(path, count=40, **columns):
 
 def list_kinds(report):
     return {finding.kind: (finding.level, finding.count) for finding in report.findings}
-
-
-def test_reports_have_kind_columns_classes_and_first_rows(tmp_path):
-    report = inspect_file(table(tmp_path / "a.csv"))
-    assert (report.file, report.kind, report.encoding) == ("a.csv", "csv", "utf-8")
-    assert (report.delimiter, report.header) == ("comma", True)
-    assert (report.rows, report.text, report.label, report.problem) == (40, "text", "label", "")
-    assert report.classes == {"bad": 20, "good": 20}
-    assert report.preview[1] == {"text": "sentence 1 is about the weather", "label": "good"}
-    assert [(c.name, c.distinct, c.numeric) for c in report.columns] == [("text", 40, False), ("label", 2, False)]
-    assert list_kinds(report) == {"small": ("warning", 40)}
 
 
 @pytest.mark.slow
@@ -56,7 +50,7 @@ def test_the_first_row_is_data_if_the_user_says_so(tmp_path, write):
     assert not inspect_file(path, header="no").header
 
 
-def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
+def test_odd_rows_are_counted_and_case_variants_and_rare_classes_cause_warnings(tmp_path):
     texts = [f"text number {n}" for n in range(120)]
     labels = ["0", "1"] * 60
     texts[0], texts[1], texts[2], labels[3] = None, "   ", None, None
@@ -75,9 +69,6 @@ def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
         "long": ("warning", 1),
     }
     assert "2 rows without a text left out" in [finding.message for finding in file.report.findings]
-
-
-def test_case_variants_and_rare_classes_cause_warnings(tmp_path):
     report = inspect_file(table(tmp_path / "a.csv", 200, label=["Good", "good", "bad", "bad"] * 49 + ["odd"] * 4))
     assert list_kinds(report) == {"case": ("warning", 1), "small-class": ("warning", 1)}
 
@@ -100,7 +91,15 @@ def test_labels_that_cannot_be_learned_are_refused(tmp_path, labels, message):
     assert inspect_file(path, label="label").problem.startswith("a.csv: ")
 
 
-def test_missing_columns_are_reported_with_the_nearest_name_and_the_list(tmp_path):
+def test_reports_have_kind_columns_and_classes_and_missing_columns_are_named(tmp_path):
+    report = inspect_file(table(tmp_path / "a.csv"))
+    assert (report.file, report.kind, report.encoding) == ("a.csv", "csv", "utf-8")
+    assert (report.delimiter, report.header) == ("comma", True)
+    assert (report.rows, report.text, report.label, report.problem) == (40, "text", "label", "")
+    assert report.classes == {"bad": 20, "good": 20}
+    assert report.preview[1] == {"text": "sentence 1 is about the weather", "label": "good"}
+    assert [(c.name, c.distinct, c.numeric) for c in report.columns] == [("text", 40, False), ("label", 2, False)]
+    assert list_kinds(report) == {"small": ("warning", 40)}
     path = table(tmp_path / "a.csv")
     said = r"no column 'lable' for data.label; did you mean 'label'\? \(columns: text, label\)"
     with pytest.raises(DataError, match=said):
@@ -167,23 +166,6 @@ def test_json_in_a_label_cell_is_unpacked(tmp_path, values, task, classes):
     assert (report.task, report.classes) == (task, classes)
 
 
-def test_labels_with_quotes_are_refused_unless_the_quoting_is_set(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
-    with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
-        read_file(path)
-    assert read_file(path, quoting="none").classes == ('no"', 'so"')
-
-
-def test_guessed_label_columns_list_alternatives_and_prefer_ratings_to_flags(tmp_path):
-    rows = [(f"a remark about thing number {n}", n % 2 == 0, n % 5, f"town {n % 7}") for n in range(60)]
-    pd.DataFrame(rows, columns=["words", "bought", "points", "place"]).to_csv(tmp_path / "a.csv", index=False)
-    report = inspect_file(tmp_path / "a.csv")
-    message = {each.kind: each.message for each in report.findings}["label-guessed"]
-    assert report.label == "points"
-    assert message == "the label column is a guess: 'points'; it could be 'place', 'bought'; data.label chooses"
-
-
 @pytest.mark.parametrize(("name", "used"), [("intent", True), ("number", False)])
 def test_over_fifty_numbers_are_classes_if_the_column_name_says_so(tmp_path, name, used):
     frame = pd.DataFrame({"text": [f"a text {n}" for n in range(600)], name: [n % 60 for n in range(600)]})
@@ -230,20 +212,22 @@ def test_unusable_content_is_refused_with_a_reason(tmp_path, content, message):
         read_file(path)
 
 
-def test_missing_files_and_folders_are_refused(tmp_path):
+def test_missing_files_and_folders_are_refused_and_the_home_folder_is_expanded(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="no such file"):
         inspect_file(tmp_path / "absent.csv")
     with pytest.raises(DataError, match="folder, not a file"):
         inspect_file(tmp_path)
-
-
-def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     table(tmp_path / "a.csv")
     assert inspect_file(Path("~/a.csv")).rows == 40
 
 
-def test_ragged_rows_are_counted_and_too_many_are_refused(tmp_path):
+def test_labels_with_quotes_and_many_ragged_rows_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
+    with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
+        read_file(path)
+    assert read_file(path, quoting="none").classes == ('no"', 'so"')
     path = tmp_path / "a.csv"
     good = [f"a text {n},{n % 2}" for n in range(100)]
     path.write_text("\n".join(["text,label", *good[:50], "one, two, three", *good[50:]]))
@@ -257,3 +241,127 @@ def test_class_order_does_not_depend_on_row_order():
     names = ["nan", "-1", "0", "+1", "1", "1.0", "1.5", "a", "A", "item 2", "item 10"]
     orders = {sort_names(pd.Series(names[at:] + names[:at], dtype="str")) for at in range(len(names))}
     assert orders == {("-1", "0", "+1", "1", "1.0", "1.5", "A", "a", "item 2", "item 10", "nan")}
+
+
+SETS = [("calm",), ("calm", "joy"), (), ("joy",), ("calm", "fear", "joy"), ("fear",)]
+
+
+def rows(count=24):
+    return [SETS[n % len(SETS)] for n in range(count)]
+
+
+def texts(count=24):
+    return [f"a remark about thing {n}" for n in range(count)]
+
+
+def make_bits(prefix="", count=24):
+    return {f"{prefix}{name}": [int(name in row) for row in rows(count)] for name in ("calm", "fear", "joy")}
+
+
+def read_frame(path, frame, **how):
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    return read_file(path, **how)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "form"),
+    [
+        ("a.parquet", [list(row) for row in rows()], "list"),
+        ("a.csv", [json.dumps(row) for row in rows()], "list"),
+        ("a.csv", [str(list(row)) for row in rows()], "list"),
+        *(("a.csv", [mark.join(row) for row in rows()], "separated") for mark in (";", "|", ", ", " ")),
+    ],
+)
+def test_several_labels_are_read_from_lists_and_separated_words(tmp_path, name, labels, form):
+    file = read_frame(tmp_path / name, pd.DataFrame({"text": texts(), "labels": labels}))
+    assert file.report.task == "multi" and file.classes == ("calm", "fear", "joy")
+    expected = rows() if form == "list" else [row for row in rows() if row]
+    assert list(file.rows["label"]) == expected
+    kinds = {finding.kind: finding.count for finding in file.report.findings}
+    assert kinds["several-labels"] == 8
+    # An empty list means no label applies; a row with an empty cell is left out.
+    assert kinds.get("missing-label", 0) == (0 if form == "list" else 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("prefix", "label"), [("y_", ""), ("y_", "y_*"), ("", "calm,fear,joy"), ("", "calm, joy,fear"), ("is_", "is_*")]
+)
+def test_0_1_columns_are_labels_by_prefix_or_name(tmp_path, prefix, label):
+    file = read_frame(tmp_path / "a.csv", pd.DataFrame({"text": texts(), **make_bits(prefix)}), label=label)
+    names = {"y_": ("calm", "fear", "joy"), "is_": ("is_calm", "is_fear", "is_joy"), "": ("calm", "fear", "joy")}
+    assert file.report.task == "multi" and file.classes == names[prefix]
+    assert [len(row) for row in file.rows["label"]] == [len(row) for row in rows()]
+    assert list(file.rows.columns) == ["text", "label"]
+
+
+def test_guessed_label_columns_prefer_ratings_to_flags_and_known_names_to_0_1_columns(tmp_path):
+    goods = [(f"a remark about thing number {n}", n % 2 == 0, n % 5, f"town {n % 7}") for n in range(60)]
+    pd.DataFrame(goods, columns=["words", "bought", "points", "place"]).to_csv(tmp_path / "a.csv", index=False)
+    report = inspect_file(tmp_path / "a.csv")
+    message = {each.kind: each.message for each in report.findings}["label-guessed"]
+    assert report.label == "points"
+    assert message == "the label column is a guess: 'points'; it could be 'place', 'bought'; data.label chooses"
+    frame = pd.DataFrame({"text": texts(), "labels": [list(row) for row in rows()], **make_bits("y_")})
+    file = read_frame(tmp_path / "a.parquet", frame)
+    assert file.report.label == "labels"
+    assert list(file.rows.columns) == ["text", "label"]  # a repeated label column is no data column
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"text": texts(), "calm": [0, 1] * 12, "joy": [1, 0] * 12, "sad": [0, 0, 1] * 8}).to_csv(path)
+    found = {finding.kind: finding.message for finding in inspect_file(path).findings}
+    told = "2 columns hold only 0 and 1; if they are labels, name them: data.label=joy,sad"
+    assert found["indicator-columns"] == told
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("calm,bliss", r"no column 'bliss' for data.label \(columns: text, calm, fear, joy, size\)"),
+        ("calm,size", r"a.csv, field 'size': data.label=calm,size: several columns must hold nothing but 0 and 1"),
+        ("cal*", r"data.label=cal\*: one column only \(calm\); name two or more"),
+    ],
+)
+def test_impossible_label_columns_are_refused_with_their_name(tmp_path, label, message):
+    with pytest.raises(DataError, match=message):
+        read_frame(tmp_path / "a.csv", pd.DataFrame({"text": texts(), **make_bits(), "size": range(24)}), label=label)
+
+
+def test_numbers_in_lists_become_words_and_odd_label_cells_are_named_or_refused(tmp_path):
+    lists = [np.array([1.0, 0.0]), np.array([2.0])] * 12
+    file = read_frame(tmp_path / "a.parquet", pd.DataFrame({"text": texts(), "labels": lists}))
+    assert set(file.rows["label"]) == {("0", "1"), ("2",)}
+    found = read_labels(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))[0]
+    assert list(found) == [("0", "3")]
+    frame = pd.DataFrame({"text": ["a", "b"], "y_a": [0, 1], "y_b": [1, 7]})
+    with pytest.raises(DataError, match="row 2, field 'y_b': '7' is neither 0 nor 1"):
+        read_labels(frame, Layout("text", ("y_a", "y_b"), "columns"))
+    columns = make_bits("y_")
+    columns["y_joy"] = [None, *columns["y_joy"][1:]]
+    file = read_frame(tmp_path / "a.csv", pd.DataFrame({"text": texts(), **columns}))
+    assert len(file.rows) == 23
+    assert {f.kind: f.count for f in file.report.findings}["missing-label"] == 1
+    (tmp_path / "a.json").write_text(json.dumps([{"text": text, "label": {"a": 1}} for text in texts()]))
+    with pytest.raises(DataError, match="field 'label': a list of 24 objects: the cells hold objects, not"):
+        read_file(tmp_path / "a.json")
+
+
+def test_labels_without_training_rows_are_removed_from_other_splits(tmp_path):
+    train = pd.DataFrame({"text": texts(), "labels": [["a"], ["b"], ["a", "b"]] * 8})
+    other = pd.DataFrame({"text": ["x", "y", "z"], "labels": [["a", "c"], ["c"], []]})
+    for name, frame in (("train", train), ("validation", other), ("test", other)):
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    dataset = load_dataset(DataConfig(name=str(tmp_path)))
+    assert dataset.classes == ("a", "b") and dataset.task == "multi"
+    assert list(dataset.splits["test"]["label"]) == [(0,), ()]
+    assert "test: the label of 2 rows of class 'c' left out, train has none" in dataset.notes
+    assert dataset.get_targets("test").tolist() == [[1, 0], [0, 0]]
+
+
+def test_the_fingerprint_depends_on_the_labels_of_each_row(tmp_path):
+    def of(name, labels):
+        frame = pd.DataFrame({"text": texts(), "labels": labels})
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+        return load_dataset(DataConfig(name=str(tmp_path / f"{name}.parquet"))).fingerprint
+
+    first = [["a", "b"], ["a"], ["b"]] * 8
+    assert of("one", first) == of("again", first) != of("moved", ([["a"], ["b", "a"], ["b"]] * 8))

@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.config import compose
 from core.data import sandbox
+from core.data.card import count_duplicates
 from core.data.config import DataConfig
+from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load_dataset
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable
+from core.text.text_pairs import join_pair, split_pair
 
 
 def frame(count, start=0, classes=2):
@@ -31,16 +35,6 @@ def sizes(dataset):
 
 def join_splits(dataset):
     return sorted(text for rows in dataset.splits.values() for text in rows["text"])
-
-
-def test_given_splits_are_kept_row_for_row(tmp_path):
-    dataset = load_dataset(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
-    assert sizes(dataset) == {"train": 40, "validation": 8, "test": 6} and dataset.notes == ()
-    assert dataset.name == "d" and dataset.classes == ("0", "1") and dataset.source == str(tmp_path / "d")
-    train = dataset.splits["train"]
-    assert list(train["text"]) == [f"text {n}" for n in range(40)]
-    assert str(train["label"].dtype) == "int64" and str(train["text"].dtype) == "str"
-    assert list(train.index) == list(range(40))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +94,14 @@ def test_the_limit_cuts_only_train_and_smaller_samples_are_nested(tmp_path):
         load_dataset(DataConfig(name=path, limit=1))
 
 
-def test_the_fingerprint_names_the_content(tmp_path):
+def test_given_splits_are_kept_row_for_row_and_the_fingerprint_names_the_content(tmp_path):
+    dataset = load_dataset(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
+    assert sizes(dataset) == {"train": 40, "validation": 8, "test": 6} and dataset.notes == ()
+    assert dataset.name == "d" and dataset.classes == ("0", "1") and dataset.source == str(tmp_path / "d")
+    train = dataset.splits["train"]
+    assert list(train["text"]) == [f"text {n}" for n in range(40)]
+    assert str(train["label"].dtype) == "int64" and str(train["text"].dtype) == "str"
+    assert list(train.index) == list(range(40))
     first = load_dataset(DataConfig(name=str(folder(tmp_path / "a", train=40, validation=8, test=6))))
     same = load_dataset(DataConfig(name=str(folder(tmp_path / "b", train=40, validation=8, test=6))))
     changed = frame(6, 20_000)
@@ -114,29 +115,6 @@ def test_file_findings_become_notes(tmp_path):
     rows.loc[0, "text"] = None
     rows.to_parquet(tmp_path / "f.parquet")
     assert load_dataset(DataConfig(name=str(tmp_path / "f.parquet"))).notes[0] == "1 row without a text left out"
-
-
-def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
-    folder(tmp_path / "sst2", train=200, validation=20, test=30)
-    dataset = load_dataset(DataConfig(name="sst2"))
-    assert sizes(dataset) == {"train": 180, "validation": 20, "test": 20}
-    assert list(dataset.splits["test"]["text"]) == list(frame(20, 10_000)["text"])
-    assert dataset.notes[:2] == (
-        "the official dev split (20 rows) is the test split",
-        "the given test split (30 rows) is left out",
-    )
-    assert dataset.language == "en" and "Socher" in dataset.source
-    again = load_dataset(DataConfig(name="sst2", split="0.7/0.15/0.15"))
-    assert sizes(again) == {"train": 154, "validation": 33, "test": 33}
-    assert not set(again.splits["test"]["text"]) & set(frame(30, 20_000)["text"])
-    assert again.notes[0] == "the given test split (30 rows) is not pooled and left out"
-
-
-def test_imdb_takes_a_fifth_of_train_as_validation(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
-    folder(tmp_path / "imdb", train=100, test=100)
-    assert sizes(load_dataset(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +132,24 @@ def test_unknown_data_names_are_reported(monkeypatch, name, error, message):
         load_dataset(DataConfig(name=name))
 
 
-def test_missing_data_sets_in_the_data_folder_are_reported(tmp_path, monkeypatch):
+def test_sst2_and_imdb_have_splits_of_their_own_rules_and_missing_sets_are_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    folder(tmp_path / "sst2", train=200, validation=20, test=30)
+    dataset = load_dataset(DataConfig(name="sst2"))
+    assert sizes(dataset) == {"train": 180, "validation": 20, "test": 20}
+    assert list(dataset.splits["test"]["text"]) == list(frame(20, 10_000)["text"])
+    assert dataset.notes[:2] == (
+        "the official dev split (20 rows) is the test split",
+        "the given test split (30 rows) is left out",
+    )
+    assert dataset.language == "en" and "Socher" in dataset.source
+    again = load_dataset(DataConfig(name="sst2", split="0.7/0.15/0.15"))
+    assert sizes(again) == {"train": 154, "validation": 33, "test": 33}
+    assert not set(again.splits["test"]["text"]) & set(frame(30, 20_000)["text"])
+    assert again.notes[0] == "the given test split (30 rows) is not pooled and left out"
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    folder(tmp_path / "imdb", train=100, test=100)
+    assert sizes(load_dataset(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match="there is no folder 'ohsumed' in SENTISCOPE_DATA="):
         load_dataset(DataConfig(name="ohsumed"))
@@ -167,7 +162,7 @@ def write_stars(path, **settings):
     return load_dataset(DataConfig(name=str(path), **settings))
 
 
-def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
+def test_labels_are_renamed_merged_left_out_and_keep_their_order_without_another(tmp_path):
     named = "1=negative,2=negative,3=so so,4=positive,5=positive,-1="
     found = write_stars(tmp_path / "stars.csv", rename=named, order="negative,so so,positive")
     assert found.classes == ("negative", "so so", "positive") and found.ordered and found.scale
@@ -175,9 +170,6 @@ def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
     assert rows["label"].value_counts().to_dict() == {0: 24, 1: 12, 2: 24}
     assert rows[rows["text"].str.endswith("of 3")]["label"].unique().tolist() == [1]
     assert "all: 12 rows without a label after data.rename left out" in found.notes
-
-
-def test_without_an_order_classes_keep_the_order_of_labels(tmp_path):
     found = write_stars(tmp_path / "stars.csv", rename='5=good,4=good,1=bad,2=bad,-1=bad,"3=fair, I guess"')
     assert found.classes == ("bad", "fair, I guess", "good") and not found.ordered
 
@@ -199,14 +191,6 @@ def test_impossible_renames_and_orders_are_refused(tmp_path, chosen, reason):
         write_stars(tmp_path / "stars.csv", **chosen)
 
 
-def test_unnamed_labels_are_removed_and_rows_without_labels_too(tmp_path):
-    rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
-    (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
-    assert found.classes == ("calm", "glad")
-    assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
-
-
 @pytest.mark.slow
 def test_known_scales_are_ordered_unless_renamed():
     assert load_dataset(DataConfig(name="built-in", classes=5)).scale
@@ -216,8 +200,7 @@ def test_known_scales_are_ordered_unless_renamed():
 @pytest.fixture(scope="module")
 def read_reviews(tmp_path_factory):
     """A file of 200 rows without splits; only the last three are of the class `rare`."""
-    random = np.random.default_rng(4)
-    labels = [*random.choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
+    labels = [*np.random.default_rng(4).choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
     texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
     path = tmp_path_factory.mktemp("reviews") / "reviews.csv"
     pd.DataFrame({"text": texts, "label": labels}).to_csv(path, index=False)
@@ -260,7 +243,12 @@ def test_a_class_of_three_rows_is_in_every_split(reviews, cut):
     assert sizes(dataset) == sizes(load_dataset(DataConfig(name=reviews, **cut, split_rule=1)))
 
 
-def test_rare_labels_are_in_every_split_of_multilabel_data(tmp_path):
+def test_unnamed_labels_are_removed_and_rare_ones_are_in_every_split(tmp_path):
+    rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
+    (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
+    assert found.classes == ("calm", "glad")
+    assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
     rows = pd.DataFrame({"text": [f"text {n}" for n in range(60)], "label": ["warm;cold", "warm", "cold"] * 20})
     rows.loc[[3, 30, 57], "label"] = "warm;rare"
     rows.to_csv(tmp_path / "several.csv", index=False)
@@ -293,3 +281,91 @@ def test_the_new_split_rule_moves_no_row_without_rare_classes(tmp_path):
         load_dataset(DataConfig(name=str(path))).fingerprint
         == load_dataset(DataConfig(name=str(path), split_rule=1)).fingerprint
     )
+
+
+KORNLI = ("entailment", "neutral", "contradiction")
+ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
+
+
+def write_pairs(path, columns, rows=ROWS):
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis"), ("Question1", "Question2")])
+def test_pair_columns_are_found_by_their_names(tmp_path, names):
+    path = write_pairs(tmp_path / "a.csv", [*names, "label"])
+    found = read_file(path)
+    assert (found.report.text, found.report.pair, found.report.label) == (*names, "label")
+    assert found.rows["text"].tolist() == [join_pair(first, second) for first, second, _ in ROWS]
+    assert list(found.rows) == ["text", "label"]
+    notes = [each.message for each in found.report.findings if each.kind == "pairs"]
+    told = f"each row is a pair of texts, '{names[0]}' and '{names[1]}'; data.pair=none reads the first alone"
+    assert notes == [told]
+
+
+def test_pair_columns_can_be_set_or_turned_off_but_not_be_one_column(tmp_path):
+    path = write_pairs(tmp_path / "a.csv", ["review", "reply", "label"])
+    assert inspect_file(path).pair == ""
+    found = read_file(path, text="review", pair="reply")
+    assert split_pair(found.rows["text"][3]) == ("text 3", "other 3")
+    assert read_file(path, text="0", pair="1").rows.equals(found.rows)
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+    found = read_file(path, text="sentence1", pair="none")
+    assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
+    assert "sentence2" in found.rows
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+    with pytest.raises(DataError, match="cannot be both texts of a pair"):
+        read_file(path, text="sentence1", pair="sentence1")
+    with pytest.raises(DataError, match=r"no column 'sentenc2' for data\.pair; did you mean 'sentence2'"):
+        read_file(path, pair="sentenc2")
+    (tmp_path / "b.txt").write_text("good film", encoding="utf-8")
+    with pytest.raises(DataError, match="'0' is the only column, and the second text of a pair needs a first"):
+        read_file(tmp_path / "b.txt", pair="0")
+
+
+def test_duplicate_pairs_have_two_equal_texts():
+    train = pd.DataFrame({"text": [join_pair("a", "b"), join_pair("a", "c"), join_pair("a", "b")], "label": [0, 1, 1]})
+    test = pd.DataFrame({"text": [join_pair("A", "b"), join_pair("b", "a")], "label": [0, 1]})
+    found = count_duplicates({"train": train, "test": test}, compose("vanilla").text)
+    assert found["within"] == {"train": 1, "test": 0}
+    assert found["conflicting"] == 1
+    assert found["as_read"]["from_train"]["test"]["rows"] == 1
+    assert found["from_train"]["test"]["mirrored"] == 1, "of a and b"
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "labels", "classes"),
+    [
+        ("kornli", ["sentence1", "sentence2", "gold_label"], list(KORNLI), KORNLI[::-1]),
+        ("paws_x_ko", ["id", "sentence1", "sentence2", "label"], ["0", "1"], ("different", "paraphrase")),
+        ("question_pair", ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1"], ("0", "1")),
+    ],
+)
+def test_registered_pairs_load_from_published_files(tmp_path, monkeypatch, name, columns, labels, classes):
+    folder = tmp_path / name
+    folder.mkdir()
+    for split, count in (("train", 30), ("dev", 12), ("test", 12)):
+        numbers = [[str(row)] * (len(columns) - 3) for row in range(count)]
+        rows = [[*numbers[row], f"문장 {row}", f"다른 문장 {row}", labels[row % len(labels)]] for row in range(count)]
+        pd.DataFrame(rows, columns=columns).to_csv(folder / f"{split}.tsv", sep="\t", index=False)
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    found = load_dataset(DataConfig(name=name))
+    assert found.classes == classes
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 30, "validation": 12, "test": 12}
+    assert split_pair(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
+
+
+def test_rows_without_a_second_text_are_named_and_escapes_make_no_pair(tmp_path):
+    rows = [*ROWS[:4], ("text 4", None, "yes"), *ROWS[5:]]
+    path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
+    with pytest.raises(DataError, match=r"a\.csv, row 5, .*sentence2.*: the second text is missing") as error:
+        read_file(path)
+    assert error.value.row == 5
+    assert error.value.field == "sentence2"
+    rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    assert split_pair(read_file(tmp_path / "a.csv").rows["text"][0]) == ("first | rest 0", "second 0")
+    frame = pd.DataFrame({"text": [f"alpha ‖ beta {n}" for n in range(20)], "label": [n % 2 for n in range(20)]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert all(split_pair(text) is None for text in read_file(tmp_path / "a.csv").rows["text"])

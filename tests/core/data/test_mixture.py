@@ -1,14 +1,30 @@
 """Mixtures of named data sets, and removal of training texts."""
 
 import json
+import zlib
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from core.data import mixture
 from core.data.config import DataConfig
 from core.data.dataset import Dataset
 from core.data.load import load_dataset
-from core.data.mixture import CORPUS, add_texts, exclude_texts, mix_splits
+from core.data.mixture import (
+    CORPUS,
+    add_texts,
+    drop_learned,
+    exclude_texts,
+    find_learned,
+    hash_texts,
+    mix_splits,
+    read_lineage,
+    write_lineage,
+)
+from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.data.sources import is_registered, split_mixture, suggest_settings
 from core.exceptions import ConfigError, DataError
 
@@ -161,3 +177,129 @@ def test_added_sets_change_only_train_and_are_not_needed_for_evaluation(named_se
     for split in ("validation", "test"):
         pd.testing.assert_frame_equal(found.splits[split], alone.splits[split])
         pd.testing.assert_frame_equal(unread.splits[split], alone.splits[split])
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(st.lists(st.text(max_size=20), max_size=50))
+def test_lineage_files_contain_the_digests_of_their_texts(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("lineage")
+    path = write_lineage(folder, texts)
+    assert read_lineage(path).tolist() == sorted(set(hash_texts(texts).tolist()))
+    assert write_lineage(folder, [*texts[::-1], *texts]) == path, "one file for one set of texts"
+    assert find_learned(texts, [path]).all()
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", zlib.compress(b"12345678"), zlib.compress(b"123")])
+def test_lineage_files_that_do_not_match_their_name_are_refused(tmp_path, content):
+    path = write_lineage(tmp_path / "l", ["a text"])
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="does not hold the digests of texts that its name says"):
+        read_lineage(path)
+
+
+def test_digests_ignore_case_and_blanks_and_are_small_and_limited(tmp_path, monkeypatch):
+    first, *others = hash_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
+    assert [other == first for other in others] == [True] + 5 * [False] and len(set(others)) == 6
+    texts = [f"text {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(10_000)]
+    path = write_lineage(tmp_path / "l", texts)
+    assert len(read_lineage(path)) == 10_000 and path.stat().st_size < 40_000
+    monkeypatch.setattr(mixture, "_MOST_TEXTS", 100)
+    path = write_lineage(tmp_path / "l", ["a text"])
+    path.write_bytes(zlib.compress(bytes(1_000_000)))
+    with pytest.raises(DataError, match="does not hold"):
+        read_lineage(path)
+
+
+def split(count, learned=0):
+    texts = [f"learned {'x' * n}" for n in range(learned)] + [f"new {'y' * n}" for n in range(count - learned)]
+    return pd.DataFrame({"text": texts, "label": np.arange(count) % 2})
+
+
+@pytest.mark.parametrize(("rows", "learned"), [(120, 86), (40, 10), (10, 5), (1, 0)])
+def test_learned_texts_are_removed_from_all_splits_but_train(tmp_path, rows, learned):
+    file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
+    given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
+    splits, beside, notes = drop_learned(given, split(9, 4), [file])
+    sizes = {name: len(each) for name, each in splits.items()}
+    assert sizes == {"train": 50, "validation": rows - learned, "test": 30, "extra": 7}
+    assert len(beside) == 5
+    assert len(notes) == 1 + bool(learned) and notes[-1].startswith("lineage: 1 row of extra left out")
+    assert list(splits["validation"].index) == list(range(rows - learned))
+
+
+@pytest.mark.parametrize(("rows", "learned"), [(120, 91), (10, 6), (1, 1)])
+def test_splits_with_too_few_new_texts_are_refused(tmp_path, rows, learned):
+    file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
+    told = rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
+    with pytest.raises(DataError, match=told):
+        drop_learned({"train": split(5), "test": split(rows, learned)}, None, [file])
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [(f"sentence number {n} is {'good' * (n % 2) or 'bad'}", ("minus", "plus")[n % 2]) for n in range(60)]
+    pd.DataFrame(rows, columns=["text", "label"]).to_csv(tmp_path / "own.csv", index=False)
+    return str(tmp_path / "own.csv")
+
+
+@pytest.fixture
+def keep(tmp_path):
+    def keep(*pairs):
+        file = tmp_path / "abc123.json"
+        file.write_text(json.dumps([{"text": text, "label": label} for text, label in pairs]))
+        return str(file)
+
+    return keep
+
+
+def test_counterexamples_follow_the_training_rows_unless_in_other_splits_or_classes(table, keep):
+    config = DataConfig(name=table, examples=keep(("not bad at all", "plus"), ("hardly good", "minus")))
+    plain, found = load_dataset(DataConfig(name=table)), load_dataset(config)
+    train = found.splits["train"]
+    assert train["text"].tolist() == [*plain.splits["train"]["text"], "not bad at all", "hardly good"]
+    assert train["label"].tolist()[-2:] == [found.classes.index("plus"), found.classes.index("minus")]
+    assert (train["corpus"] == NAME).sum() == 2 and train["label"].dtype == "int64"
+    for split in ("validation", "test"):
+        pd.testing.assert_frame_equal(found.splits[split], plain.splits[split])
+    assert found.fingerprint != plain.fingerprint
+    assert f"{NAME}: 2 rows joined train" in found.notes
+    plain = load_dataset(DataConfig(name=table))
+    judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
+    kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))
+    found = load_dataset(DataConfig(name=table, examples=kept))
+    assert found.splits["train"]["text"].tolist() == [*plain.splits["train"]["text"], "new"]
+    assert f"{NAME}: 1 row of other classes left out" in found.notes
+    assert f"{NAME}: 2 rows left out, read alike in the other splits" in found.notes
+
+
+def test_counterexample_labels_are_renamed_and_not_read_for_evaluation(table, keep, tmp_path):
+    given = keep(("new", "plus"), ("newer", "good"))
+    found = load_dataset(DataConfig(name=table, rename="plus=good", limit=10, examples=given))
+    assert len(found.splits["train"]) == 12 and found.splits["train"]["text"].tolist()[-2:] == ["new", "newer"]
+    config = DataConfig(name=table, examples=str(tmp_path / "gone.json"))
+    assert "corpus" not in load_dataset(config, to_train=False).splits["train"]
+    with pytest.raises(DataError, match=r"gone\.json: no such file"):
+        load_dataset(config)
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", '[{"text": 1, "label": "plus"}]', "no json", '[{"text": "a"}]'])
+def test_snapshots_with_other_content_are_refused(table, tmp_path, content):
+    file = tmp_path / "other.json"
+    file.write_text(content)
+    with pytest.raises(DataError, match=r"other\.json: no kept counter-examples"):
+        load_dataset(DataConfig(name=table, examples=str(file)))
+
+
+def test_counterexamples_of_multilabel_data_have_sets_of_labels(tmp_path, keep):
+    rows = pd.DataFrame({"text": [f"text {n}" for n in range(40)], "label": ["a;b", "a", "b", ""] * 10})
+    rows.to_csv(tmp_path / "several.csv", index=False)
+    kept = keep(("new", "b;a"), ("newer", "a"), ("nothing of it", ""), ("other", "a;c"))
+    plain = load_dataset(DataConfig(name=str(tmp_path / "several.csv")))
+    found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), examples=kept))
+    train = found.splits["train"]
+    assert found.task == "multi" and train["text"].tolist()[-3:] == ["new", "newer", "nothing of it"]
+    assert train["label"].tolist()[-3:] == [(0, 1), (0,), ()]
+    assert f"{NAME}: 1 row of other classes left out" in found.notes and f"{NAME}: 3 rows joined train" in found.notes
+    for split in ("validation", "test"):
+        pd.testing.assert_frame_equal(found.splits[split], plain.splits[split])

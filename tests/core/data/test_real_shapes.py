@@ -50,31 +50,19 @@ def test_korean_tsv_with_unbalanced_quotes_is_read(tmp_path, encoding, newline):
     assert [(f.kind, f.count) for f in report.findings if "text" in f.kind] == [("missing-text", 8)]
 
 
-def test_ratings_in_json_become_labels(tmp_path):
-    ratings = ["10"] * 12 + ["9"] * 4 + ["1"] * 3 + ["7"]
-    rows = [{"review": t, "date": "15.08.25", "rating": ratings[n], "author": "x"} for n, t in enumerate(texts(20))]
-    file = read_file(write(tmp_path / "film.json", json.dumps(rows, indent=1)))
-    assert (file.report.kind, file.report.text, file.report.label) == ("json", "review", "rating")
-    assert file.classes == ("1", "7", "9", "10")
-    assert {f.kind: f.count for f in file.report.findings} == {"small-class": 3, "small": 20}
-
-
-def test_unicode_escapes_in_headerless_tsv_are_resolved(tmp_path):
+def test_unicode_escapes_in_headerless_tsv_are_resolved_unless_they_are_rare(tmp_path):
     moods = ["neutral", "positive", "negative"]
     lines = [f"26{n:09}\t{moods[n % 3]}\t{t}\\u002c wasn\\u2019t it \\ud83d\\ude00" for n, t in enumerate(texts(30))]
     file = read_file(write(tmp_path / "dev.tsv", "\n".join(lines)))
     assert (file.report.text, file.report.label) == ("2", "1")
     assert file.rows["text"][0] == "the soup number 0 was dreadful, wasn’t it 😀"
     assert count_finding(file.report, "escapes") == [30]
-
-
-def test_rare_escapes_are_kept_as_content(tmp_path):
     frame = pd.DataFrame({"text": [*texts(199), r"the escape \u0041 in a manual"], "label": ["a", "b"] * 100})
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert read_file(tmp_path / "a.csv").rows["text"].iloc[-1] == r"the escape \u0041 in a manual"
 
 
-def test_labels_separated_by_blanks_are_detected(tmp_path):
+def test_labels_separated_by_blanks_are_detected_but_not_names_of_two_words(tmp_path):
     labels = ["price", "taste", "price taste", "service", "taste service"] * 6
     lines = ["ID,text,labels", *(f"{n}t,{t},{labels[n]}" for n, t in enumerate(texts(30)))]
     file = read_file(write(tmp_path / "val.csv", "\r\n".join(lines)))
@@ -86,9 +74,6 @@ def test_labels_separated_by_blanks_are_detected(tmp_path):
         "if each cell is one label, say so with data.separator"
     )
     assert read_file(tmp_path / "val.csv", separator="none").report.task == "single"
-
-
-def test_two_word_class_names_are_not_several_labels(tmp_path):
     labels = ["very negative", "negative", "neutral", "positive", "very positive"] * 6
     pd.DataFrame({"text": texts(30), "label": labels}).to_csv(tmp_path / "five.csv", index=False)
     assert len(read_file(tmp_path / "five.csv").classes) == 5
@@ -107,13 +92,6 @@ def test_excel_with_unnamed_index_column(tmp_path):
     assert count_finding(file.report, "sheets") == [1]
 
 
-def test_unlabeled_text_lines_are_refused_with_advice(tmp_path):
-    lines = [f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))]
-    path = write(tmp_path / "rt.pos", "\r\n".join(lines))
-    with pytest.raises(DataError, match=r"30 rows with one column and no labels; .*one folder as CLASS.txt"):
-        read_file(path)
-
-
 @pytest.mark.parametrize("names", [("rt-polarity.neg", "rt-polarity.pos"), ("neg.txt", "pos.txt")])
 def test_a_folder_with_one_file_per_class_is_read(tmp_path, names):
     for name, start in zip(names, (0, 100), strict=True):
@@ -124,7 +102,13 @@ def test_a_folder_with_one_file_per_class_is_read(tmp_path, names):
     assert {name: len(rows) for name, rows in dataset.splits.items()} == {"train": 64, "validation": 8, "test": 8}
 
 
-def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
+def test_ratings_in_json_and_roots_of_trees_become_labels(tmp_path):
+    ratings = ["10"] * 12 + ["9"] * 4 + ["1"] * 3 + ["7"]
+    rows = [{"review": t, "date": "15.08.25", "rating": ratings[n], "author": "x"} for n, t in enumerate(texts(20))]
+    file = read_file(write(tmp_path / "film.json", json.dumps(rows, indent=1)))
+    assert (file.report.kind, file.report.text, file.report.label) == ("json", "review", "rating")
+    assert file.classes == ("1", "7", "9", "10")
+    assert {f.kind: f.count for f in file.report.findings} == {"small-class": 3, "small": 20}
     lines = [f"({n % 5} (2 (2 A) (3 lovely)) (2 (2 -LRB-) (2 (2 soup{n}) (2 -RRB-))))" for n in range(25)]
     file = read_file(write(tmp_path / "trees.txt", "\n".join(lines)))
     assert file.report.kind == "trees" and file.classes == ("0", "1", "2", "3", "4")
@@ -152,18 +136,6 @@ def test_concatenated_files_are_read_as_one_table(tmp_path, mark):
     path = write(tmp_path / "a.csv", (part * 2).replace(",", mark))
     assert inspect_file(path).classes == {"0": 30, "1": 30}
     assert sum(batch.num_rows for batch in stream_rows(path).batches) == 60
-
-
-def test_repeated_headers_in_a_sheet_are_no_rows(tmp_path):
-    book = openpyxl.Workbook()
-    for n, text in enumerate(texts(40)):
-        if n % 20 == 0:
-            book.active.append(["text", "label"])
-        book.active.append([text, ("good", "bad")[n % 2]])
-    book.save(tmp_path / "a.xlsx")
-    report = inspect_file(tmp_path / "a.xlsx")
-    assert report.classes == {"bad": 20, "good": 20}
-    assert count_finding(report, "repeated-header") == [1]
 
 
 @pytest.mark.parametrize(
@@ -215,11 +187,19 @@ def test_url_columns_are_no_texts_if_another_column_has_words(tmp_path):
 def test_invalid_utf8_in_streamed_parquet_is_reported(tmp_path):
     frame = pd.DataFrame({"text": [text.encode() + b" caf\xe9" for text in texts(30)], "label": [0, 1] * 15})
     frame.to_parquet(tmp_path / "a.parquet")
-    report = inspect_file(tmp_path / "a.parquet")
-    assert count_finding(report, "lost-characters") == [30]
+    assert count_finding(inspect_file(tmp_path / "a.parquet"), "lost-characters") == [30]
 
 
-def test_hidden_rows_are_reported(tmp_path):
+def test_repeated_headers_in_a_sheet_are_no_rows_and_hidden_rows_are_reported(tmp_path):
+    book = openpyxl.Workbook()
+    for n, text in enumerate(texts(40)):
+        if n % 20 == 0:
+            book.active.append(["text", "label"])
+        book.active.append([text, ("good", "bad")[n % 2]])
+    book.save(tmp_path / "a.xlsx")
+    report = inspect_file(tmp_path / "a.xlsx")
+    assert report.classes == {"bad": 20, "good": 20}
+    assert count_finding(report, "repeated-header") == [1]
     book = openpyxl.Workbook()
     book.active.append(["text", "label"])
     for n, text in enumerate(texts(40)):
@@ -228,11 +208,6 @@ def test_hidden_rows_are_reported(tmp_path):
     book.save(tmp_path / "a.xlsx")
     report = inspect_file(tmp_path / "a.xlsx")
     assert count_finding(report, "hidden-rows") == [10] and report.rows == 40
-
-
-def test_lists_of_null_are_described_in_english(tmp_path):
-    with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
-        inspect_file(write(tmp_path / "a.json", "[null, null]"))
 
 
 @pytest.mark.parametrize(
@@ -262,15 +237,10 @@ def test_sentence_halves_after_a_comma_are_no_classes(tmp_path, line):
 @pytest.mark.parametrize(
     ("writing", "said"),
     [
-        ("sch=C3=B6n {}", "quoted-printable"),
-        ("sch+APY-n {}", "UTF-7"),
-        ("~{{5D5~}} {}", "HZ"),
-        ("sch\\xc3\\xb6n {}", "bytes written as"),
-        ("b'so {}'", "bytes of Python"),
-        ('{{"a": "so {}"}}', "a JSON object"),
-        ('="so {}"', "a formula of Excel"),
-        ("so_x000D_ {}", "line ends of Excel"),
-        ("[101, 7{}, 102]", "numbers in place"),
+        *(("sch=C3=B6n {}", "quoted-printable"), ("sch+APY-n {}", "UTF-7"), ("~{{5D5~}} {}", "HZ")),
+        *(("sch\\xc3\\xb6n {}", "bytes written as"), ("b'so {}'", "bytes of Python")),
+        *(('{{"a": "so {}"}}', "a JSON object"), ('="so {}"', "a formula of Excel")),
+        *(("so_x000D_ {}", "line ends of Excel"), ("[101, 7{}, 102]", "numbers in place")),
         ("['so', 'n{}']", "a list of words"),
         ("????? ??? {}", "question marks in place of letters"),
     ],
@@ -281,7 +251,7 @@ def test_undecoded_texts_are_reported(tmp_path, writing, said):
     assert any(said in each.message and each.count == 30 for each in findings if each.kind == "undecoded")
 
 
-def test_repeated_column_names_are_reported_unless_the_user_chose_one(tmp_path):
+def test_repeated_and_guessed_columns_are_reported_unless_the_user_chose_one(tmp_path):
     rows = [f"{text},so {text},{n % 2},{n % 3}" for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["text,text,Label,label", *rows]))
     messages = [each.message for each in inspect_file(path).findings if each.kind == "same-names"]
@@ -291,9 +261,6 @@ def test_repeated_column_names_are_reported_unless_the_user_chose_one(tmp_path):
     ]
     named = inspect_file(path, text="text (2)", label="label")
     assert not [each for each in named.findings if each.kind == "same-names"]
-
-
-def test_guessed_text_columns_list_alternatives(tmp_path):
     rows = [f"{text} {text},so {text},{n % 2}" for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["answer,prompt,picked", *rows]))
     found, named = inspect_file(path), inspect_file(path, text="prompt", label="picked")
@@ -336,7 +303,9 @@ def test_table_findings_are_reported_once(tmp_path, name, header, form, kind, co
     assert kind == "word-tags" or (report.rows == 30 and len(report.classes) == 2)
 
 
-def test_json_after_a_comment_is_refused_as_json(tmp_path):
+def test_lists_of_null_and_json_after_a_comment_are_refused(tmp_path):
+    with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
+        inspect_file(write(tmp_path / "a.json", "[null, null]"))
     rows = "\n".join(json.dumps({"text": text, "label": n % 2}) for n, text in enumerate(texts(30)))
     with pytest.raises(DataError, match="is not valid JSON: Expecting value"):
         read_file(write(tmp_path / "a.jsonl", f"// reviews\n{rows}"))
@@ -374,22 +343,23 @@ def test_words_for_missing_values_as_classes_cause_warnings(tmp_path, word):
     assert f'data.rename="{word}="' in told
 
 
-def test_sql_rows_are_refused_by_their_quotes(tmp_path):
+def test_unlabeled_lines_and_sql_rows_are_refused_with_advice(tmp_path):
+    lines = [f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))]
+    path = write(tmp_path / "rt.pos", "\r\n".join(lines))
+    with pytest.raises(DataError, match=r"30 rows with one column and no labels; .*one folder as CLASS.txt"):
+        read_file(path)
     rows = "\n".join(f"('{text}', '{label}')," for text, label in TABLE[1:])
     with pytest.raises(DataError, match="begins or ends with a quote"):
         read_file(write(tmp_path / "a.txt", rows))
 
 
-def test_second_tables_in_a_sheet_are_reported(tmp_path):
+def test_second_tables_in_a_sheet_and_sheets_of_one_class_are_reported(tmp_path):
     report = inspect_file(workbook(tmp_path / "a.xlsx", all=[*TABLE, [], ["word", "times"], ["late", 3], ["nice", 4]]))
     (message,) = (each.message for each in report.findings if each.kind == "second-table")
     assert message.startswith("a second table may begin in row 33 (word | times); its 3 rows read with the others")
     assert report.classes == {"bad": 15, "good": 15, "times": 1, "3": 1, "4": 1}
     report = inspect_file(workbook(tmp_path / "b.xlsx", all=[*TABLE[:9], [], *TABLE[9:]]))
     assert report.classes == {"bad": 15, "good": 15} and count_finding(report, "second-table") == []
-
-
-def test_workbooks_with_a_class_per_sheet_are_reported(tmp_path):
     parts = {name: [[text] for text, label in TABLE if label == name] for name in ("bad", "good")}
     with pytest.raises(DataError, match=r"2 sheets of one column \('bad', 'good'\); if each holds"):
         read_file(workbook(tmp_path / "a.xlsx", **parts))

@@ -50,14 +50,6 @@ def test_texts_of_a_table_are_read(tmp_path):
         pass
 
 
-def test_sandbox_errors_keep_their_message_and_type(tmp_path):
-    with pytest.raises(DataError, match=r"a\.csv: no such file"):
-        sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND)
-    (tmp_path / "labels.json").write_text("[")
-    (tmp_path / "a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
-    assert "labels.json" in sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND).problem
-
-
 def test_memory_limits_give_a_message_and_the_next_file_is_read(monkeypatch, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "".join(f"text number {n},{n % 2}\n" for n in range(100_000)))
@@ -127,7 +119,12 @@ def test_sandbox_errors_report_failed_starts_and_busy_processes(monkeypatch, tmp
     readers.close()
 
 
-def test_parquet_files_are_checked_without_storing_rows(tmp_path):
+def test_sandbox_errors_keep_their_message_and_parquet_files_are_checked(tmp_path):
+    with pytest.raises(DataError, match=r"a\.csv: no such file"):
+        sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND)
+    (tmp_path / "labels.json").write_text("[")
+    (tmp_path / "a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
+    assert "labels.json" in sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND).problem
     pd.DataFrame(rows()).to_parquet(tmp_path / "a.parquet")
     sandbox.check_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_bytes(b"PAR1" + bytes(40) + b"PAR1")

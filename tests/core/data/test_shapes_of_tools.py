@@ -9,7 +9,7 @@ import pytest
 from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of
 
 from core.data import limits, sandbox
-from core.data.check import check_dataset
+from core.data.card import check_dataset
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file, read_folder
 from core.data.load import load_dataset
@@ -47,11 +47,6 @@ def test_refusals_describe_the_content_and_fit_the_format(tmp_path, shape):
     assert "CLASS.txt" not in str(error.value)
 
 
-def test_tables_without_labels_name_no_label_column(tmp_path):
-    report = inspect_file(write_shape("no_labels.json", tmp_path))
-    assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
-
-
 @pytest.mark.parametrize("shape", FOLDERS, ids=lambda shape: shape.name)
 def test_class_folders_and_competition_folders_are_read(tmp_path, shape):
     found = read_folder(write_shape(shape, tmp_path))
@@ -60,36 +55,12 @@ def test_class_folders_and_competition_folders_are_read(tmp_path, shape):
     assert set(rows["text"]) == set(texts())
 
 
-def test_splits_of_class_folders_are_kept_and_unlabeled_texts_named(tmp_path):
-    found = read_folder(write_shape("movies", tmp_path))
-    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
-    assert found.notes == (
-        "one class per folder, one text per file: bad, good",
-        "`train/unsup` has no label and is left out",
-    )
-    assert list(found.splits["train"]["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
-
-
-def test_unlabeled_test_splits_are_left_out_with_a_note(tmp_path):
+def test_tables_without_labels_name_no_column_and_unlabeled_test_splits_are_left_out(tmp_path):
+    report = inspect_file(write_shape("no_labels.json", tmp_path))
+    assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
     result = check_dataset(DataConfig(name=str(write_shape("competition", tmp_path))))
     assert result["ok"] and result["splits"] == {"train": 32, "validation": 4, "test": 4}
     assert "test.csv: no column 'label', so its 10 rows are set aside" in result["notes"]
-
-
-def test_class_folders_are_decoded_with_one_legacy_encoding(tmp_path):
-    for label, word in (("gut", "schön"), ("schlecht", "öde")):
-        (tmp_path / "all" / label).mkdir(parents=True)
-        for n in range(12):
-            (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
-    (tmp_path / "all" / "gut" / "90").write_text("schön wäre es")
-    found = read_folder(tmp_path)
-    assert {"die Fahrt 3 war schön", "schön wäre es"} <= set(found.splits["all"]["text"])
-    said = [(each.chosen, each.guessed, each.file) for each in found.decisions]
-    guess, certain = said if said[0][1] else said[::-1]
-    assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
-    assert certain == ("utf-8", False, "all/gut/90")
-    result = check_dataset(DataConfig(name=str(tmp_path)))
-    assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
 
 
 @pytest.mark.slow
@@ -149,17 +120,6 @@ def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
     assert dataset.fingerprint != load_dataset(DataConfig(name=str(tmp_path / "a.json"))).fingerprint
 
 
-def test_the_first_of_several_annotations_is_read_with_a_warning(tmp_path):
-    rows = tasks()
-    rows[0]["annotations"] = [choice("good", was_cancelled=True), choice("bad"), choice("good")]
-    rows[1]["annotations"].append(choice("good"))
-    (tmp_path / "a.json").write_text(json.dumps(rows))
-    report = inspect_file(tmp_path / "a.json")
-    assert report.classes == {"bad": 20, "good": 20}
-    said = "2 tasks with more than one annotation, of which the first is read; 1 of them differ"
-    assert said in [each.message for each in report.findings]
-
-
 @pytest.mark.slow
 def test_several_choices_or_prefixes_are_several_labels(tmp_path):
     rows = tasks()
@@ -172,13 +132,14 @@ def test_several_choices_or_prefixes_are_several_labels(tmp_path):
         assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 21})
 
 
-def test_names_at_the_end_of_tweets_are_no_labels(tmp_path):
-    lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
-    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
-    assert inspect_file(tmp_path / "a.tsv").label == "label"
-
-
-def test_zipped_class_folders_give_train_unless_another_split_is_named(tmp_path):
+def test_splits_of_class_folders_are_kept_and_zipped_ones_give_train_or_the_named_split(tmp_path):
+    found = read_folder(write_shape("movies", tmp_path))
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
+    assert found.notes == (
+        "one class per folder, one text per file: bad, good",
+        "`train/unsup` has no label and is left out",
+    )
+    assert list(found.splits["train"]["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
     path = write_shape("movies.zip", tmp_path)
     found = inspect_file(path)
     assert (found.sheet, found.sheets) == ("train", ("train", "test"))
@@ -192,7 +153,20 @@ def test_zipped_class_folders_give_train_unless_another_split_is_named(tmp_path)
     assert sandbox.read_labeled(path, DataConfig().get_read_settings()).rows.equals(read_file(path).rows)
 
 
-def test_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
+def test_class_folders_and_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
+    for label, word in (("gut", "schön"), ("schlecht", "öde")):
+        (tmp_path / "all" / label).mkdir(parents=True)
+        for n in range(12):
+            (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
+    (tmp_path / "all" / "gut" / "90").write_text("schön wäre es")
+    found = read_folder(tmp_path)
+    assert {"die Fahrt 3 war schön", "schön wäre es"} <= set(found.splits["all"]["text"])
+    said = [(each.chosen, each.guessed, each.file) for each in found.decisions]
+    guess, certain = said if said[0][1] else said[::-1]
+    assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
+    assert certain == ("utf-8", False, "all/gut/90")
+    result = check_dataset(DataConfig(name=str(tmp_path)))
+    assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
     words = (("gut", "schön"), ("schlecht", "öde und fürchterlich"))
     members = {f"{label}/{n}.txt": f"{n} {word}".encode("cp1252") for label, word in words for n in range(20)}
     (tmp_path / "a.zip").write_bytes(zip_of({**members, "gut/0.txt": "schön wäre es"}))
@@ -202,7 +176,10 @@ def test_zipped_texts_are_decoded_with_one_legacy_encoding(tmp_path):
     assert said == {"latin-1": True, "utf-8": False}
 
 
-def test_lists_of_strings_that_are_columns_are_no_classes(tmp_path):
+def test_names_at_the_end_of_tweets_and_lists_of_strings_are_no_classes(tmp_path):
+    lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
+    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
+    assert inspect_file(tmp_path / "a.tsv").label == "label"
     (tmp_path / "a.json").write_text(json.dumps({"bericht": texts(), "urteil": labels()}))
     report = inspect_file(tmp_path / "a.json")
     assert (report.text, report.label, report.classes) == ("bericht", "urteil", {"bad": 20, "good": 20})
@@ -236,15 +213,6 @@ def test_files_that_unpack_too_large_are_refused_with_advice(monkeypatch, tmp_pa
         sandbox.inspect_file(tmp_path / name, DataConfig().get_read_settings())
 
 
-def test_nested_archives_are_not_opened(tmp_path):
-    inside = gzip.compress(csv().encode(), mtime=0)
-    (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
-    (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
-    for name in ("a.gz", "b.zip"):
-        with pytest.raises(DataError, match="an archive inside an archive"):
-            inspect_file(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("chosen", "content", "said"),
     [
@@ -270,20 +238,31 @@ def test_rows_to_predict_need_no_labels(tmp_path, name):
     assert [text for batch in found.batches for text in batch.column(found.text).to_pylist()] == texts()
 
 
-def test_two_answers_to_a_label_studio_question_are_two_labels(tmp_path):
+def test_label_studio_annotations_give_their_first_result_and_all_its_answers(tmp_path):
+    rows = tasks()
+    rows[0]["annotations"] = [choice("good", was_cancelled=True), choice("bad"), choice("good")]
+    rows[1]["annotations"].append(choice("good"))
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    report = inspect_file(tmp_path / "a.json")
+    assert report.classes == {"bad": 20, "good": 20}
+    said = "2 tasks with more than one annotation, of which the first is read; 1 of them differ"
+    assert said in [each.message for each in report.findings]
     given = [{"result": [*choice(label)["result"], *choice("long")["result"]]} for label in labels()]
     exported = [{"id": n, "data": {"text": text}, "annotations": [given[n]]} for n, text in enumerate(texts())]
     (tmp_path / "a.json").write_text(json.dumps(exported))
     assert inspect_file(tmp_path / "a.json").classes == {"bad": ROWS // 2, "good": ROWS // 2, "long": ROWS}
-
-
-def test_label_studio_results_that_are_no_list_are_ignored(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(tasks({"result": 5})))
     with pytest.raises(DataError, match="a list of 1 Label Studio task without an annotation"):
         read_file(tmp_path / "a.json")
 
 
-def test_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
+def test_nested_archives_and_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
+    inside = gzip.compress(csv().encode(), mtime=0)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
+    (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
+    for name in ("a.gz", "b.zip"):
+        with pytest.raises(DataError, match="an archive inside an archive"):
+            inspect_file(tmp_path / name)
     rows = [{**row, "accept": [row["label"]], "answer": "ignore", "_task_hash": 1} for row in objects()]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(DataError, match=rf"none of {ROWS} rows was accepted in Prodigy \(ignore {ROWS}\)"):

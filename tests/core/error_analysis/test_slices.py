@@ -7,7 +7,7 @@ import pytest
 from answering import answering, right_where, texts
 from sklearn.metrics import f1_score
 
-from core.api.comparison import compare
+from core.api.evaluation import compare
 from core.error_analysis import selection, slices
 from core.error_analysis.selection import PickedRows, Selection, store_picked
 from core.error_analysis.slices import find_slice, remove_slice, rename_slice, save_slice

@@ -138,7 +138,7 @@ def test_missing_data_leave_out_training_tags(trained):
         absent = TableTags(trained.store, read_table(trained.store, "films")).absent
     finally:
         path.write_text(content)
-    assert "cannot be read here" in absent["near duplicate"] and "cannot be read here" in absent["neighbours conflict"]
+    assert "not on this machine" in absent["near duplicate"] and "not on this machine" in absent["neighbours conflict"]
 
 
 def test_cached_tags_are_computed_once_and_repaired(monkeypatch, tmp_path):

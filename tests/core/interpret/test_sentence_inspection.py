@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from small_models import make, small
-from token_readings import read
+from stepping import read_values as read
 
 from core.interpret.sentence_inspection import (
     CLASS_TOKEN,

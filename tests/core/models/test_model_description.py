@@ -10,7 +10,7 @@ from seeds import seeds
 from core.config import compose
 from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
-from core.models.model_description import count_parameters, list_features, list_parts, write_equation
+from core.models.model_description import count_parameters, describe_addition, list_features, list_parts, write_equation
 from core.models.presets import PAPERS, PRESETS
 
 
@@ -134,6 +134,11 @@ def test_every_attention_option_is_listed():
     for name, value in changes.items():
         changed = dataclasses.replace(base, attention=dataclasses.replace(base.attention, **{name: value}))
         assert list_features(changed) != list_features(base), name
+
+
+def test_a_model_adds_one_map_less_than_it_has():
+    said = [describe_addition(PRESETS[name].model) for name in ("ndt-01-n2", "ndt-pm1-n4", "differential")]
+    assert said == ["adds 1 attention map", "adds 3 attention maps, λ of either sign", "subtracts an attention map"]
 
 
 def test_papers_and_presets_match():

@@ -26,7 +26,7 @@ from core.runs.load import load_run
 from core.runs.record import CHECKPOINT, WEIGHTS
 from core.runs.sweep import Plan, list_members
 from core.runs.worker import execute
-from core.text.pretrained_tokenizer import PretrainedTokenizer
+from core.text.subword_tokenizers import PretrainedTokenizer
 
 BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
 """BERT base."""

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.data.label_mapping import UnmatchedLabels
+from core.data.labels import UnmatchedLabels
 from core.exceptions import InputError
 from core.runs.evaluation_data import DataRequest, EvaluationData, format_command, predict_rows, read_evaluation_data
 

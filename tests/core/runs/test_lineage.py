@@ -5,7 +5,7 @@ import pytest
 
 from core import api
 from core.config import compose
-from core.data.lineage import read_lineage
+from core.data.mixture import read_lineage
 from core.exceptions import DataError, InputError, RunDamaged, RunNotFound
 from core.runs import archive
 from core.runs.labeled_predictions import Answers, align_answers

@@ -7,7 +7,7 @@ from rich.console import Console
 from tiny_runs import TINY
 
 from core.api import training
-from core.api.progress import TrainingProgress
+from core.api.printing import TrainingProgress
 from core.api.training import train
 from core.recipes import RECIPES
 from core.runs.load import load_run

@@ -68,7 +68,7 @@ def test_missing_or_changed_data_are_reported(loaded):
             make_learned_record(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv"))
         )
     gone = make_learned_record(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
-    short = r"be read here; set SENTISCOPE_DATA to the folder that holds yelp_polarity_sentences$"
+    short = r"yelp_polarity_sentences\) are not on this machine; set SENTISCOPE_DATA to the folder that holds them$"
     with pytest.raises(NotAvailable, match=short):
         train_overlap.load_trained_data(gone)
 

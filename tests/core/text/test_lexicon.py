@@ -60,13 +60,6 @@ def test_each_lexicon_format_gives_counts(lexicon, content, word, counts):
     assert entry.word == word and entry.counts == pytest.approx(counts)
 
 
-def test_vader_is_read_from_its_package():
-    entries = {entry.word: entry.counts for entry in read_lexicon("vader")}
-    assert len(entries) > 7400
-    assert entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
-    assert entries["horrible"] == pytest.approx((0, 0, 1 + 2.5 / 4))
-
-
 @pytest.mark.parametrize("valence", [-1, -0.5, -0.05, -0.049, 0, 0.049, 0.05, 0.7, 1])
 def test_counts_are_one_plus_the_strength_for_the_sign(valence):
     place = 1 if abs(valence) < 0.05 else (0 if valence > 0 else 2)
@@ -106,7 +99,11 @@ def test_unusable_entries_are_reported_with_file_row_and_field(lexicon, content,
     assert message in str(error.value)
 
 
-def test_missing_or_unreadable_lexicons_are_explained(tmp_path):
+def test_vader_is_read_from_its_package_and_unreadable_lexicons_are_explained(tmp_path):
+    entries = {entry.word: entry.counts for entry in read_lexicon("vader")}
+    assert len(entries) > 7400
+    assert entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
+    assert entries["horrible"] == pytest.approx((0, 0, 1 + 2.5 / 4))
     with pytest.raises(DataError, match=r"none\.tsv: the lexicon cannot be read: .*vader"):
         read_lexicon(str(tmp_path / "none.tsv"))
     (tmp_path / "latin.tsv").write_bytes("word\tpolarity\nschön\t1\n".encode("latin-1"))
@@ -122,30 +119,12 @@ def fitted(write, *texts, **settings):
     return fit_tokenizer(texts or ("good bad not chair naïve film : ) !",), config)
 
 
-def test_listed_words_phrases_and_emoticons_get_counts_and_others_are_neutral(lexicon):
-    tokenizer = fitted(lexicon)
-    for text, expected in (
-        ("GOOD film bad chair", [polarity(2, 0, 0), NOTHING, polarity(0, 0, 2), polarity(0, 1, 0)]),
-        ("not good", [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]),
-        ("not film", [NOTHING, NOTHING]),
-        ("film :)", [NOTHING, *[polarity(1.5, 0, 0)] * 2]),
-        ("film : )", [NOTHING] * 3),
-        ("film !", [NOTHING] * 2),
-    ):
-        assert tokenizer.encode(text).polarity == expected
-    lacking = fitted(lexicon, "film bad")
-    assert lacking.encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
-
-
-def test_all_pieces_of_a_word_get_its_polarity(lexicon):
+def test_all_pieces_of_a_word_get_its_polarity_or_that_of_every_entry_with_the_token(lexicon):
     tokenizer = fitted(lexicon, "good film", tokenizer="bpe", max_vocab=262)
     found = tokenizer.encode("naïve film")
     pieces = [each for each, (start, _) in zip(found.polarity, found.offsets, strict=True) if start < 5]
     assert len(pieces) > 2 and all(each == polarity(0, 0, 2) for each in pieces)
     assert set(found.polarity[len(pieces) :]) == {NOTHING}
-
-
-def test_contains_adds_every_entry_with_the_token_once(lexicon):
     tokenizer = fitted(lexicon, lexicon_match="contains")
     assert tokenizer.encode("not good bad ! )").polarity == [
         polarity(0, 0, 1.5), polarity(2, 0, 1.5), polarity(0, 0, 2), NOTHING, NOTHING,
@@ -185,8 +164,7 @@ def test_polarity_is_restored_without_the_lexicon_file(lexicon, tmp_path, kind, 
 def test_batch_polarity_equals_that_of_single_texts_with_neutral_padding(lexicon, match):
     tokenizer = fitted(lexicon, lexicon_match=match, max_length=4)
     texts = ["not good", "", "bad film bad film bad bad", "?"]
-    table = build_token_table(tokenizer, texts)
-    batch = table.pad_rows(np.arange(4), width=6)
+    batch = build_token_table(tokenizer, texts).pad_rows(np.arange(4), width=6)
     for row, text in enumerate(texts):
         expected = tokenizer.encode(text).polarity
         assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
@@ -218,7 +196,18 @@ def test_several_lexicons_give_the_same_polarity_as_each_alone(lexicon, match):
     assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
 
 
-def test_texts_without_listed_words_are_neutral_and_neutral_share_is_computed(lexicon):
+def test_listed_words_phrases_and_emoticons_get_counts_and_other_texts_are_neutral(lexicon):
+    tokenizer = fitted(lexicon)
+    for text, expected in (
+        ("GOOD film bad chair", [polarity(2, 0, 0), NOTHING, polarity(0, 0, 2), polarity(0, 1, 0)]),
+        ("not good", [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]),
+        ("not film", [NOTHING, NOTHING]),
+        ("film :)", [NOTHING, *[polarity(1.5, 0, 0)] * 2]),
+        ("film : )", [NOTHING] * 3),
+        ("film !", [NOTHING] * 2),
+    ):
+        assert tokenizer.encode(text).polarity == expected
+    assert fitted(lexicon, "film bad").encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
     names = lexicon("word,polarity\ngood,1\n", "a.csv"), lexicon("word,polarity\nbad,-1\n", "b.csv")
     tokenizer = fit_tokenizer(["chair table"], TextConfig(lexicon=",".join(names), min_freq=1))
     for each in (tokenizer, restore_tokenizer(tokenizer.to_json())):

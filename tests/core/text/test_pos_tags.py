@@ -58,13 +58,6 @@ def test_tags_of_a_scheme_version_never_change():
     )
 
 
-def test_words_get_universal_tags_and_very_long_words_are_tagged_by_their_end():
-    assert named("The film was really great , and 2 of us did not leave !") == [
-        "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
-    ]  # fmt: skip
-    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("language", MODELS)
 def test_every_tag_of_a_model_maps_to_a_universal_tag(language):
@@ -84,10 +77,9 @@ def test_files_in_the_working_directory_are_not_loaded_as_models(tmp_path, monke
         HanoverTagger.HanoverTagger(MODELS["en"])  # the file would be loaded
 
 
-def test_subwords_get_the_tag_of_their_word_and_blanks_none():
+def test_subwords_get_the_tag_of_their_word_as_it_was_written():
     config = TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
-    tokenizer = fit_tokenizer(["unbelievable films"], config)
-    found = tokenizer.encode("I didn't see unbelievable films")
+    found = fit_tokenizer(["unbelievable films"], config).encode("I didn't see unbelievable films")
     by_word = {}
     for (start, _), tag in zip(found.offsets, found.tags, strict=True):
         if found.text[start] == " ":
@@ -98,9 +90,6 @@ def test_subwords_get_the_tag_of_their_word_and_blanks_none():
     assert {word: [TAGS[each - 1] for each in tags] for word, tags in by_word.items()} == {
         0: ["PRON"], 1: ["VERB"], 2: ["VERB"], 3: ["ADJ"], 4: ["NOUN"],
     }  # fmt: skip
-
-
-def test_the_tagger_reads_words_with_their_original_capitals():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     seen = []
 
@@ -114,7 +103,11 @@ def test_the_tagger_reads_words_with_their_original_capitals():
     assert seen == [["We", "saw", "Will", "Smith"]]
 
 
-def test_batches_are_tagged_like_single_texts_with_padding_tag_0():
+def test_words_get_universal_tags_alone_and_in_batches():
+    assert named("The film was really great , and 2 of us did not leave !") == [
+        "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
+    ]  # fmt: skip
+    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     texts = [*ENGLISH, "", "!"]
     batch = build_token_table(tokenizer, texts).pad_rows(np.arange(5), width=20)
@@ -165,11 +158,8 @@ def test_tags_are_computed_without_a_writable_cache(tmp_path, monkeypatch, capsy
         (["Dat is een mooie film van het jaar, maar ik vond hem niet spannend."], "nl", "Latin"),
         (["Le film est très beau et les acteurs sont bons, mais la fin est longue."], "", "Latin"),
         (["La película es muy buena y los actores también, pero el final no me gusta."], "", "Latin"),
-        (["영화가 정말 재미있어요"], "", "Hangul"),
-        (["সিনেমাটি খুব ভালো"], "", "Bengali"),
-        (["映画はとてもおもしろい"], "", "Hiragana"),
-        (["42 !!"], "", ""),
-        ([], "", ""),
+        *((["영화가 정말 재미있어요"], "", "Hangul"), (["সিনেমাটি খুব ভালো"], "", "Bengali")),
+        *((["映画はとてもおもしろい"], "", "Hiragana"), (["42 !!"], "", ""), ([], "", "")),
     ],
 )
 def test_languages_with_a_tagger_are_detected_by_function_words(texts, language, script):
@@ -177,14 +167,12 @@ def test_languages_with_a_tagger_are_detected_by_function_words(texts, language,
     assert detect_script(texts) == script
 
 
-def test_auto_gives_no_tagger_and_a_note_for_other_languages():
+def test_other_languages_have_no_tagger_and_content_words_leave_out_stop_words():
     tokenizer = fit_tokenizer(["영화가 정말 재미있어요", "별로예요"], TextConfig(tagger="auto", min_freq=1))
     assert tokenizer.tagger is None and tokenizer.encode("별로예요").tags is None
     assert "parts of speech are off" in tokenizer.notes[0] and "Hangul" in tokenizer.notes[0]
     assert restore_tokenizer(tokenizer.to_json()).notes == tokenizer.notes
 
-
-def test_content_words_leave_out_stop_words_of_the_language_and_punctuation():
     def kept(text):
         return [word for word, is_it in zip(text.split(), find_content_words(text.split()), strict=True) if is_it]
 

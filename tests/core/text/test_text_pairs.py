@@ -12,13 +12,6 @@ PAIRS = [join_pair("a good film", "a bad film"), join_pair("good good", "bad bad
 KINDS = [TextConfig(min_freq=1), TextConfig(tokenizer="bpe", max_vocab=290)]
 
 
-def test_joined_pairs_split_back_and_texts_cannot_contain_the_mark():
-    assert split_pair(join_pair("one", "two")) == ("one", "two")
-    assert split_pair(join_pair(f"one {SIGN} two", f"{SIGN} three")) == ("one | two", "| three")
-    assert split_pair("no‖mark") is None
-    assert split_pair(f"{SIGN} all of the first deleted") == ("", "all of the first deleted")
-
-
 @pytest.mark.parametrize("kind", NORMALIZERS)
 def test_both_texts_of_a_pair_are_normalized_separately(kind):
     first, second = "A LOVELY #DayOut, see http://x.y/z", "not so @you 2 &amp; <b>"
@@ -45,8 +38,7 @@ def test_saved_tokenizers_read_pairs_only_if_fitted_on_pairs(config):
     assert again.pairs
     assert again.to_json() == tokenizer.to_json()
     assert again.encode_batch(PAIRS) == tokenizer.encode_batch(PAIRS)
-    single = ["a good film", "a bad film"] * 2
-    state = fit_tokenizer(single, config).to_json()
+    state = fit_tokenizer((["a good film", "a bad film"] * 2), config).to_json()
     assert '"pairs"' not in state
     assert SIGN not in state
     assert not restore_tokenizer(state).pairs
@@ -74,7 +66,11 @@ def test_both_texts_of_a_truncated_pair_remain_and_the_vocabulary_includes_the_m
         assert fit_tokenizer([*PAIRS, join_pair("one two three", "four five six")] * 3, config).size <= config.max_vocab
 
 
-def test_pairs_are_recognized_by_majority_and_compared_by_both_texts():
+def test_joined_pairs_split_back_and_are_recognized_by_majority():
+    assert split_pair(join_pair("one", "two")) == ("one", "two")
+    assert split_pair(join_pair(f"one {SIGN} two", f"{SIGN} three")) == ("one | two", "| three")
+    assert split_pair("no‖mark") is None
+    assert split_pair(f"{SIGN} all of the first deleted") == ("", "all of the first deleted")
     assert is_mostly_pairs([*PAIRS, "one that was added by hand"])
     assert not is_mostly_pairs(["a", "b", join_pair("a", "b")])
     assert not is_mostly_pairs([])

@@ -10,13 +10,28 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 
 from core.data.card import get_model_scores
-from core.data.sources.builtin import generate_corpus, get_class_names
-from core.data.sources.builtin.generate import NEUTRAL_SHARES, SHARES, WITHOUT_NEW_PAIRS, draw_sentences
-from core.data.sources.builtin.handwritten import load_split, read_split
-from core.data.sources.builtin.lexicon import is_held_out, list_domains
-from core.data.sources.builtin.sentence_templates import read_frames
+from core.data.config import DataConfig
+from core.data.load import load_dataset
+from core.data.sources import LIFE
+from core.data.sources.builtin.corpus_files import (
+    get_class_names,
+    is_held_out,
+    list_domains,
+    load_split,
+    read_frames,
+    read_life,
+    read_split,
+)
+from core.data.sources.builtin.generate import (
+    NEUTRAL_SHARES,
+    SHARES,
+    WITHOUT_NEW_PAIRS,
+    draw_sentences,
+    generate_corpus,
+)
 from core.exceptions import ConfigError
 
 pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes
@@ -41,11 +56,6 @@ def five():
     return generate_corpus(5)
 
 
-def test_the_corpus_is_frozen(five):
-    rows = pd.concat(five, names=["split"]).reset_index("split")
-    assert hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest() == FROZEN
-
-
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_classes_are_views_of_one_scale(classes, five):
     for split, rows in generate_corpus(classes).items():
@@ -63,7 +73,9 @@ def test_other_numbers_of_classes_are_refused():
         generate_corpus(4)
 
 
-def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
+def test_the_corpus_is_frozen_and_balanced(five):
+    rows = pd.concat(five, names=["split"]).reset_index("split")
+    assert hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest() == FROZEN
     texts = [text.casefold() for rows in five.values() for text in rows["text"]]
     assert len(set(texts)) == len(texts)
     for split in GENERATED:
@@ -73,7 +85,7 @@ def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
         assert five[split]["score"].eq(0).sum() == len(five[split]) - len(opinions)
 
 
-def test_held_out_frames_words_and_pairs_are_only_in_the_test_split(drawn):
+def test_held_out_items_are_only_in_the_test_split_and_words_have_the_sign_of_their_frame(drawn):
     def new(sentence):
         return any(is_held_out(word, sentence.frame.phenomenon) for word in sentence.words)
 
@@ -89,9 +101,6 @@ def test_held_out_frames_words_and_pairs_are_only_in_the_test_split(drawn):
         assert new(each) or each.frame.held_out or each.unseen or exempt
         words = set().union(*(tokens(f"{word.text} {word.other}") for word in each.words)) - vocabulary
         assert each.unseen == bool(words & tokens(each.text)), each.text
-
-
-def test_words_have_the_sign_of_their_frame(drawn):
     assert len({frame.id for frame in read_frames()}) == len(read_frames()) >= 60
     for each in drawn(neutral=True)["train"]:
         if each.score:
@@ -111,9 +120,56 @@ def test_the_data_card_reports_agreement_with_a_second_labeling():
     first, second = [int(each) for each in rows["score"]], [int(each) for each in rows["second"]]
     signs = [[int(np.sign(each)) for each in scores] for scores in (first, second)]
     file = resources.files("core.data.sources.builtin").joinpath("measured.json")
-    known = json.loads(file.read_text("utf-8"))
-    said = get_model_scores(known["fingerprint"])["challenge labels"]
+    said = get_model_scores(json.loads(file.read_text("utf-8"))["fingerprint"])["challenge labels"]
     assert f"{len(rows)} of {len(load_split('challenge', 5))} challenge sentences were labelled blind" in said
     assert f"Cohen's κ {naive_kappa(*signs, (-1, 0, 1), lambda a, b: a != b):.2f} on negative" in said
     weighted = naive_kappa(first, second, range(-2, 3), lambda a, b: (a - b) ** 2)
     assert f"quadratic-weighted κ {weighted:.2f} on the five-point scale" in said
+
+
+pytestmark = pytest.mark.slow
+
+
+def split_words(text):
+    return re.findall(r"[a-z]+", text.lower())
+
+
+def runs_of_four(text):
+    found = split_words(text)
+    return {tuple(found[start : start + 4]) for start in range(len(found) - 3)}
+
+
+def test_the_set_life_is_balanced_and_loads_with_its_own_splits():
+    splits = read_life()
+    for rows in splits.values():
+        assert rows["label"].eq("positive").mean() == pytest.approx(0.5, abs=0.02)
+        assert rows.groupby("domain")["label"].agg(lambda labels: labels.eq("positive").mean()).between(0.4, 0.6).all()
+    sizes = {split: len(rows) for split, rows in splits.items()}
+    assert sizes["train"] == pytest.approx(8 * sizes["test"], rel=0.05)
+    assert sizes["validation"] == pytest.approx(sizes["test"], rel=0.05)
+    found = load_dataset(DataConfig(name=LIFE))
+    assert found.classes == get_class_names(2)
+    assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in read_life().items()}
+
+
+def test_no_sentence_resembles_an_evaluation_sentence():
+    """They share fewer than three runs of four words, and less than half of their words."""
+    judged, ours = (
+        [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
+        [text for rows in read_life().values() for text in rows["text"]],
+    )
+    assert count_shared(judged, ours, runs_of_four).max() < 3
+    bags = count_shared(judged, ours, split_words)
+    union = sizes(judged)[bags.row] + sizes(ours)[bags.col] - bags.data
+    assert (bags.data < 0.5 * union).all(), [ours[number] for number in bags.col[bags.data >= 0.5 * union]]
+
+
+def sizes(texts):
+    """Count the different words of each text."""
+    return np.array([len(set(split_words(text))) for text in texts])
+
+
+def count_shared(some, others, parts):
+    """Count the different parts that each text of one list shares with each text of the other."""
+    counted = CountVectorizer(analyzer=lambda text: set(parts(text))).fit([*some, *others])
+    return (counted.transform(some) @ counted.transform(others).T).tocoo()

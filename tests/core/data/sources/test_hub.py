@@ -13,7 +13,7 @@ import pytest
 
 from core.config import compose
 from core.data.sources import SOURCES
-from core.data.sources.hub import fetch_splits
+from core.data.sources.source import fetch_splits
 from core.exceptions import NotAvailable
 
 LOAD = """
