@@ -162,7 +162,7 @@ def build_content(store: RunStore) -> LessonContent:
             f"{_write_capitalized(name)}. Without it: {fixed}.",
         ),
         ways=(
-            WayOn("Look inside the first sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first.text}),
             WayOn("Follow its steps", "steps", {"run": RUN, "text": first.text}),
         ),
     )

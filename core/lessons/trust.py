@@ -128,8 +128,8 @@ def build_content(store: RunStore) -> LessonContent:
                 "An explanation that was right once can be wrong on the next sentence.",
             ),
         ),
-        fact=f"{'; '.join(names)}. Removing the first {_write_number(FIRST)} of A lowers the answer more in {a} of {n} "
-        f"everyday sentences ({whole_percent(low)} to {whole_percent(high)}), of B in {b}; {n - a - b} are alike.",
+        fact=f"{'; '.join(names)}. In {a} of {n} everyday sentences ({whole_percent(low)} to {whole_percent(high)}) "
+        f"the answer needs the first {_write_number(FIRST)} of A more, in {b} those of B.",
         figure={"first": _describe_sentence(first), "second": _describe_sentence(second), "step": first.step},
         tasks=(
             f"“{first.text}” The model says {first.answer}. {_write_tops(first)} Which explanation do you trust? Why?",
@@ -144,8 +144,8 @@ def build_content(store: RunStore) -> LessonContent:
             f"{LETTERS[second.passed]}. Without its first {later}: {later_good}; of the other one, {later_bad}.",
         ),
         ways=(
-            WayOn("More methods, first sentence", "sentence", {"run": RUN, "text": first.text}),
-            WayOn("More methods, this sentence", "sentence", {"run": RUN, "text": second.text}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Open this sentence", "sentence", {"run": RUN, "text": second.text}),
         ),
     )
 

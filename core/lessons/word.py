@@ -159,8 +159,8 @@ def build_content(store: RunStore) -> LessonContent:
             f"“{second.words[again]}”. Without it: {fixed}.",
         ),
         ways=(
-            WayOn("Look inside the first sentence", "sentence", {"run": RUN, "text": first.text}),
-            WayOn("Look inside this sentence", "sentence", {"run": RUN, "text": second.text}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Open this sentence", "sentence", {"run": RUN, "text": second.text}),
         ),
     )
 

@@ -114,7 +114,7 @@ def test_heads_are_chosen_switched_and_asked_again(browser, server, contents):
     assert page.locator(".flips").count() == 1 and page.locator(f"[data-id=head-{dark}] .mark").inner_text() == "you"
     expect(page.locator(".side .say")).to_have_text(content["questions"][0]["choices"][dark]["feedback"])
     press(page, "ArrowRight")
-    assert said(page) == f"Flip the answer without {names[right]}."
+    assert said(page) == f"Flip the answer, and keep {names[right]} on."
     off = [place for place in range(12) if names[place] in content["answers"][2]]
     for place in off:
         page.locator(f"[data-id=head-{place}]").click()
@@ -122,7 +122,7 @@ def test_heads_are_chosen_switched_and_asked_again(browser, server, contents):
     assert said(page) == f"Flipped: positive {positive:.2f}." and fits(page)
     until(page, lambda: f"set={sum(1 << place for place in off)}" in page.url)
     page.locator("[data-id=all-on]").click()
-    assert said(page) == f"Flip the answer without {names[right]}."
+    assert said(page) == f"Flip the answer, and keep {names[right]} on."
     press(page, "ArrowRight")
     page.locator(f"[data-id=head-{right}]").click()
     assert said(page) == content["stages"][3]["finding"] and fits(page)
