@@ -21,8 +21,7 @@ from core.exceptions import DataError, InputError, SentiscopeError
 from core.fingerprint import hash_value
 from core.paths import AllowedPaths, resolve_path
 from core.runs.backbones import SETTING, list_backbones
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.configuration import configure
 from core.runs.cost_estimate import Counts, get_vocab_settings
 from core.runs.store import RunStore

@@ -16,9 +16,9 @@ from plotly.offline import get_plotlyjs
 
 from core import runs as run_files
 from core.exceptions import InputError, NotAvailable
+from core.formatting import format_csv
 from core.interpret.model_edits import UNCHANGED
 from core.runs.store import RunStore
-from core.table_format import format_csv
 from dashboard.figures.drawing import Drawing, add_title, write_fragment
 from dashboard.figures.figure import EDIT, Figure, Source
 from dashboard.figures.registry import ALL, FIGURES

@@ -13,9 +13,8 @@ from core.api.prediction import collect_fields, describe_text, open_text
 from core.api.printing import say, say_edit, tabulate, write_rho
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, signed
+from core.formatting import count, format_decimals, signed
 from core.runs.text_predictions import build_answer, format_answer
-from core.table_format import format_decimals
 
 
 def explain(  # noqa: PLR0913 - each is an option that a person types by name
@@ -265,7 +264,7 @@ def patch(
         values there, and `moved`, the difference from the text without patching; `note`.
     """
     loaded, edits, reader = open_text(run, text, store, edit, intervene)
-    found = interpret.activation_patching.patch_activations(reader, text, donor, target)
+    found = interpret.ablation.patch_activations(reader, text, donor, target)
     return {
         **describe_text(run, text, edits),
         "donor": donor,

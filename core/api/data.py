@@ -20,13 +20,10 @@ from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
-from core.runs.configuration import configure
+from core.formatting import count, format_csv
+from core.runs.background_jobs import Analysis, Offer, Tell
+from core.runs.configuration import START, configure
 from core.runs.store import RunStore
-from core.runs.warm_start import START
-from core.table_format import format_csv
 
 if TYPE_CHECKING:
     from core.data.dataset import Dataset
@@ -295,4 +292,4 @@ print_counter_examples_export = make_printer(lambda r: f"{plural(r['rows'], 'cou
 
 
 def _join_labels(row: dict[str, Any]) -> str:
-    return ", ".join(row["labels"]) or evaluation.scores.NOTHING
+    return ", ".join(row["labels"]) or evaluation.metrics.NOTHING

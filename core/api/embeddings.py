@@ -12,10 +12,9 @@ from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count
+from core.formatting import count, format_csv, format_decimals
 from core.models.capabilities import HEAD, list_capabilities
 from core.runs.store import RunStore
-from core.table_format import format_csv, format_decimals
 
 
 def project(
@@ -89,14 +88,14 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
     store = store or RunStore()
     there = runs.predictions.list_evaluated_splits(store.get_path(run))
     usual = "test" if "test" in there else next(reversed(there), "test")
-    here = runs.layers.LayerFiles.from_run(store, run, split or usual)
+    here = runs.projections.LayerFiles.from_run(store, run, split or usual)
     found, _ = here.read_or_compute(on_progress)
     return {
         "run": run,
         "split": here.split,
         "n": len(found.rows),
         "of": found.total,
-        "neighbours": evaluation.nearest_neighbors.NEIGHBORS,
+        "neighbours": evaluation.projection.NEIGHBORS,
         "stages": msgspec.to_builtins(found.stages),
         "chance": found.chance,
         "reason": found.reason,
@@ -144,12 +143,12 @@ def neighbours(
         chosen, tags = error_analysis.selection.Selection(tuple(as_list(where)), table.split), error_analysis.tags
         rows = error_analysis.selection.select_rows(chosen, table, tags.TableTags(store, table), store)
         vectors = files.read_space(table.classes).vectors[rows.places]
-        training = error_analysis.training_index.TrainingRows(store, table.record, *filter(None, [on_progress]))
+        training = error_analysis.neighbors.TrainingRows(store, table.record, *filter(None, [on_progress]))
         said = error_analysis.selection.describe_selection(rows.clauses, rows.group)
         near = error_analysis.neighbors.find_shared(table, rows.places, vectors, training, most).to_dict()
         return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
     if config.space:
-        runs.layers.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
+        runs.projections.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
     there = files.read_space(table.classes)
     own = error_analysis.neighbors.find_row(table, key) if key else None
     text = text if own is None else table.texts[own]

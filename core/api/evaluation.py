@@ -28,8 +28,7 @@ from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
 from core.formatting import count, signed
 from core.metrics import METRICS, format_title
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.record import WEIGHTS, refuse_passages
 from core.runs.store import RunStore
 from core.text.words import check_passage
@@ -106,14 +105,14 @@ class Evaluation(Analysis[dict[str, Any]]):
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
             of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
-            return runs.tag_predictions.evaluate_tags(self.store, self.run, self.wanted, of_texts)
+            return runs.word_tagging.evaluate_tags(self.store, self.run, self.wanted, of_texts)
         loaded = runs.load.load_run(self.store, self.run)
         if self.wanted.passage:
             refuse_passages(loaded.record)
         given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
         compared: dict[str, Any] = {}
         if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
-            sides = runs.comparison_data.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
+            sides = runs.comparison.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]
             compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
         chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
@@ -318,14 +317,14 @@ def compare(
     Returns:
         As `core.runs.comparison.compare_models`.
     """
-    if runs.comparison_data.SLICE in by and data:
+    if runs.comparison.SLICE in by and data:
         raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
     if rename and not data:
         raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
     names, store = get_names((run, *others)), get_store((run, *others), store)
     wanted = runs.evaluation_data.DataRequest(data, split, rename or {}, asked=("compare", *names)) if data else None
-    sides = runs.comparison_data.read_comparison_data(store, names, split=split, wanted=wanted)
-    if runs.comparison_data.SLICE in by and runs.comparison_data.SLICE not in sides.columns:
+    sides = runs.comparison.read_comparison_data(store, names, split=split, wanted=wanted)
+    if runs.comparison.SLICE in by and runs.comparison.SLICE not in sides.columns:
         kept, read = error_analysis.slices.read_slices(store, store.read(names[0])), error_analysis.predictions_table
         sides = error_analysis.slices.add_slices(store, sides, kept, lambda of, at: read.read_table(store, of.run, at))
     return runs.comparison.compare_models(sides, metrics=metrics, by=by)
@@ -411,7 +410,7 @@ def behave(
     Returns:
         `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
         `runs`: for each `run`, `polarities` (by class), `agreement` (of failures within a template,
-        `core.behavioral_tests.failure_rates`) and its rate over all cases.
+        `core.behavioral_tests.report`) and its rate over all cases.
         `capabilities`: `capability`, `must` (the expectation), `rates` by run, and `tests`: `test`, `kind`, `must`,
         `about`, `tolerance`, `cases`, `rates` by run, and `failing` by run: the `texts` of a case, the `expected`
         answers, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
@@ -425,7 +424,7 @@ def behave(
     store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
     classes = [name for each in names for name in store.read(each).classes]
-    behavioral_tests.polarity.refuse_unknown_class(rename or {}, classes)
+    behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
     asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}

@@ -27,13 +27,12 @@ from core.api.printing import escape_controls, out, say, say_edit, tabulate, wri
 from core.api.runs import runs_predictions
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import MINUS, count, percent, whole_percent
+from core.formatting import MINUS, count, format_decimals, percent, whole_percent
 from core.interpret.negation_templates import TEMPLATES
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, format_answer
-from core.table_format import format_decimals
 
 SEED = 0
 
@@ -78,10 +77,10 @@ def agreement(
     found = texts["text"].tolist()
     if not found:
         raise InputError(f"run '{run}' has no {'wrong ' if wrong else ''}text in split '{split}'")
-    chosen = evaluation.nearest_neighbors.draw_rows(len(found), limit or len(found), SEED)
+    chosen = evaluation.projection.draw_rows(len(found), limit or len(found), SEED)
     drawn = [found[place] for place in chosen]
     tell = on_progress or (lambda what, share: None)
-    told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
+    told = interpret.attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
     return {
         "run": run,
         "split": split,
@@ -370,7 +369,7 @@ def distance(
     """
     store, insert = store or RunStore(), insert or interpret.negation_templates.FILLER
     asked = interpret.negation_templates.fill_template(text, insert, most)
-    target = target or behavioral_tests.polarity.choose_plotted_class(store.read(run).classes)
+    target = target or behavioral_tests.suite_predictions.choose_plotted_class(store.read(run).classes)
     curves = []
     for name in dict.fromkeys((run, *options.get_names(against))):
         loaded = runs.load.load_run(store, name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from core.config import parse_settings
 from core.exceptions import InputError
 from core.runs.store import RunStore
-from core.runs.worker import OnEvent
+from core.runs.training_jobs import OnEvent
 
 if TYPE_CHECKING:
     from core.models.trace import Intervention

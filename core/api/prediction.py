@@ -15,7 +15,7 @@ from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count
+from core.formatting import count, format_decimals
 from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
@@ -27,7 +27,6 @@ from core.runs.text_predictions import (
     predict_file,
     predict_passages,
 )
-from core.table_format import format_decimals
 from core.text.text_pairs import join_pair
 from core.text.words import check_passage
 
@@ -72,7 +71,7 @@ def predict(
     file, to = (None if each is None else Path(each) for each in (file, to))
     if store.read(run).task == "tokens":
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
-        return runs.tag_predictions.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
+        return runs.word_tagging.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if file is not None and edit:
@@ -224,7 +223,7 @@ def inspect(
     said = build_answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
-        words = "" if labels is None else ", ".join(labels) or evaluation.scores.NOTHING
+        words = "" if labels is None else ", ".join(labels) or evaluation.metrics.NOTHING
         find_drawing("inside")(view, Path(html), record, words)
     return {
         **describe_text(run, text, edits),

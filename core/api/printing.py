@@ -17,10 +17,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from core.formatting import NARROW, signed, whole_percent
+from core.formatting import NARROW, format_decimals, signed, whole_percent
 from core.runs.sweep import STATES
-from core.runs.worker import OnEvent
-from core.table_format import format_decimals
+from core.runs.training_jobs import OnEvent
 
 # Markup is off, since a run may be called :x: and a text may contain [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -189,7 +188,7 @@ class _Bar:
 
 
 class TrainingProgress(_Bar):
-    """A printer of the progress events of a training run (`core.runs.worker.OnEvent`)."""
+    """A printer of the progress events of a training run (`core.runs.training_jobs.OnEvent`)."""
 
     def __init__(self, console: Console) -> None:
         columns = rich.progress.TextColumn("{task.percentage:>3.0f} %"), rich.progress.TimeRemainingColumn()

@@ -29,12 +29,11 @@ from core.api.printing import listen_in_python
 from core.config import RunConfig
 from core.error_analysis.analyses import NAMES
 from core.exceptions import RunNotFound
-from core.formatting import count
+from core.formatting import count, format_cell
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, format_answer
-from core.runs.worker import OnEvent
-from core.table_format import format_cell
+from core.runs.training_jobs import OnEvent
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,19 +16,17 @@ from core.api.printing import format_time_left, make_printer, say, tabulate
 from core.atomic import write_named
 from core.data.dataset import TEST
 from core.exceptions import InputError, RunDamaged
-from core.formatting import count, shorten_text
+from core.formatting import BOM, count, escape_formula, format_decimals, shorten_text
 from core.recipes import NAMES
 from core.runs import sweep as planned
 from core.runs import sweep_drive as driving
 from core.runs import training_jobs
-from core.runs.configuration import configure, write_train_command
+from core.runs.configuration import add_start_settings, configure, write_train_command
 from core.runs.efficiency import measure_costs, read_efficiency
 from core.runs.predictions import choose_split
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
-from core.runs.warm_start import add_start_settings
-from core.table_format import BOM, escape_formula, format_decimals
 from core.training.history import read_history
 
 if TYPE_CHECKING:

@@ -16,13 +16,12 @@ from core.exceptions import DataError, InputError
 from core.formatting import count, whole_percent
 from core.papers.reported_results import find_counterpart
 from core.recipes import NAMES
-from core.runs.configuration import configure_with_recipe
+from core.runs.configuration import START, configure_with_recipe, find_teacher
 from core.runs.cost_estimate import LENGTHS, count_uncut_rows, describe_shortcuts, estimate_cost
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from core.runs.warm_start import START, find_teacher
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 SCORES = {
     "single": {

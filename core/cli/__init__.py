@@ -28,7 +28,7 @@ from core.api.options import NamedRun, CliArgument
 from core.api.printing import err, say, show_tree, make_listener
 from core.api.printing import SweepProgress, TrainingProgress
 from core.exceptions import InputError, SentiscopeError
-from core.runs.worker import handle_stop_signals
+from core.runs.training_jobs import handle_stop_signals
 from core.text.text_pairs import join_pair
 
 OLD_NAMES = {

@@ -29,7 +29,7 @@ from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 
 if TYPE_CHECKING:
-    from core.interpret.explained_text import ExplainedText
+    from core.interpret.attribution import ExplainedText
     from core.runs.load import LoadedRun
 
 RUN = "starter-ndt-01-n3"
@@ -94,7 +94,7 @@ def build_content(store: RunStore) -> LessonContent:
     run = runs.load.load_run(store, RUN)
     if len(run.record.classes) != 2:
         raise NotAvailable(f"this lesson needs a model with two classes, unlike {RUN}")
-    readings = interpret.batched_attribution.iterate_texts(run.make_reader(), _choose_texts(store))
+    readings = interpret.attribution.iterate_texts(run.make_reader(), _choose_texts(store))
     sentences = [_TestedSentence(run, each) for each in readings]
     first, second = (_choose_sentence(sentences, passed) for passed in (0, 1))
     (good, bad), (later_good, later_bad) = _write_ends(first), _write_ends(second)

@@ -32,7 +32,7 @@ from core.runs.store import RunStore
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.interpret.explained_text import ExplainedText
+    from core.interpret.attribution import ExplainedText
     from core.runs.load import LoadedRun
 
 RUN = "starter-ndt-01-n3"
@@ -182,7 +182,7 @@ def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_WordEffects
 
 def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_WordEffects]:
     target = [run.record.classes[1]] * len(texts)
-    readings = interpret.batched_attribution.iterate_texts(run.make_reader(), texts, target)
+    readings = interpret.attribution.iterate_texts(run.make_reader(), texts, target)
     return [_WordEffects(reading, label) for reading, label in zip(readings, labels, strict=True)]
 
 

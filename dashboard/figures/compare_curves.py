@@ -25,7 +25,7 @@ from dashboard.figures.theme import SYMBOLS, Look, spread_labels
 from dashboard.figures.threshold_curves import Bin, ClassCurve, build_bin_table, compute_bins, compute_roc, draw_roc
 
 if TYPE_CHECKING:
-    from core.runs.comparison_data import ModelPredictions
+    from core.runs.comparison import ModelPredictions
 
 Lambdas = Sequence[tuple[int, str, Sequence[Sequence[float]]]]
 """For each model: its place in the comparison, its name, and λ by layer and map (without the first) when saved."""

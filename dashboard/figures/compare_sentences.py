@@ -9,11 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count, number
-from core.runs.comparison_data import match_runs
-from core.runs.labeled_predictions import Answers
+from core.runs.comparison import match_runs
+from core.runs.predictions import Answers
 from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, QuietOption, Source

@@ -15,7 +15,7 @@ from core.error_analysis.label_errors import LabelErrors, list_suspect_rows
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
 from core.formatting import count, format_p, number, signed
-from core.runs.cached_analysis import Found
+from core.runs.background_jobs import Found
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure, Source, make_interval_figure

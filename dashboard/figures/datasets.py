@@ -13,7 +13,7 @@ import pandas as pd
 from core.data import uploads
 from core.data.dataset import TRAIN, Dataset, to_indicators
 from core.data.sources import SOURCES, check_availability, split_mixture
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
 from core.paths import AllowedPaths, resolve_path
 from core.text.normalization import list_steps
 from core.text.special_ids import UNKNOWN

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.evaluation.intervals import Bands, compute_bands, compute_class_intervals, compute_wilson
-from core.evaluation.metrics import compute_confusion
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF, compute_confusion
 from core.formatting import count
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY

@@ -15,12 +15,11 @@ from core.error_analysis.clusters import NONE, FoundGroups, build_table
 from core.error_analysis.neighbors import LOOKED_AT, SharedNeighbors, find_neighbors, find_row, find_surrounding
 from core.error_analysis.predictions_table import PredictionTable
 from core.evaluation.intervals import compute_wilson
-from core.evaluation.nearest_neighbors import NEIGHBORS
-from core.evaluation.projection import Projection, ProjectionConfig
+from core.evaluation.projection import NEIGHBORS, Projection, ProjectionConfig
 from core.exceptions import NotAvailable
 from core.formatting import count, number, whole_percent
 from core.models.capabilities import HEAD
-from core.runs.layers import Layers
+from core.runs.projections import Layers
 from core.text.graphemes import quote_text
 from dashboard.figures import embeddings
 from dashboard.figures import interval_table as columns

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.error_analysis.split_analysis import SplitAnalysis
     from core.interpret.sentence_inspection import SentenceView
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
     from dashboard.figures.decisions import SplitPredictions
     from dashboard.reader import Reader
 

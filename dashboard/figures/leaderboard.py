@@ -14,8 +14,7 @@ from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_m
 from core.models.model_description import describe_addition
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
-from core.runs.run_names import RunName
-from core.runs.seed_groups import Model, get_seed_fold, group_runs
+from core.runs.run_names import Model, RunName, get_seed_fold, group_runs
 from core.runs.store import STARTER
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis

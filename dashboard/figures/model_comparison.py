@@ -22,8 +22,7 @@ from core.evaluation.comparison import (
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, format_p, format_plus_minus, number, signed
 from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
-from core.runs.comparison import compare_by_column
-from core.runs.comparison_data import SLICE
+from core.runs.comparison import SLICE, compare_by_column
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
@@ -31,7 +30,7 @@ from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, Te
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    from core.runs.comparison_data import ModelPredictions
+    from core.runs.comparison import ModelPredictions
 
 Test = Mapping[str, Any]  # test of the difference between two models, as returned by `core.runs.comparison`
 MOST = 6  # most models in one comparison, one colour each

@@ -14,8 +14,16 @@ import plotly.graph_objects as go
 from core.data.dataset import VALIDATION
 from core.evaluation.costs import compute_cost, evaluate_threshold
 from core.evaluation.intervals import CURVES, Band, compute_wilson
-from core.evaluation.metrics import compute_pr_curve, compute_roc_curve, count_changed, evaluate
-from core.evaluation.scores import SingleLabelScores, compute_precision_area, compute_roc_area, count_positives
+from core.evaluation.metrics import (
+    SingleLabelScores,
+    compute_pr_curve,
+    compute_precision_area,
+    compute_roc_area,
+    compute_roc_curve,
+    count_changed,
+    count_positives,
+    evaluate,
+)
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.training.temperature import as_trained

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from core.data.dataset import VALIDATION
 from core.evaluation.costs import find_cheapest
-from core.evaluation.metrics import evaluate_classes
-from core.evaluation.scores import HALF, join_class_names
+from core.evaluation.metrics import HALF, evaluate_classes, join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count
 from core.metrics import select_metrics

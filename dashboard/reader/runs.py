@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from core.data.dataset import Dataset
     from core.data.labeled_files import FileReport
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
     from core.runs.evaluation_data import DatasetLabels
     from core.runs.run_names import RunName
     from core.text.tokenizer import Tokenizer
@@ -243,7 +243,7 @@ class RunReader:
     @cache_result(8, _make_sides_key)
     def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:
         """Return the predictions of several runs on the rows that all runs share; InputError if there are none."""
-        return run_files.comparison_data.read_comparison_data(self.store(), runs, split=split)
+        return run_files.comparison.read_comparison_data(self.store(), runs, split=split)
 
     @cache_result(64, _make_sides_key, spinner="Comparing the runs")
     def compare_runs(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:

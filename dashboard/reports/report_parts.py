@@ -14,11 +14,10 @@ from core.error_analysis.predictions_table import read_table
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import TableTags
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.formatting import count
-from core.runs.labeled_predictions import Answers
+from core.formatting import BOM, count, format_csv
+from core.runs.predictions import Answers
 from core.runs.record import LABEL, PROBABILITY, RunRecord
 from core.runs.store import RunStore
-from core.table_format import BOM, format_csv
 from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
@@ -29,7 +28,7 @@ from dashboard.reader import Reader
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
 
 LOOKS = (Look(), Look(dark=True))
 BEST_MAPS = ("map-tsne", "map-umap", "map-pca")

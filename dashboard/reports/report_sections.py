@@ -16,8 +16,8 @@ from core.config import SETTINGS, compose, flatten_config
 from core.data.dataset import Dataset
 from core.data.findings import plural
 from core.data.sources import is_registered
-from core.error_analysis.annotator_names import name_author
-from core.error_analysis.code_prevalence import Draw, compute_rates, list_draws
+from core.error_analysis.annotation_store import name_author
+from core.error_analysis.codebook import Draw, compute_rates, list_draws
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
 from core.error_analysis.report import describe_result
@@ -113,7 +113,7 @@ def write_data_card(
 ) -> Section:
     """Write the data card section of a report: counts, shares and names of a run's data, optionally without paths."""
     try:
-        dataset = runs.train_overlap.load_trained_data(record)
+        dataset = runs.lineage.load_trained_data(record)
     except NotAvailable as error:
         why = "This machine cannot read the data of the training" if no_paths else str(error)
         absent = _write_absent_data(record, judged, why)

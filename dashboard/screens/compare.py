@@ -16,7 +16,7 @@ from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeErro
 from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs.record import RunRecord
-from core.runs.seed_groups import group_runs
+from core.runs.run_names import group_runs
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.formatting import count
 from core.models.capabilities import list_capabilities

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data.dataset import VALIDATION
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.runs.record import RunRecord

@@ -17,9 +17,9 @@ from core.fingerprint import hash_value
 from core.formatting import count
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
+from core.runs.configuration import START, add_start_settings
 from core.runs.sweep import Plan, parse_grid
 from core.runs.sweep_drive import SweepState
-from core.runs.warm_start import START, add_start_settings
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures

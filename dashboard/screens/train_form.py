@@ -19,9 +19,8 @@ from core.models.presets import PRESETS
 from core.recipes import AppliedRecipe
 from core.runs import training_jobs
 from core.runs.backbones import SETTING as BACKBONE
-from core.runs.configuration import configure, configure_with_recipe
+from core.runs.configuration import START, configure, configure_with_recipe
 from core.runs.cost_estimate import LENGTHS, Size, count_uncut_rows, describe_shortcuts, estimate_size, estimate_time
-from core.runs.warm_start import START
 from core.settings import Setting
 from dashboard import access, state
 from dashboard.data import data

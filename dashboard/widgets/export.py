@@ -13,8 +13,7 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError, StorageError
 from core.fingerprint import hash_value
-from core.formatting import whole_percent
-from core.table_format import format_csv
+from core.formatting import format_csv, whole_percent
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.drawing import read_asset

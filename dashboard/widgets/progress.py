@@ -10,8 +10,7 @@ import streamlit as st
 from core.formatting import format_duration
 from core.interpret.background_thread import BackgroundThread
 from core.runs import background_jobs
-from core.runs.background_jobs import Files
-from core.runs.cached_analysis import Analysis
+from core.runs.background_jobs import Analysis, Files
 from dashboard import state
 from dashboard.reader.models import ModelRequest
 from dashboard.widgets.figure import show_caption

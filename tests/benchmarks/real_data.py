@@ -30,14 +30,13 @@ import core
 from core.data.load import load_dataset
 from core.evaluation.baseline import YARDSTICKS, fit_baseline
 from core.evaluation.comparison import HolmStep, Tested, apply_holm, round_rows, run_test
-from core.evaluation.ensemble import blend_logits, find_weight
-from core.evaluation.inference import EnsembleLogits
-from core.evaluation.scores import build_scores
+from core.evaluation.inference import EnsembleLogits, blend_logits, find_weight
+from core.evaluation.metrics import build_scores
 from core.evaluation.significance import ALPHA
 from core.formatting import count
 from core.metrics import METRICS
 from core.runs.configuration import configure
-from core.runs.labeled_predictions import average_answers, combine_scores, read_answers
+from core.runs.predictions import average_answers, combine_scores, read_answers
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 

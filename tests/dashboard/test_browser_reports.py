@@ -16,8 +16,8 @@ from reports import packed
 
 from core import api
 from core.error_analysis.predictions_table import read_table
+from core.formatting import format_csv
 from core.runs.store import RunStore
-from core.table_format import format_csv
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -20,7 +20,7 @@ from core.text.ngrams import NGramTokenizer
 from core.text.token_table import to_batch
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import UNSCALED
+from core.training.temperature import UNSCALED
 
 TEXT = "Not bad at all, but the ending never works and the film drags on"
 CLASSES = ("bad", "fair", "good")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from core.evaluation.scores import SingleLabelScores
+from core.evaluation.metrics import SingleLabelScores
 from core.evaluation.significance import ScorePair
 
 FEW = 400  # studies of each kind unless `pytest -m study` requests all

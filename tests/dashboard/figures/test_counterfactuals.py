@@ -6,8 +6,8 @@ from itertools import repeat
 import pytest
 
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
+from core.formatting import format_csv
 from core.interpret.counterfactual import AllowedMoves, Flip, Move, Search
-from core.table_format import format_csv
 from dashboard.figures import counterfactuals
 from dashboard.figures.theme import Look
 

@@ -15,7 +15,7 @@ from core.error_analysis.analyses.shift import DatasetShift
 from core.error_analysis.label_errors import LabelErrors
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer
 from core.runs.store import RunStore
 from dashboard.data import data
 from dashboard.figures import data_quality, registry

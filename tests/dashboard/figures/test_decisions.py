@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 from core.evaluation.costs import find_cheapest
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError, NotAvailable
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 from dashboard.figures import decisions, threshold_curves, thresholding
 from dashboard.figures.figure import Source
 from dashboard.figures.metrics import count_outcomes, draw_confidence, draw_confusion, draw_phenomena, score_phenomena

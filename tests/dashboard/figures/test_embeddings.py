@@ -8,7 +8,7 @@ from answering import texts
 from core.error_analysis.clusters import FoundGroup, FoundGroups
 from core.evaluation.projection import Projection, ProjectionConfig, Quality, estimate_density
 from core.exceptions import RunDamaged
-from core.runs.layers import Layers, LayerStage
+from core.runs.projections import Layers, LayerStage
 from core.runs.results import build_prediction_table
 from dashboard.figures import embedding_map, embedding_structure, embeddings
 from dashboard.figures.decisions import build_points_table

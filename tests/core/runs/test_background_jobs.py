@@ -11,8 +11,8 @@ import pytest
 from waiting import hold_ticket, until
 
 from core.exceptions import InputError, NotAvailable
-from core.runs import background_jobs, cached_analysis, queue
-from core.runs.cached_analysis import Analysis, Offer, locate_folder
+from core.runs import background_jobs, queue
+from core.runs.background_jobs import Analysis, Offer, locate_folder
 from core.runs.record import Process
 from core.runs.store import get_own_process, is_alive
 
@@ -89,12 +89,12 @@ def test_interrupted_jobs_leave_nothing_and_failed_ones_their_reason(here, error
 
 
 def test_results_of_starters_are_cached_unless_shipped(tmp_path, monkeypatch):
-    monkeypatch.setattr(cached_analysis, "get_cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(background_jobs, "get_cache_folder", lambda: tmp_path / "cache")
     run = tmp_path / "starter"
     (run / "maps").mkdir(parents=True)
     (run / "maps" / "old.json").touch()
     assert locate_folder(run, "maps", "new") == run / "maps"
-    monkeypatch.setattr(cached_analysis, "is_starter", lambda folder: True)
+    monkeypatch.setattr(background_jobs, "is_starter", lambda folder: True)
     assert locate_folder(run, "maps", "new") == tmp_path / "cache" / "maps"
     assert locate_folder(run, "maps", "new", "others") == tmp_path / "cache" / "others"
     assert locate_folder(run, "maps", "old") == run / "maps"
