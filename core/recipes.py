@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from core.config import compose
 from core.exceptions import ConfigError
 from core.formatting import suggest_name
-from core.models.finetuning_recipes import FINE_TUNINGS, PRESET, FineTuning
+from core.models.paper_settings import FINE_TUNINGS, PRESET, FineTuning
 from core.models.presets import PAPERS, PRESETS
 
 BACKBONE = "model.backbone"

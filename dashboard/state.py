@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.error_analysis.annotator_names import has_name, make_visitor_id
+from core.error_analysis.annotation_store import has_name, make_visitor_id
 from core.exceptions import SentiscopeError
 
 # URL parameters, with which a link restores a page. Each is the key of a widget with bind="query-params".
@@ -26,6 +26,7 @@ SPLIT = "split"
 TEXT = "text"
 PRESET = "model"
 PAPER = "paper"
+TABLE = "table"
 AGAINST = "against"
 SIZES = "sizes"
 LENGTH = "length"

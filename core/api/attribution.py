@@ -264,7 +264,7 @@ def patch(
         values there, and `moved`, the difference from the text without patching; `note`.
     """
     loaded, edits, reader = open_text(run, text, store, edit, intervene)
-    found = interpret.activation_patching.patch_activations(reader, text, donor, target)
+    found = interpret.ablation.patch_activations(reader, text, donor, target)
     return {
         **describe_text(run, text, edits),
         "donor": donor,

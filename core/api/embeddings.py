@@ -143,7 +143,7 @@ def neighbours(
         chosen, tags = error_analysis.selection.Selection(tuple(as_list(where)), table.split), error_analysis.tags
         rows = error_analysis.selection.select_rows(chosen, table, tags.TableTags(store, table), store)
         vectors = files.read_space(table.classes).vectors[rows.places]
-        training = error_analysis.training_index.TrainingRows(store, table.record, *filter(None, [on_progress]))
+        training = error_analysis.neighbors.TrainingRows(store, table.record, *filter(None, [on_progress]))
         said = error_analysis.selection.describe_selection(rows.clauses, rows.group)
         near = error_analysis.neighbors.find_shared(table, rows.places, vectors, training, most).to_dict()
         return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}

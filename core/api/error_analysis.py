@@ -64,7 +64,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         excludes 1). These are None if fewer than 30 rows have the tag or lack it, and for tags that only errors have;
         an upper end of None means no bound. `values`: the same for each value of the data's own columns, with the
         `rule` that selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
-        (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
+        (`core.error_analysis.report`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
         each row has its `tags`. `marks`: columns and tags outside the rules, by how much they distinguish the selection
         (`core.error_analysis.facets`). `words`: words and phrases more frequent than in the rest, by z
         (`core.error_analysis.keywords`): `words`, the numbers of texts with them in the selection (`selected`, as with

@@ -443,7 +443,7 @@ def behave(
     Returns:
         `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
         `runs`: for each `run`, `polarities` (by class), `agreement` (of failures within a template,
-        `core.behavioral_tests.failure_rates`) and its rate over all cases.
+        `core.behavioral_tests.report`) and its rate over all cases.
         `capabilities`: `capability`, `must` (the expectation), `rates` by run, and `tests`: `test`, `kind`, `must`,
         `about`, `tolerance`, `cases`, `rates` by run, and `failing` by run: the `texts` of a case, the `expected`
         answers, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
@@ -457,7 +457,7 @@ def behave(
     store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
     classes = [name for each in names for name in store.read(each).classes]
-    behavioral_tests.polarity.refuse_unknown_class(rename or {}, classes)
+    behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
     asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
-from core import error_analysis, interpret, lessons, runs
+from core import error_analysis, lessons, runs
 from core.api import options as arguments
 from core.api.options import Against, AnyRun, CliArgument, File, OnProgress, RunName, Split, Store
 from core.api.printing import make_printer, say, tabulate
@@ -86,7 +86,7 @@ def quiz(run: RunName, *, right: int = 2, wrong: int = 3, store: Store = None) -
     """
     store = store or RunStore()
     found, classes = error_analysis.quiz.make_quiz(store, run, right, wrong), store.read(run).classes
-    compute = interpret.word_subsets.compute_probabilities
+    compute = error_analysis.quiz.compute_probabilities
     return {
         "run": run,
         "classes": list(classes),

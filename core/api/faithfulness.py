@@ -80,7 +80,7 @@ def agreement(
     chosen = evaluation.projection.draw_rows(len(found), limit or len(found), SEED)
     drawn = [found[place] for place in chosen]
     tell = on_progress or (lambda what, share: None)
-    told = interpret.batched_attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
+    told = interpret.attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
     return {
         "run": run,
         "split": split,
@@ -369,7 +369,7 @@ def distance(
     """
     store, insert = store or RunStore(), insert or interpret.negation_templates.FILLER
     asked = interpret.negation_templates.fill_template(text, insert, most)
-    target = target or behavioral_tests.polarity.choose_plotted_class(store.read(run).classes)
+    target = target or behavioral_tests.suite_predictions.choose_plotted_class(store.read(run).classes)
     curves = []
     for name in dict.fromkeys((run, *options.get_names(against))):
         loaded = runs.load.load_run(store, name)

@@ -10,7 +10,7 @@ from core.api.options import CliArgument
 from core.api.printing import make_printer, say, tabulate
 from core.exceptions import ConfigError, InputError
 from core.formatting import count
-from core.models.finetuning_recipes import FINE_TUNINGS
+from core.models.paper_settings import FINE_TUNINGS
 from core.models.presets import PAPERS
 from core.preset_catalog import CLASSES, VOCABULARY
 from core.runs import backbones

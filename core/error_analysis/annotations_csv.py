@@ -20,9 +20,9 @@ import pandas as pd
 
 from core.data.decoding import decode_bytes
 from core.data.findings import plural
-from core.error_analysis.annotation_store import Change
-from core.error_analysis.annotator_names import (
+from core.error_analysis.annotation_store import (
     SEPARATOR,
+    Change,
     clean_author,
     clean_code_name,
     clean_text,
@@ -196,7 +196,7 @@ def _parse_annotation(
 
 
 def _clean_cell(clean: Callable[[str], str], text: str, where: Mapping[str, Any], field: str) -> str:
-    """Normalise a CSV cell by a function of `core.error_analysis.annotator_names`; DataError if it is invalid."""
+    """Normalise a CSV cell by a function of `core.error_analysis.annotation_store`; DataError if it is invalid."""
     try:
         return clean(text)
     except InputError as error:

@@ -24,8 +24,7 @@ import pandas as pd
 
 from core import evaluation, runs
 from core.data.dataset import TRAIN, Dataset
-from core.error_analysis.old_names import rename_keys
-from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
+from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table, rename_keys
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
 from core.evaluation.metrics import join_class_names
 from core.evaluation.split_differences import to_class_matrix
@@ -129,7 +128,6 @@ def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tupl
     tfidf, chosen = yardstick.load_baseline(*about), float(yardstick.read_baseline(*about)["C"])
 
     def cross_fit() -> np.ndarray:
-        """Return the cross-fitted TF-IDF class probabilities of the training rows."""
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
         return taught.cross_fit_tfidf(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 

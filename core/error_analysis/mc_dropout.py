@@ -48,10 +48,8 @@ def find_uncertain(measured: UncertaintyMeasures) -> np.ndarray:
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute each text's share of changed predictions (`flips`) and probability `spread` under MC dropout, (n,) each.
 
-    Args:
-        said: (n, C) bool, the run's predictions.
-        answers: (T, n, C) bool, the predictions of each pass.
-        chances: (T, n), the probability of `said` in each pass.
+    From the run's predictions `said` (n, C) bool, those of each pass, (T, n, C), and the probabilities of `said`, (T,
+    n).
     """
     return (answers != said).any(2).mean(0), chances.std(0)
 

@@ -25,8 +25,7 @@ class SplitAnalysis(Analysis[Found]):
 
     run: str
     split: str
-    VERSION: ClassVar[int]
-    """Increased when the same run and data give other results."""
+    VERSION: ClassVar[int]  # Increased when the same run and data give other results
 
     @classmethod
     def from_run(cls, store: RunStore, record: RunRecord, split: str) -> Self:

@@ -26,8 +26,7 @@ POINTS, STEPS, MOST_STEPS = 32, 64, 1024
 """The path from the reference to the text is divided into parts with `POINTS` Gauss–Legendre points each; the number of
 parts is doubled until the attributions add up. (A single part with many points needs the eigenvalues of a large
 matrix.)"""
-SMALL = 0.02
-"""Accepted completeness error in log-odds, or as a share of a difference larger than 1."""
+SMALL = 0.02  # Accepted completeness error in log-odds, or as a share of a difference larger than 1
 TOKENS = 4096  # Tokens of a batch
 Embeds = EncoderClassifier | ReadsVectors  # Models with word embeddings
 
@@ -105,7 +104,6 @@ def _build_function(
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
     def compute_log_odds(embedded: Tensor) -> Tensor:
-        """Return the log-odds of the target class for token embeddings (n, L, d)."""
         texts = batch.repeat_text(len(embedded))
         if intervene is None:
             return target(model(texts, embedded=embedded).logits)

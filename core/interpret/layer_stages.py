@@ -13,27 +13,26 @@ from torch import Tensor
 
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript
-from core.interpret.cell_formulas import (
+from core.interpret.forward_stages import (
     After,
     Array,
     Dot,
+    ForwardStage,
     MaskedScores,
     Rule,
     Softmax,
+    StageMatrix,
     Sum,
     make_linear_rule,
     make_norm_rule,
     make_sum_rule,
+    name_dimensions,
     to_float64,
 )
-from core.interpret.forward_stages import ForwardStage, StageMatrix, name_dimensions
-from core.models.activation_record import Record
-from core.models.encoder import Layer
-from core.models.feedforward import FeedForward, SwiGLU
-from core.models.latex_terms import Formula, Term
-from core.models.layer_interventions import Changes
+from core.models.attention_config import Formula, Term
+from core.models.encoder import FeedForward, Layer, SwiGLU
 from core.models.score_terms import apply_rotary
-from core.models.trace import Intervention
+from core.models.trace import Changes, Intervention, Record
 from core.text.lexicon import TRIPLE, name_triples
 
 NONE = "This model has none"
@@ -161,7 +160,6 @@ def _rotate_pairs(x: Array) -> Sum:
 
 
 def _score_content(chosen: ShownHead) -> Dot:
-    """Return the scaled products of queries and keys, before other terms change the attention scores."""
     q, k = (chosen.read_value(each) for each in "qk")
     if chosen.layer.attention.terms.rotary:
         q, k = _rotate_pairs(q).compute_values(), _rotate_pairs(k).compute_values()
@@ -295,7 +293,6 @@ def _describe_gate(chosen: ShownHead, matrices: list[StageMatrix], lines: list[s
     words = len(chosen.tokens) - first
 
     def to_column(value: Tensor) -> Array:
-        """Return the gate values of the word tokens as a column."""
         return to_float64(value[0])[first:, None] if value.dim() > 1 else to_float64(value)
 
     rule = make_sum_rule(recorded.parts, (words, 1), recorded.after, to_column)
@@ -314,7 +311,7 @@ def _build_mask(chosen: ShownHead) -> ForwardStage:
     length, area = len(chosen.tokens), chosen.layer.attention.terms.support
     allowed = chosen.read_value("S") > 0
     if allowed.all():
-        reading = f"{NONE}: every token reads every token, and a single text has no padding to hide."
+        reading = f"{NONE}: every token attends to every token, and a single text has no padding to hide."
         if area is not None:
             why = f"its window of {area.window} covers all {length} tokens, so nothing is hidden."
             reading = f"Nothing to do here: {why}"
@@ -343,7 +340,7 @@ def _build_softmax(chosen: ShownHead) -> ForwardStage:
         matrices.append(chosen.make_pairs(_name_map(component, chosen.many), maps, rule, weight=True))
     which = r"A_{n,ij}" if chosen.many else "A_{ij}"
     formula = rf"{which} = \frac{{e^{{{chosen.score}_{{ij}}}}}}{{\sum_{{m}} e^{{{chosen.score}_{{im}}}}}}"
-    reading = "Each row becomes shares that sum to 1: how much token i reads of each token."
+    reading = "Each row becomes shares that sum to 1: how much token i attends to each token."
     if chosen.many:
         reading += f" Each of the {len(matrices)} maps has queries and keys of its own."
     return ForwardStage("softmax", "Softmax", (formula,), reading, tuple(matrices))
@@ -365,7 +362,6 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
         return ForwardStage("combine", "Combine", ("P = A",), reading)
 
     def to_column(value: Tensor) -> Array:
-        """Return the attention-map weights λ of the shown head as a matrix, with a row per token or one for all."""
         return to_float64(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], to_column(chosen.record.values["lambda"].value[..., 0])
@@ -414,7 +410,7 @@ def _build_mix(chosen: ShownHead) -> ForwardStage:
         chosen.make_vectors("v", values, make_linear_rule(chosen.read_value("x"), chosen.layer.attention.value, part)),
         chosen.make_vectors("o", total, rule),
     ]
-    reading = "Every token takes the values of what it reads, as much of each as P says."
+    reading = "Every token adds up the values v of all tokens, weighted by P."
     formulas = (chosen.get_formula("o"), chosen.get_formula("v"))
     left = chosen.read_value(r"\overline{o}") if r"\overline{o}" in chosen.record.values else np.zeros(1)
     if left.any():
@@ -430,7 +426,7 @@ def _build_heads(chosen: ShownHead) -> ForwardStage:
     attention, head, o = chosen.layer.attention, chosen.head, chosen.read_value("o")
     matrices, formulas = [chosen.make_vectors("o", o)], list[str]()
     reading = (
-        f"The {attention.heads} heads stand side by side, and a linear map makes one vector of them for each token."
+        f"The outputs of the {attention.heads} heads are joined; a linear map makes one vector of them for each token."
     )
     letter = "o"
     if attention.head_norm is not None:
@@ -459,7 +455,7 @@ def _build_residual(chosen: ShownHead) -> ForwardStage:
         chosen.make_vectors("y", y),
         chosen.make_vectors("u", u, Sum(((h,), (y,)), u.shape)),
     ]
-    formula, reading = chosen.get_formula("u"), "What was read is added to what the token was before this layer, h."
+    formula, reading = chosen.get_formula("u"), "Attention adds its output to h, the token's vector before this layer."
     rule = None if layer.pre else make_norm_rule(u, layer.attention_norm)
     if rule is not None:
         matrices.append(chosen.make_vectors(r"\hat{u}", chosen.read_value(r"\hat{u}"), rule))
@@ -491,5 +487,5 @@ def _build_feedforward(chosen: ShownHead) -> ForwardStage:
         chosen.get_formula("f"),
         f"z_i = {added}" if behind is None else rf"z_i = \operatorname{{norm}}({added})",
     )
-    reading = f"Each token is rewritten by itself, and the result is added: z leaves layer {chosen.number}."
+    reading = f"Each token is transformed on its own, and the result is added: z leaves layer {chosen.number}."
     return ForwardStage("feedforward", "Feed-forward", formulas, reading, tuple(matrices))

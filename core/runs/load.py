@@ -23,9 +23,9 @@ from core.evaluation.class_separability import read_layers
 from core.evaluation.inference import Ensemble, PassagePredictions, Predictions, predict_passages, predict_texts
 from core.exceptions import InputError, RunDamaged
 from core.formatting import count
+from core.interpret.ablation import LambdaCurves, compute_lambda_curves
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
 from core.interpret.explain_context import UNCHANGED, ExplainContext
-from core.interpret.lambda_response import LambdaCurves, compute_lambda_curves
 from core.interpret.model_edits import UNCHANGED as NO_EDITS
 from core.interpret.model_edits import Edits, get_text_editable
 from core.interpret.sentence_inspection import SentenceView, inspect_text

@@ -24,8 +24,7 @@ from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import TOWARDS, find_full_color, get_target_class, make_ramps, shade_push
 
 if TYPE_CHECKING:
-    from core.interpret.ablation import AblationEffects, PartEffect
-    from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+    from core.interpret.ablation import AblationEffects, LambdaCurve, LambdaCurves, PartEffect
     from core.interpret.sentence_inspection import SentenceView
 
 ZERO, MEAN = "zero", "mean"

@@ -10,10 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from core.behavioral_tests.failure_rates import TOLERATED
-from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
-from core.behavioral_tests.report import build_report
+from core.behavioral_tests.report import TOLERATED, build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
 from core.formatting import count, number, whole_percent
 from dashboard.figures.drawing import DataTable
 from dashboard.figures.drawing import TableColumn as TableColumn

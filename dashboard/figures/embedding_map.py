@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from core.error_analysis.clusters import FoundGroups
-from core.error_analysis.dates import cut_quarters, parse_dates
+from core.error_analysis.predictions_table import cut_quarters, parse_dates
 from core.evaluation.projection import Density
 from core.exceptions import InputError
 from core.formatting import count

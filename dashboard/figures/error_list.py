@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.error_analysis.annotator_names import SEPARATOR, has_name, name_author
-from core.error_analysis.code_prevalence import Draw, compute_rates
+from core.error_analysis.annotation_store import SEPARATOR, has_name, name_author
+from core.error_analysis.codebook import Draw, compute_rates
 from core.error_analysis.neighbors import TrainingNeighbor
 from core.error_analysis.predictions_table import SEVERAL
 from core.error_analysis.row_annotations import Annotations, compare_authors
@@ -30,7 +30,7 @@ from dashboard.figures.theme import Look, Tokens, choose_text_color, color_class
 from dashboard.figures.word_attributions import find_full_color, find_positive_class, make_ramps, shade_push
 
 if TYPE_CHECKING:
-    from core.interpret.batched_attribution import DeletionAttribution
+    from core.interpret.attribution import DeletionAttribution
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
@@ -122,7 +122,7 @@ def _choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
 
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
     """Return the details of rows, as row key → word attributions and nearest training texts."""
-    from core.interpret import batched_attribution  # torch
+    from core.interpret import attribution  # torch
 
     place = {key: at for at, key in enumerate(shown.known.keys)}
     at = {key: place[key] for key in keys if key in place}
@@ -130,7 +130,7 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
     texts = [shown.table.texts[each] for each in places]
     words: Sequence[DeletionAttribution | None] = [None] * len(places)
     if loaded is not None:
-        words = batched_attribution.attribute_texts(loaded.make_reader(), texts, _choose_targets(shown, places))
+        words = attribution.attribute_texts(loaded.make_reader(), texts, _choose_targets(shown, places))
     if not shown.known.whole:
         return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
     space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None
@@ -321,7 +321,7 @@ ERRORS = Figure(
 
 @dataclass(frozen=True)
 class CodesShape:
-    """Frequency of annotation codes (`core.error_analysis.code_prevalence`), and agreement of two annotators."""
+    """Frequency of annotation codes (`core.error_analysis.codebook`), and agreement of two annotators."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None  # None: other authors are hidden

@@ -13,7 +13,7 @@ import pandas as pd
 from core.error_analysis.facets import TAG
 from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
-from core.error_analysis.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
+from core.error_analysis.report import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
 from core.error_analysis.slices import FEW
 from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
@@ -66,7 +66,7 @@ class ErrorRates:
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
-    """Rows of `core.error_analysis.risk_ratio.build_risk_table`; `tag` is the filter rule that selects a group."""
+    """Rows of `core.error_analysis.report.build_risk_table`; `tag` is the filter rule that selects a group."""
     picked: str = ""  # the rule of a row that is part of the filter; empty: none
 
     @property

@@ -12,6 +12,7 @@ from dashboard.figures.drawing import Component, Node, make_node, read_asset, wr
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look
 
+STYLES = ("ties", "soft", "opt", "wrap")  # classes of a column
 TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
 LANE, MARGIN = 9, 12
 COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
@@ -134,8 +135,8 @@ class _Drawing:
             box = make_node("input", type="checkbox", tabindex="-1", aria_label=f"{self.tick} {name.text}")
             yield make_node("td", box if row.ticks and not child else None, class_="box")
         fold = make_node("span", "\u25b8" * foldable, class_="fold", aria_hidden="true") if self.folds else None
-        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
-        yield make_node("th", parts, scope="row", title=name.title or name.text)
+        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=not first.wrap), class_="name")
+        yield make_node("th", parts, scope="row", title=name.title or name.text, **_set_class(first))
         for column in others:
             cell = row.cells.get(column.key, "")
             if column.ties:
@@ -152,7 +153,7 @@ class _Drawing:
 
 
 def _set_class(column: IntervalColumn) -> dict[str, str]:
-    known = {"num": column.number, "mark": column.axis, "ties": column.ties, "soft": column.soft, "opt": column.opt}
+    known = {"num": column.number, "mark": column.axis, **{name: getattr(column, name) for name in STYLES}}
     names = " ".join(name for name, is_so in known.items() if is_so)
     return {"class_": names} if names else {}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.behavioral_tests.polarity import choose_plotted_class
+from core.behavioral_tests.suite_predictions import choose_plotted_class
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number, signed
 from core.interpret.model_edits import Edits
@@ -26,8 +26,7 @@ from dashboard.figures.theme import SYMBOLS, Look, spread_labels
 from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, make_ramps
 
 if TYPE_CHECKING:
-    from core.interpret.activation_patching import Patches
-    from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+    from core.interpret.ablation import LambdaCurve, LambdaCurves, Patches
     from core.interpret.negation_templates import TemplatePredictions
 
 

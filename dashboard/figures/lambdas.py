@@ -117,7 +117,8 @@ def describe_change(track: Track) -> str:
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
     if most < HARDLY:
-        return f"λ hardly moved: at most {number(most, 4)} ({where}), below {HARDLY:g}. The first map has weight 1."
+        moved = f"hardly moved: by at most {number(most, 4)} ({where})" if most >= 5e-5 else "has not moved"
+        return f"λ {moved}. The first map has weight 1."
     return f"λ moved by up to {number(most, 3)} ({where}). The first map has weight 1."
 
 

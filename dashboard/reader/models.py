@@ -26,21 +26,19 @@ from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEI
 from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
-    from core.behavioral_tests.outcomes import SuiteResult
     from core.behavioral_tests.suite import Suite
+    from core.behavioral_tests.suite_predictions import SuiteResult
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable
     from core.error_analysis.quiz import Question, Quiz
     from core.evaluation.inference import PassagePredictions
-    from core.interpret.ablation import AblationEffects
-    from core.interpret.activation_patching import Patches
+    from core.interpret.ablation import AblationEffects, LambdaCurves, Patches
     from core.interpret.attribution import Methods
     from core.interpret.counterfactual import Search
     from core.interpret.explain_context import ExplainContext
     from core.interpret.faithfulness_verdict import Belief
     from core.interpret.forward_stages import ForwardStages
-    from core.interpret.lambda_response import LambdaCurves
     from core.interpret.negation_templates import FilledTemplate, TemplatePredictions
     from core.interpret.sentence_inspection import SentenceView
     from core.runs.load import LoadedRun
@@ -142,7 +140,7 @@ class ModelReader(RunReader):
     ) -> Patches:
         """Return a class's log-odds if activations of a text are replaced, one at a time, by an equally long text's."""
         reader = self._make_context(run, edits, tell)
-        return interpret.activation_patching.patch_activations(reader, text, donor, target)
+        return interpret.ablation.patch_activations(reader, text, donor, target)
 
     def each_method(
         self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = ignore_progress
@@ -222,7 +220,7 @@ class ModelReader(RunReader):
             suite = behavioral_tests.suite_reader.load_builtin_suite()
             asked = SuiteAnswers.from_suite(self.store(), record.run, suite)
             if asked.read() is None:
-                raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
+                raise NotAvailable(f"it has not been computed yet; `sentiscope {' '.join(asked.words)}` computes it")
             return asked.judge()
         except InputError as error:
             raise NotAvailable(str(error)) from error

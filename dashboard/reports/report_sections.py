@@ -16,8 +16,8 @@ from core.config import SETTINGS, compose, flatten_config
 from core.data.dataset import Dataset
 from core.data.findings import plural
 from core.data.sources import is_registered
-from core.error_analysis.annotator_names import name_author
-from core.error_analysis.code_prevalence import Draw, compute_rates, list_draws
+from core.error_analysis.annotation_store import name_author
+from core.error_analysis.codebook import Draw, compute_rates, list_draws
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
 from core.error_analysis.report import describe_result

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.behavioral_tests.polarity import NONE, infer_polarity
 from core.behavioral_tests.suite import POLARITIES, Suite
-from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite_predictions import NONE, SuiteAnswers, infer_polarity
 from core.data import uploads
 from core.data.yaml_tree import LARGEST
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, remove_example

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.error_analysis.annotator_names import LONGEST, LONGEST_TEXT
+from core.error_analysis.annotation_store import LONGEST, LONGEST_TEXT
 from core.error_analysis.counter_examples import keep_example
 from core.evaluation.metrics import NOTHING
 from core.exceptions import SentiscopeError

@@ -9,8 +9,7 @@ from html import escape
 
 import streamlit as st
 
-from core.error_analysis.code_prevalence import Draw, list_draws
-from core.error_analysis.codebook import get_data_name
+from core.error_analysis.codebook import Draw, get_data_name, list_draws
 from core.exceptions import SentiscopeError
 from core.formatting import count
 from core.runs.record import RunRecord

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from core.data.sources.builtin.generate import generate_corpus
-from core.error_analysis.quiz import locate_file, make_quiz
+from core.error_analysis.quiz import compute_probabilities, locate_file, make_quiz
 from core.interpret.faithfulness_verdict import judge_method
 from core.interpret.sentence_inspection import CLASS_TOKEN, inspect_text
-from core.interpret.word_subsets import compute_probabilities
 from core.models.presets import PAPERS, PRESETS
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run

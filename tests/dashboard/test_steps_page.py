@@ -8,7 +8,7 @@ from pages import words as markup
 from core import api
 from core.formatting import signed
 from core.interpret import forward_pass as computing
-from core.interpret.activation_patching import patch_activations
+from core.interpret.ablation import patch_activations
 from core.interpret.attribution import explain_by_methods, explain_text
 from core.interpret.model_edits import UNCHANGED
 from core.models.trace import Intervention

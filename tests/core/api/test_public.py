@@ -70,7 +70,8 @@ OPTIONS = {
     "slices": "--save --rename --rm",
     "codes": "--author --definition --example --place --into --off --codes",
     "counter-examples": "--label --note --link --run",
-    "efficiency": "--models --length --batch --lengths --device",
+    "papers": "--format --scale --results --device",
+    "efficiency": "--models --length --batch --lengths",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }

@@ -20,7 +20,7 @@ from core.evaluation.baseline import CHARACTERS, predict_split
 from core.evaluation.inference import blend_logits, predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import ConfigError, InputError, RunDamaged
-from core.interpret.activation_patching import patch_activations
+from core.interpret.ablation import patch_activations
 from core.interpret.attribution import explain_text
 from core.metrics import select_thresholded
 from core.models.trace import Intervention

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.interpret.ablation import AblationEffects, PartEffect
-from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+from core.interpret.ablation import AblationEffects, LambdaCurve, LambdaCurves, PartEffect
 from core.interpret.model_edits import Editable, Edits
 from core.interpret.trace_summary import LearnedLambdas
 from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table

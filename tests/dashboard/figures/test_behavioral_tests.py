@@ -2,9 +2,8 @@
 
 import pytest
 
-from core.behavioral_tests.outcomes import judge_cases
-from core.behavioral_tests.polarity import find_polarities
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
 from dashboard.figures import behavioral_tests as behavior
 from dashboard.figures.theme import Look
 

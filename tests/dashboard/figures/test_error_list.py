@@ -6,12 +6,11 @@ import pytest
 from answering import answering, right_where, texts
 from coding import code_rows
 
-from core.error_analysis.code_prevalence import draw_sample, list_draws
-from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.codebook import Codes, draw_sample, get_data_name, list_draws
 from core.error_analysis.neighbors import TrainingNeighbor
 from core.evaluation.intervals import compute_wilson
 from core.formatting import format_csv
-from core.interpret.batched_attribution import DeletionAttribution
+from core.interpret.attribution import DeletionAttribution
 from core.runs.store import RunStore
 from dashboard.figures import error_list
 from dashboard.figures.row_selection import apply_query, make_facts

@@ -9,9 +9,8 @@ from cases import cases
 from stepping import TEXT, reader
 from structures import QUICK, STRUCTURES
 
-from core.interpret.cell_formulas import Dot
 from core.interpret.forward_pass import compute_stages
-from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix, name_dimensions
+from core.interpret.forward_stages import Dot, ForwardStage, ForwardStages, StageMatrix, name_dimensions
 from core.models.presets import PRESETS
 from core.text.text_pairs import join_pair
 from core.training.temperature import Scaling

@@ -6,8 +6,7 @@ import pytest
 
 from core import api
 from core.exceptions import InputError
-from core.interpret.activation_patching import Patch, Patches
-from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+from core.interpret.ablation import LambdaCurve, LambdaCurves, Patch, Patches
 from core.interpret.model_edits import Edits
 from core.runs.store import RunStore
 from dashboard.figures import interventions
