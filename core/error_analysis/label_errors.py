@@ -183,7 +183,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
         "Find label errors",
         "Finding label errors",
         "The labels could not be checked",
-        "Models that were not fitted on a sentence check its label. TF-IDF is fitted six times, which takes seconds to "
+        "Models that were not fitted on a sentence check its label. TF-IDF is fitted six times, which takes up to "
         "minutes, once.",
     )
 

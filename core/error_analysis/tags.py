@@ -197,7 +197,7 @@ class TableTags:
             return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
         texts = self._table.texts
         made = cache_array("reading", depends, (2, len(texts)), lambda: _check_tokens(tokenizer, texts))
-        whole = "byte pairs make every word of pieces that are known"
+        whole = "every word consists of known byte pairs"
         return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
 
     @cached_property

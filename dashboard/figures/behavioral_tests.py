@@ -112,7 +112,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
     return f"Of {count(groups)} contrast sets, all sentences right: {', '.join(told)}." if told else ""
 
 
-def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
+def build_rates_marks(behaved: BehaviorResults, look: Look) -> Marks:
     """Build the table of failure rates with intervals: a row for each capability, which unfolds to its tests."""
     examples = {test.capability: test.cases[0].texts[-1] for test in behaved.judged[behaved.run].suite.tests[::-1]}
     columns = [
@@ -129,13 +129,15 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
     for each in behaved.capabilities:
         children = []
         for test in each["tests"]:
-            cells = _build_cells(test["test"], test["must"], test["cases"], test["rates"], tokens)
+            cells = _build_cells(test["test"], test["must"], test["cases"], test["rates"], look.tokens)
             children.append(IntervalRow(f"test {test['test']}", cells))
         cases = sum(test["cases"] for test in each["tests"])
-        cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
+        cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], look.tokens)
         cells["capability"] = TextCell(each["capability"], example=examples[each["capability"]])
         rows.append(IntervalRow(f"capability {each['capability']}", cells, tuple(children)))
-    return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.7)
+    return Marks(
+        "Failure rates by capability and run", tuple(columns), tuple(rows), height=1.28 if look.projector else 1.7
+    )
 
 
 def _build_cells(
@@ -186,9 +188,7 @@ RATES = Figure(
         source.record.run,
         names={source.record.run: source.reader.label_run(source.record.run)},
     ),
-    lambda behaved, look: build_component(
-        build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
-    ),
+    lambda behaved, look: build_component(build_rates_marks(behaved, look), look, picked=behaved.picked, picks=True),
     note=lambda behaved: (
         f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
     ),

@@ -21,7 +21,7 @@ from dashboard.figures.subplots import FEW, Panels, draw_bar_matrix
 from dashboard.figures.theme import Look, blend_colors
 
 
-def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
+def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "true label") -> pd.DataFrame:
     """Return a confusion matrix as a table for screen readers; `head` is the heading of the true classes."""
     return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
 

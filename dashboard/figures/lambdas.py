@@ -196,7 +196,7 @@ def draw_course(
     rows = len(components) + 1
     space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.36 / rows, "shared_xaxes": "columns"}
     below = ["validation loss", *[""] * (len(layers) - 1)]
-    figure = Panels(look, [*titles, below], height=60 + 170 * rows, **space)
+    figure = Panels(look, [*titles, below], height=350 if look.projector else 60 + 170 * rows, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
     limits = _choose_limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):
@@ -397,7 +397,7 @@ COURSE = Figure(
 )
 
 
-KEPT = "Values of the best epoch. There are no reported values."
+KEPT = "Values of the best epoch. No paper reports values for this run."
 COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 

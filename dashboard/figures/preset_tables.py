@@ -61,10 +61,10 @@ def read_sizes(record: RunRecord | None, label: str = "") -> Sizes | None:
         return None
     data = get_data_name(record.config.data.name)
     words = (
-        f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {label or record.run}"
+        f"{count(record.vocabulary)} tokens and {len(record.classes)} classes, as in {label or record.run} on {data}"
     )
     if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
-        words += f"; {record.preset} with the layers, heads and widths of that run"
+        words += f"; {record.preset} also has its layers, heads and widths"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
 
 

@@ -67,7 +67,8 @@ def _show_example() -> None:
         f"No sweep has been planned here yet. This example comes with Sentiscope; {figures.describe_baseline(shown)}"
     )
     show_drawing(figures.TABLE.draw(example.rows, get_look()), figures.TABLE.name, "Means and deviations by setting")
-    show_caption(f"{figures.TABLE.reading} Made on {example.made}; its runs are not included.")
+    reading = figures.TABLE.resolve_text(figures.TABLE.reading, example.rows)
+    show_caption(f"{reading} Made on {example.made}; its runs are not included.")
 
 
 def _show_members(shown: figures.Members, begin: str = "") -> None:
