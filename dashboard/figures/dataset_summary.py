@@ -105,7 +105,7 @@ def describe_texts(dataset: Dataset) -> str:
     shares = dataset.splits[TRAIN]["label"].value_counts(normalize=True)
     if shares.max() - shares.min() < EVEN:
         return f"{begin} in {n} balanced classes."
-    largest = clip_text(str(shares.index[0]), 22)
+    largest = clip_text(dataset.classes[shares.index[0]], 22)
     return f"{begin} in {n} classes; {largest} has {format_percent(float(shares.iloc[0]))} of the training texts."
 
 

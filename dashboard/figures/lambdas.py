@@ -194,7 +194,11 @@ def draw_course(
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{format_subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
-    space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.36 / rows, "shared_xaxes": "columns"}
+    space = {
+        "horizontal_spacing": 0.09,
+        "vertical_spacing": (0.5 if look.projector else 0.36) / rows,
+        "shared_xaxes": "columns",
+    }
     below = ["validation loss", *[""] * (len(layers) - 1)]
     figure = Panels(look, [*titles, below], height=350 if look.projector else 60 + 170 * rows, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
