@@ -10,8 +10,7 @@ from pathlib import Path
 
 from core.exceptions import InputError, StorageError
 
-ENDING = ".new"
-"""Suffix of a file or folder that is not complete yet; an abandoned one may be deleted."""
+ENDING = ".new"  # suffix of a file or folder that is not complete yet; an abandoned one may be deleted
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "your disk quota is used up; free some space and try again",
@@ -45,11 +44,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Replace a file atomically by blocks of bytes: temporary file in the same folder, fsync, rename.
-
-    Raises:
-        StorageError: the disk is full or read-only; the old file is untouched.
-    """
+    """Replace a file by blocks of bytes (temporary file, fsync, rename); StorageError: full or read-only disk."""
     with replace_file(path) as temporary, temporary.open("wb") as stream:
         for part in parts:
             stream.write(part)

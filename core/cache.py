@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
-MOST_BYTES = 1_000_000_000
-"""Total size of the files of one kind, at most; the least recently used ones are deleted."""
+MOST_BYTES = 1_000_000_000  # total size of the files of one kind, at most; the least recently used ones are deleted
 log = logging.getLogger(__name__)
 
 
@@ -31,12 +30,9 @@ def get_cache_folder() -> Path:
 
 
 def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int = MOST_BYTES) -> None:
-    """Write files to the cache, and delete the oldest of the same kind beyond a total size; a failure is only logged.
+    """Write cache files, and delete the oldest ones named `kind` beyond a total size; a failure is only logged.
 
-    Args:
-        files: Paths in one folder and contents. They are written in order, so the last one shows that all are there.
-        kind: Prefix of the names of such files.
-        most_bytes: Total size of the files of this kind, at most. The new ones are never deleted.
+    They are in one folder and written in order, so the last shows that all are there; new ones are never deleted.
     """
     try:
         for path, content in files:

@@ -89,8 +89,7 @@ class RunConfig:
             raise ConfigError(f"model.attention.lexicons={given}: text.lexicon names {many}; choose {many}")
 
 
-SETTINGS = {each.name: each for each in collect_settings(RunConfig)}
-"""Every setting by its dotted name, in order of declaration."""
+SETTINGS = {each.name: each for each in collect_settings(RunConfig)}  # every setting by its dotted name, as declared
 
 
 def _find_lexicon_reader(model: ModelConfig) -> str:
@@ -106,8 +105,7 @@ class Input(NamedTuple):
 
     read: Callable[[ModelConfig], bool]
     reader: Callable[[ModelConfig], str]
-    usual: str
-    """The value of the text setting if the user has not chosen one."""
+    usual: str  # the value of the text setting if the user has not chosen one
     lacking: str
 
 
@@ -186,8 +184,7 @@ def compose(
     Portions of a batch are refused with batch normalisation, which would use the statistics of each portion. They are
     refused here and not in `RunConfig`, so that a run recorded with both can still be read.
 
-    Raises:
-        ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
+    Raises ConfigError for an unknown preset or setting, a wrong type, or a contradiction.
     """
     config = from_dict(_build_tree(preset, settings or {}, suited or {}))
     if config.training.portions > 1 and config.model.normalizes_batches:
@@ -200,11 +197,7 @@ def compose(
 
 
 def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the text settings (tagger, lexicon) that a preset's model needs and that are not set, with usual values.
-
-    Raises:
-        ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
-    """
+    """Return text settings that a preset's model needs and that are unset, with usual values; raises as `compose`."""
     tree = _build_tree(preset, settings, {})
     model = _convert_settings(tree["model"], ModelConfig, "model.")
     known = flatten_tree(tree)
@@ -216,11 +209,9 @@ def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, A
 
 
 def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings as nested dictionaries: given ones override the preset's, which override the data set's.
+    """Return all settings as a tree: given ones override the preset's, which override the data set's.
 
-    The number of lexicons follows from their names unless it is set. The default of `text.lookalikes` is for old runs,
-    which do not record it; new runs merge look-alikes, unless texts are read exactly as by a paper's released code or
-    a published tokenizer.
+    Old runs do not record `text.lookalikes`: its default is theirs; new runs merge look-alikes where texts allow it.
     """
     if preset not in PRESETS:
         hint = suggest_name(preset, PRESETS)
@@ -256,11 +247,7 @@ def to_dict(config: RunConfig) -> dict[str, Any]:
 
 
 def from_dict(tree: Mapping[str, Any]) -> RunConfig:
-    """Build the settings of a run from nested dictionaries; types are checked, absent settings have their default.
-
-    Raises:
-        ConfigError: an unknown setting or a wrong type; the message names the setting.
-    """
+    """Build the settings of a run from nested dictionaries; ConfigError names an unknown setting or a wrong type."""
     if unknown := sorted(set(flatten_tree(tree)) - set(SETTINGS)):
         raise ConfigError(f"unknown setting '{unknown[0]}'{suggest_name(unknown[0], SETTINGS)}")
     return _convert_settings(tree, RunConfig)

@@ -30,10 +30,8 @@ class DataError(InputError):
         where = ", ".join(filter(None, place))
         super().__init__(f"{where}: {message}" if where else message)
         self.file, self.row, self.field = file, row, field
-        self.sheets: tuple[str, ...] = ()
-        """The names of all tables in the file; see `core.data.findings.name_sheets`."""
-        self.sheet = ""
-        """The table that was refused."""
+        self.sheets: tuple[str, ...] = ()  # the names of all tables in the file; see `core.data.findings.name_sheets`
+        self.sheet = ""  # the table that was refused
 
 
 class RunNotFound(InputError):

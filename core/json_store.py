@@ -24,20 +24,14 @@ from core.formatting import count
 from core.paths import read_regular
 
 T = TypeVar("T")
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""A count; floats represent every whole number up to 2^53."""
-Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
-"""A measured number; its square is finite too."""
-Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
-"""A duration of up to 300 years."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # a count; floats represent every whole number up to 2^53
+Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]  # a measured number; its square is finite too
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]  # a duration of up to 300 years
 
-LARGEST = 64 * 1024**2
-"""Bytes of a JSON file, at most; the default limit."""
-DEEPEST = 64
-"""Levels of nesting, at most."""
+LARGEST = 64 * 1024**2  # bytes of a JSON file, at most; the default limit
+DEEPEST = 64  # levels of nesting, at most
 _WHOLE = 2**64
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, which UTF-8 cannot encode."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which UTF-8 cannot encode
 _WORDS = {
     "int": "a whole number",
     "float": "a number",
@@ -49,8 +43,7 @@ _WORDS = {
 }
 _BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
 
-Step = str | int | None
-"""A field, a place in a list, or (None) a key that msgspec does not name."""
+Step = str | int | None  # a field, a place in a list, or (None) a key that msgspec does not name
 
 
 class Flaw(ValueError):
@@ -63,12 +56,7 @@ class Flaw(ValueError):
 
 
 def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
-    """Read a JSON file and validate its content against a type.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        RunDamaged: it cannot be read; the message names the file, the field and the reason.
-    """
+    """Read a JSON file and validate its content; FileNotFoundError, or RunDamaged with file, field and reason."""
     return check_value(read_tree(path, limit=limit), kind, file=path)
 
 
@@ -84,11 +72,7 @@ def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
 
 
 def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
-    """Check that data from a JSON file have the schema number `schema`, and return the other fields.
-
-    Raises:
-        RunDamaged: the data have another schema, or no fields.
-    """
+    """Return the fields of data from a JSON file without the schema number; RunDamaged if it is not `schema`."""
     if not isinstance(found, dict):
         raise RunDamaged(f"{file}: cannot be read: it holds no group of fields")
     if (given := found.get("schema")) != schema:
@@ -98,12 +82,7 @@ def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
 
 
 def check_value(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
-    """Validate plain data from a file against a type; texts have at most `longest` characters (0: any length).
-
-    Raises:
-        RunDamaged: the data have another type; the message names the file, the field and the reason.
-        ConfigError: a setting in the data has an impossible value.
-    """
+    """Validate file data against a type; RunDamaged: unfit or texts over `longest`, ConfigError: a bad setting."""
     try:
         refuse_unsafe(value, longest)
         return convert(value, kind)
@@ -126,11 +105,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def convert(value: Any, kind: type[T]) -> T:
-    """Convert plain data to a dataclass, struct or typed dictionary; fields unknown to the type are left out.
-
-    Raises:
-        Flaw: with the name of the field and what was expected there.
-    """
+    """Convert plain data to a dataclass, struct or typed dictionary, without unknown fields; Flaw names a wrong one."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -138,12 +113,7 @@ def convert(value: Any, kind: type[T]) -> T:
 
 
 def extract_unknown(given: Any, known: Any) -> dict[str, Any]:
-    """Return the fields of plain data that a type does not know, such as those of another version.
-
-    Args:
-        given: The data as read.
-        known: The same data after conversion to the type, as plain data.
-    """
+    """Return the fields of plain data that are not in `known`, the same data after conversion to a type."""
     found = {}
     for name, value in given.items():
         if name not in known:
@@ -175,13 +145,7 @@ def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def refuse_unsafe(found: Any, longest: int = 0) -> None:
-    """Refuse plain data with numbers beyond 64 bits, lone surrogates, or too deep nesting.
-
-    With `longest`, also refuse texts and field names that have more characters.
-
-    Raises:
-        Flaw: with the place in the data.
-    """
+    """Refuse numbers beyond 64 bits, lone surrogates, deep nesting and texts over `longest`; Flaw names the place."""
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), found)]
     while waiting:
         place, value = waiting.pop()
@@ -222,32 +186,21 @@ def _explain_malformed(content: bytes | str, reason: str) -> str:
 
 def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
     reason, _, place = said.partition(" - at `")
-    steps = _name_keys(value, kind, said, _parse_steps(place))
+    parts = re.findall(r"\.([^.\[`]+)|\[(\d+|\.\.\.)\]", place)
+    parsed = tuple(name or (int(number) if number.isdigit() else None) for name, number in parts)
+    steps = _name_keys(value, kind, said, parsed)
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
-        hint = _suggest_field(unknown[1], kind, steps)
+        known = [field.name for field in msgspec.structs.fields(_find_type(kind, steps))]
+        near = difflib.get_close_matches(unknown[1], known, n=1)
+        hint = f"; is {near[0]} meant?" if near else f"; there are {', '.join(known)}"
         return Flaw("", None, f"there is no field {_join_steps((*steps, unknown[1]))}{hint}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
         return Flaw("", None, f"the field {_join_steps((*steps, missing[1]))} is missing")
     return Flaw(_join_steps(steps), _get_part(value, steps), _describe_reason(reason, kind, steps))
 
 
-def _suggest_field(word: str, kind: Any, steps: tuple[Step, ...]) -> str:
-    """Suggest the known field that an unknown field name resembles, or list all fields of the type."""
-    known = [field.name for field in msgspec.structs.fields(_find_type(kind, steps))]
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; is {near[0]} meant?" if near else f"; there are {', '.join(known)}"
-
-
-def _parse_steps(place: str) -> tuple[Step, ...]:
-    parts = re.findall(r"\.([^.\[`]+)|\[(\d+|\.\.\.)\]", place)
-    return tuple(name or (int(number) if number.isdigit() else None) for name, number in parts)
-
-
 def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Replace the wildcards in the path of a validation error by the dictionary keys that cause the error.
-
-    A dictionary is halved until one key with the error is left, so a million keys take twenty validations.
-    """
+    """Replace wildcards in an error's path by the keys that cause it; dictionaries are halved, as they may be long."""
     while None in steps:
         before = steps[: steps.index(None)]
         group = _get_part(value, before)

@@ -10,10 +10,7 @@ from typing import Any, cast
 
 
 def make_getattr(room: str) -> Callable[[str], ModuleType]:
-    """Return a `__getattr__` for a package, which imports the package's modules at their first use.
-
-    The package lists the modules for type checkers, under `TYPE_CHECKING`.
-    """
+    """Return a `__getattr__` for a package that lists its modules under `TYPE_CHECKING` and imports them when used."""
 
     def get_module(name: str) -> ModuleType:
         """Import a module of the package by name; AttributeError: the package has no such module."""

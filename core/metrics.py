@@ -6,6 +6,7 @@ for `training.metric`. Imports nothing heavy.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,8 +18,7 @@ from core.exceptions import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]
-"""(`core.evaluation.scores.Scores` of n rows, weights (R, n)) → (R,); NaN if it is not defined."""
+Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]  # (`Scores` of n rows, weights (R, n)) → (R,); NaN: not defined
 Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 
@@ -26,8 +26,7 @@ Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 class Metric:
     """An evaluation metric: its name, title, computation and properties."""
 
-    name: str
-    """As in records and on the command line."""
+    name: str  # as in records and on the command line
     title: str
     measure: Measure
     reads: Reads = "answers"
@@ -35,22 +34,16 @@ class Metric:
     predictions · probabilities: depends on every probability · ranking: depends on the order of the rows by each
     class's probability, so it needs positive and negative rows of every class."""
     tasks: tuple[Task, ...] = ("single", "multi")
-    nearest: str = "auto"
-    """For a metric of one task: the most similar metric of the other task; auto: the default of that task."""
+    nearest: str = "auto"  # for a metric of one task: the most similar one of the other; auto: its default
     better: Literal["higher", "lower"] = "higher"
-    ordered: bool = False
-    """Whether it needs three or more classes in an order; for two classes it would equal accuracy."""
+    ordered: bool = False  # whether it needs three or more classes in an order; for two classes it would equal accuracy
     parts: Callable[[Any], np.ndarray] | None = None
     """For a sum of absolute gaps: (n, K), the contribution of each row to n times each gap. Resampling inflates such a
     sum, so two models are compared in another way (`core.evaluation.significance`)."""
-    whole_rows: bool = False
-    """Whether it is the share of correct rows: its interval is Wilson's, its test of two models McNemar's."""
-    range: tuple[float, float] = (0.0, 1.0)
-    """Smallest and largest possible value; intervals are clipped to it."""
-    across_classes: bool = False
-    """Whether it averages over classes or compares them, so that it is not defined for rows of one class."""
-    title_of_several: str = ""
-    """The title for several labels per text, if it is a different one."""
+    whole_rows: bool = False  # the share of correct rows: its interval is Wilson's, its test McNemar's
+    range: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value; intervals are clipped to it
+    across_classes: bool = False  # averages over classes or compares them: not defined for rows of one class
+    title_of_several: str = ""  # the title for several labels per text, if it is a different one
 
     def choose_title(self, task: Task) -> str:
         """Return the metric's title for a task with one label per text, or with several."""
@@ -60,6 +53,9 @@ class Metric:
 def _make_measure(measure: str, *about: str) -> Measure:
     """Return a function that computes a metric by calling a method of `Scores`."""
     return lambda scores, weights: getattr(scores, measure)(*about, weights)
+
+
+_make_area = functools.partial(_make_measure, "compute_area")
 
 
 def _make_mean(of: str) -> Measure:
@@ -89,59 +85,28 @@ METRICS: dict[str, Metric] = {
         *_make_averages("weighted"),
         *_make_averages("samples", tasks=MULTI, nearest="accuracy"),
         Metric(
-            "subset_accuracy",
-            "All labels right",
-            _make_mean("correct"),
-            tasks=MULTI,
-            nearest="accuracy",
-            whole_rows=True,
+            "subset_accuracy", "All labels right", _make_mean("correct"), "answers", MULTI, "accuracy", whole_rows=True
         ),
         Metric("hamming_loss", "Hamming loss", _make_mean("missed"), tasks=MULTI, nearest="loss", better="lower"),
+        Metric("roc_auc", "ROC-AUC", _make_area("roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"),
+        Metric("roc_auc_macro", "ROC-AUC, macro", _make_area("roc", "macro"), "ranking"),
         Metric(
-            "roc_auc",
-            "ROC-AUC",
-            _make_measure("compute_area", "roc", "weighted"),
-            "ranking",
-            SINGLE,
-            nearest="roc_auc_macro",
-        ),
-        Metric("roc_auc_macro", "ROC-AUC, macro", _make_measure("compute_area", "roc", "macro"), "ranking"),
-        Metric(
-            "average_precision",
-            "Average precision",
-            _make_measure("compute_area", "precision", "macro"),
-            "ranking",
+            *("average_precision", "Average precision", _make_area("precision", "macro"), "ranking"),
             title_of_several="AUPR, macro",
         ),
         Metric("loss", "Loss", _make_mean("surprise"), "probabilities", better="lower", range=(0.0, math.inf)),
         Metric(
-            "ece",
-            "Calibration error",
-            _make_measure("compute_ece"),
-            "probabilities",
-            SINGLE,
-            nearest="brier",
-            better="lower",
+            *("ece", "Calibration error", _make_measure("compute_ece"), "probabilities", SINGLE, "brier", "lower"),
             parts=lambda scores: scores.overconfidence,
         ),
         Metric("brier", "Brier score", _make_mean("distance"), "probabilities", better="lower"),
         Metric(
-            "mae",
-            "Mean absolute error",
-            _make_mean("steps"),
-            tasks=SINGLE,
-            nearest="loss",
-            better="lower",
+            *("mae", "Mean absolute error", _make_mean("steps"), "answers", SINGLE, "loss", "lower"),
             ordered=True,
             range=(0.0, math.inf),
         ),
         Metric(
-            "quadratic_kappa",
-            "Quadratic κ",
-            _make_measure("compute_kappa"),
-            "agreement",
-            SINGLE,
-            nearest="f1_macro",
+            *("quadratic_kappa", "Quadratic κ", _make_measure("compute_kappa"), "agreement", SINGLE, "f1_macro"),
             ordered=True,
             range=(-1.0, 1.0),
             across_classes=True,
@@ -161,8 +126,7 @@ quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over 
 both ends are (Tjong Kim Sang and De Meulder 2003). token_accuracy: over words."""
 
 
-INTERVAL_VERSION = 2
-"""Version of the methods in `core.evaluation.intervals`, as runs record it; none: a bootstrap for every metric."""
+INTERVAL_VERSION = 2  # of the methods in `core.evaluation.intervals`, as runs record it; none: a bootstrap for all
 
 
 def select_metrics(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
@@ -175,8 +139,7 @@ def select_thresholded() -> dict[str, Metric]:
     return {name: metric for name, metric in select_metrics("multi").items() if metric.reads == "answers"}
 
 
-TUNED = "tuned."
-"""Prefix of a metric's name: computed at the thresholds per label that a run chose on its validation split."""
+TUNED = "tuned."  # prefix of a metric at the thresholds per label that a run chose on its validation split
 USUAL: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
     "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision"),

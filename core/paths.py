@@ -15,8 +15,7 @@ from typing import BinaryIO
 from core.exceptions import DataError
 from core.formatting import count
 
-ELSEWHERE = "elsewhere:"
-"""Prefix of the name of a file that an imported run used on another machine; it is no path here."""
+ELSEWHERE = "elsewhere:"  # prefix of a file that an imported run used on another machine; no path here
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,7 @@ class AllowedPaths:
     """The files that a path from the user may open: all files of this machine, or those in some folders."""
 
     anywhere: bool = True
-    roots: tuple[Path, ...] = ()
-    """The allowed folders, after following links, if not `anywhere`."""
+    roots: tuple[Path, ...] = ()  # the allowed folders, after following links, if not `anywhere`
 
 
 def _format_megabytes(size: int) -> str:
@@ -40,8 +38,7 @@ class TooLarge(ValueError):
         self.size = size
 
 
-HERE = AllowedPaths()
-"""For the command line, and for a dashboard that only this machine can reach."""
+HERE = AllowedPaths()  # for the command line, and for a dashboard that only this machine can reach
 
 
 def refuse_elsewhere(name: str) -> None:
@@ -56,15 +53,9 @@ def refuse_elsewhere(name: str) -> None:
 def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = False, limit: int = 0) -> Path:
     """Return the path of a file (with `folders`, also of a folder) that the user names, if it may be opened.
 
-    Args:
-        name: As typed, uploaded, linked or stored; `~` is the user's home folder.
-        allowed: The files that may be opened.
-        folders: Whether a folder may be named too.
-        limit: Bytes of a file, at most; 0: no limit.
-
-    Raises:
-        DataError: there is no such file, or it may not be opened. The message is the same for both, so that trying
-            names does not reveal which files exist.
+    `name` is as typed, uploaded, linked or stored; `~` is the user's home folder. `limit`: bytes of a file, at most; 0:
+    no limit. Raises DataError, with the same message for a file that is missing or may not be opened, so that trying
+    names does not reveal which files exist.
     """
     refuse_elsewhere(name)
     try:
@@ -88,13 +79,7 @@ def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = Fal
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read the content of a regular file (no folder, device or pipe) of at most `limit` bytes.
-
-    Raises:
-        OSError: the file cannot be opened.
-        TooLarge: it has more bytes.
-        ValueError: it is no regular file.
-    """
+    """Read a regular file of at most `limit` bytes; OSError, TooLarge, or ValueError for a folder, device or pipe."""
     with open_regular(path, limit) as stream:
         content = stream.read(limit + 1)  # it may have grown since
     if len(content) > limit:

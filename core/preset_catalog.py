@@ -17,8 +17,7 @@ from core.models.model_description import count_parameters, list_features, list_
 from core.models.presets import PAPERS, PRESETS
 from core.settings import collect_settings
 
-VOCABULARY, CLASSES = 30_000, 2
-"""Default sizes for counting parameters: the default of `text.max_vocab`, and two classes."""
+VOCABULARY, CLASSES = 30_000, 2  # sizes for counting parameters: the default of `text.max_vocab`, two classes
 LARGEST_VOCABULARY = 10_000_000
 LARGEST_CLASSES = 10_000
 
@@ -39,11 +38,7 @@ def _keep_letters(name: str) -> str:
 
 
 def list_presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
-    """List all model presets, or those of a paper, with source, one-line description, parameter count and features.
-
-    Raises:
-        InputError: no such paper, or sizes that no model has.
-    """
+    """List presets (of a paper) with source, line, parameters and features; InputError: unknown paper or odd sizes."""
     _check_sizes(vocabulary, classes)
     key = find_paper(paper) if paper else ""
     return [_describe_entry(name, vocabulary, classes) for name, preset in PRESETS.items() if key in ("", preset.paper)]
@@ -67,11 +62,7 @@ def limit_classes(name: str, classes: int) -> int:
 
 
 def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Describe a model preset: entry, equation, diagram (parts in order), differences from its nearest preset.
-
-    Raises:
-        InputError: no such preset, or sizes that no model has.
-    """
+    """Describe a preset (entry, equation, diagram, nearest preset); InputError: unknown, or sizes of no model."""
     _check_sizes(vocabulary, classes)
     compose(name)  # raises with the nearest name
     preset = PRESETS[name]
@@ -119,10 +110,7 @@ def list_deviations(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
-    """Suggest experiments with a model preset: each has a question, and the settings to try as one text `name=value …`.
-
-    The settings include all inputs that the experiment needs, such as a lexicon.
-    """
+    """Suggest experiments with a preset: a question, and the settings to try with their inputs as `name=value …`."""
     found = []
     for setting in SETTINGS.values():
         if setting.trial is None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from core.config import compose
 from core.exceptions import ConfigError
 from core.formatting import suggest_name
-from core.models.finetuning_recipes import FINE_TUNINGS, PRESET, FineTuning
+from core.models.paper_settings import FINE_TUNINGS, PRESET, FineTuning
 from core.models.presets import PAPERS, PRESETS
 
 BACKBONE = "model.backbone"
@@ -24,10 +24,8 @@ class Recipe:
     """A recipe: a set of settings, with its purpose and the preset that it is for."""
 
     line: str
-    settings: Mapping[str, Any]
-    """Dotted name → value; a setting that needs another one comes after it."""
-    preset: str = ""
-    """The only preset that it is for; empty: all presets."""
+    settings: Mapping[str, Any]  # dotted name → value; a setting that needs another one comes after it
+    preset: str = ""  # the only preset that it is for; empty: all presets
 
 
 def _make_fine_tuning(each: FineTuning) -> Recipe:
@@ -78,12 +76,9 @@ NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backb
 class AppliedRecipe(NamedTuple):
     """The user's settings combined with a recipe's, and the recipe's settings that the model does not support."""
 
-    name: str
-    """Name of the recipe; empty: none."""
-    settings: dict[str, Any]
-    """The recipe's settings that the model supports, overridden by the user's settings."""
-    left_out: dict[str, str]
-    """Setting of the recipe → why this model does not support it."""
+    name: str  # name of the recipe; empty: none
+    settings: dict[str, Any]  # the recipe's settings that the model supports, overridden by the user's settings
+    left_out: dict[str, str]  # setting of the recipe → why this model does not support it
 
 
 NO_RECIPE = AppliedRecipe("", {}, {})
@@ -92,16 +87,9 @@ NO_RECIPE = AppliedRecipe("", {}, {})
 def apply_recipe(
     name: str, preset: str, given: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
 ) -> AppliedRecipe:
-    """Combine the settings of a recipe with the user's settings, which take precedence.
+    """Combine the settings of a recipe (empty: none) for a preset with the user's, `given`, which take precedence.
 
-    Args:
-        name: Name of a recipe; empty: none.
-        preset: The preset that the settings change.
-        given: The user's settings.
-        suited: Settings recommended for the data set; see `core.config.compose`.
-
-    Raises:
-        ConfigError: an unknown recipe; or preset and given settings do not fit together.
+    `suited` are the data set's (`core.config.compose`). ConfigError: unknown recipe, or settings that do not fit.
     """
     given = dict(given or {})
     if not name:

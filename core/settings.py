@@ -20,8 +20,7 @@ Group = Literal[
 ]
 """The section of the model builder that offers a setting; empty: none."""
 GROUPS: tuple[Group, ...] = tuple(group for group in get_args(Group) if group)
-LARGEST_SEED = 2**63 - 1
-"""Every random generator accepts it."""
+LARGEST_SEED = 2**63 - 1  # every random generator accepts it
 
 
 class Range(NamedTuple):
@@ -29,10 +28,8 @@ class Range(NamedTuple):
 
     low: float
     high: float
-    open: Literal["", "low", "high"] = ""
-    """The end that is excluded."""
-    what: str = ""
-    """Words for such a number, if the setting's name is not enough."""
+    open: Literal["", "low", "high"] = ""  # the end that is excluded
+    what: str = ""  # words for such a number, if the setting's name is not enough
 
     def __contains__(self, value: object) -> bool:
         """Return whether a number is in the range that a setting may take; NaN is not."""
@@ -53,12 +50,9 @@ class Range(NamedTuple):
 class Need:
     """A condition that a setting needs to have an effect; where it is not met, a message explains why."""
 
-    met: Callable[[Any], bool]
-    """Called with the group of settings that has the setting."""
-    unmet: str
-    """The reason if it is not met, and what to choose instead; `{0.mixing}` is a setting of that group."""
-    refused: bool = True
-    """If false, a setting without effect is accepted, such as the range of lambda in a sweep that starts at one map."""
+    met: Callable[[Any], bool]  # called with the group of settings that has the setting
+    unmet: str  # the reason if it is not met, and what to choose instead; `{0.mixing}` is a setting of that group
+    refused: bool = True  # if false, a setting without effect is accepted, such as lambda's range at one map
 
 
 class Trial(NamedTuple):
@@ -66,21 +60,18 @@ class Trial(NamedTuple):
 
     value: str
     question: str
-    also: tuple[tuple[str, str], ...] = ()
-    """Dotted names and values of further settings that it needs."""
+    also: tuple[tuple[str, str], ...] = ()  # dotted names and values of further settings that it needs
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """The description of one setting: name, label, help, choices, range, conditions and default."""
 
-    name: str
-    """Dotted, as in `--set`."""
+    name: str  # dotted, as in `--set`
     label: str
     help: str
     group: Group
-    choices: tuple[str, ...]
-    """The allowed values, `true` and `false` for a switch; empty for a number or a text."""
+    choices: tuple[str, ...]  # the allowed values, `true` and `false` for a switch; empty for a number or a text
     within: Range | None
     needs: tuple[Need, ...]
     trial: Trial | None

@@ -16,13 +16,12 @@ from plotly.offline import get_plotlyjs
 
 from core import runs as run_files
 from core.exceptions import InputError, NotAvailable
-from core.interpret.model_edits import UNCHANGED, Edits
+from core.formatting import format_csv
+from core.interpret.model_edits import UNCHANGED
 from core.runs.store import RunStore
-from core.table_format import format_csv
 from dashboard.figures.drawing import Drawing, add_title, write_fragment
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import EDIT, Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
-from dashboard.figures.source import EDIT, Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
@@ -133,9 +132,8 @@ def figure(
         notebook shows each.
     """
     look = _make_look(theme)
-    drawn, _ = _draw_figures(
-        _make_source(store or RunStore(), [run, *against], [name], split, text, options or {}), look, [name]
-    )
+    source = _make_source(store or RunStore(), [run, *against], [name], split, text, options or {})
+    drawn, _ = _draw_figures(source, look, [name])
     return add_title(drawn[0].drawing, ", ".join(filter(None, (drawn[0].title, drawn[0].note))))
 
 
@@ -159,18 +157,12 @@ def _make_source(
     if strange := [name for name in options if name not in (*known, EDIT)]:
         raise InputError(f"no figure has an option '{strange[0]}'; there are {', '.join((*known, EDIT))}")
     choices = dict(options)
-    edits = _parse_edits(store, runs[0], text, str(choices.pop(EDIT, "")))
+    edit = str(choices.pop(EDIT, ""))
+    if edit and not text.strip():
+        raise InputError(f"{EDIT}: it changes how a sentence is read; name one with --text")
+    edits = run_files.load.load_run(store, runs[0]).parse_edits(text, edit) if edit else UNCHANGED
     record, *others = [store.read(run) for run in dict.fromkeys(runs)]
     return Source(record, Reader(store), others=others, split=split, text=text, edits=edits, choices=choices)
-
-
-def _parse_edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
-    """Parse model edits, such as ablated heads, from a dashboard URL; InputError: no text is given, or no such part."""
-    if not edit:
-        return UNCHANGED
-    if not text.strip():
-        raise InputError(f"{EDIT}: it changes how a sentence is read; name one with --text")
-    return run_files.load.load_run(store, run).parse_edits(text, edit)
 
 
 @dataclass(frozen=True)

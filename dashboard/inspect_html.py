@@ -13,10 +13,10 @@ from core.exceptions import InputError
 from core.interpret.sentence_inspection import SentenceView, explain_missing_maps, name_padding
 from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord
+from dashboard.figures.attention import has_subtraction
 from dashboard.figures.attention_heads import COEFFICIENTS, HEADS, LayerCoefficients, build_layer_maps
 from dashboard.figures.drawing import write_fragment
 from dashboard.figures.figure import Figure
-from dashboard.figures.sentence_maps import has_subtraction
 from dashboard.figures.theme import LIGHT, Look
 
 _STYLE = f"""
@@ -48,10 +48,8 @@ def build_page(view: SentenceView, *, run: str, model: str, minus: bool = False,
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_format_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
     why = explain_missing_maps(view)
-    doubt, padding = (
-        _format_note(warn_unknown(view.unknown_words)),
-        _format_note(_describe_padding(view) if view.filled else ""),
-    )
+    doubt = _format_note(warn_unknown(view.unknown_words))
+    padding = _format_note(_describe_padding(view) if view.filled else "")
     inside = f'<p class="note">{why}</p>' if why or not view.tokens else _draw_layers(view, minus)
     cut = _format_note(f"{view.truncated} tokens were cut off at the end." if view.truncated else "")
     return (

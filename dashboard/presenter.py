@@ -19,9 +19,8 @@ from core.runs.talks import OF_PRESENTER, add_link, list_talks, read_talk, split
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.results import choose_default_run, choose_default_text, read_headline
-from dashboard.figures.source import Source
 from dashboard.screens import ALIASES, PAGES
 from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import as_sentence, show_error, show_problem
@@ -29,8 +28,7 @@ from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
 """URL parameters: a stored talk, the number of its link, and a figure that is not the usual one of its page."""
-DRAFT, FIRST = "talk-name", "talk"
-"""Session key of the talk that *Add to talk* adds to, and its usual name."""
+DRAFT, FIRST = "talk-name", "talk"  # session key of the talk that *Add to talk* adds to, and its usual name
 TYPED, LINES, PROBLEM = "talk-typed", "talk-lines-", "talk-problem"  # session keys of the editor
 HOW = "Add pages with “Add to talk”, or paste their addresses here."
 ASKED, ADDED = "present-asked", "talk-added"  # session keys: what a key of the presenter asks for, what was added
@@ -43,7 +41,8 @@ Values = Mapping[str, str | list[str]]
 def show_exhibit(page: str) -> None:
     """Draw the presenter for the page that a link names: strip, finding, and the page's figure on the whole screen."""
     add_style("exhibit.css")
-    values = _read_values()
+    pairs = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
+    values = split_link(f"?{urlencode(pairs)}")[1]
     links, problem = _read_links(str(values.get(TALK, "")))
     if asked := state.pop_value(ASKED):
         _follow(page, values, links, asked)
@@ -67,10 +66,6 @@ def show_exhibit(page: str) -> None:
         st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)
     else:
         _show_figure(page, record.run, values)
-
-
-def _read_values() -> dict[str, str | list[str]]:
-    return split_link(f"?{urlencode([(k, v) for k in st.query_params for v in st.query_params.get_all(k)])}")[1]
 
 
 def _read_links(talk: str) -> tuple[Sequence[str], str]:
@@ -120,10 +115,10 @@ def _show_strip(page: str, values: Values, links: Sequence[str], record: RunReco
     at = int(asked) - 1 if asked.isascii() and asked.isdecimal() and len(asked) < 4 else -1
     if not (0 <= at < len(pages) and (pages[at] == page or pages[at] not in PAGES)):
         at = pages.index(page) if page in pages else -1
-    lettered = {name: each for name, each in PAGES.items() if each.letter}
     groups: dict[str, list[tuple[str, str, str]]] = {}
-    for name, each in lettered.items():
-        groups.setdefault(each.group, []).append((each.letter, each.title, name))
+    for name, each in PAGES.items():
+        if each.letter:
+            groups.setdefault(each.group, []).append((each.letter, each.title, name))
     told = {
         "exhibits": [PAGES[name].title if name in PAGES else name for name in pages],
         "at": at,
@@ -237,8 +232,7 @@ def _has_run(link: str) -> bool:
 
 
 def _choose_talk() -> None:
-    name = make_slug(str(state.get_value(TYPED, "")))
-    state.set_value(DRAFT, name or FIRST)
+    state.set_value(DRAFT, make_slug(str(state.get_value(TYPED, ""))) or FIRST)
 
 
 def _save(name: str, key: str) -> None:

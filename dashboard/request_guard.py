@@ -14,10 +14,8 @@ from starlette.websockets import WebSocketClose
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-FILES = 4
-"""Most files of the largest size in one session: pages have an uploader for data and one for a run."""
-OWN = ("127.0.0.1", "localhost", "::1")
-"""Addresses and names that reach only this machine from itself."""
+FILES = 4  # most files of the largest size in one session: pages have an uploader for data and one for a run
+OWN = ("127.0.0.1", "localhost", "::1")  # addresses and names that reach only this machine from itself
 METRICS = "/_stcore/metrics"
 _UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+")
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from core.error_analysis.predictions_table import PredictionTable
 
 TEST = "test"
-SENTENCE = "sentence"
-"""The page that shows one sentence in full."""
+SENTENCE = "sentence"  # the page that shows one sentence in full
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +40,11 @@ class SelectedTexts:
     """The sentences selected on all dashboard pages, in reading order, as they apply to one run."""
 
     selection: Selection
-    split: str = ""
-    """Split of the rows; empty if the run was not evaluated on it."""
+    split: str = ""  # split of the rows; empty if the run was not evaluated on it
     table: PredictionTable | None = None
     selected: SelectedRows | None = None
-    at: int | None = None
-    """Position of the current sentence in the selection."""
-    problem: str = ""
-    """Why nothing is selected; empty if there is a selection."""
+    at: int | None = None  # position of the current sentence in the selection
+    problem: str = ""  # why nothing is selected; empty if there is a selection
 
     def __len__(self) -> int:
         return len(self.places) if self.table is not None else len(self.keys)
@@ -111,8 +107,7 @@ class SelectedTexts:
 
 def get_selection(record: RunRecord) -> SelectedTexts | None:
     """Return the shared selection of sentences, applied to a run; None if nothing is selected."""
-    text = state.get_param(state.SELECT)
-    at = state.get_param(state.AT)
+    text, at = state.get_param(state.SELECT), state.get_param(state.AT)
     if not text:
         return None
     found = _resolve_rows(record, parse_selection(text))
@@ -153,22 +148,21 @@ def choose_rows(
     about: str,
     *,
     rules: Sequence[str] = (),
-    at: int | None = None,
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
     """Select rows of a split on all pages: by filter rules if these match exactly the same rows, otherwise one by one.
 
-    `about` says in words what they were chosen by, `at` is the place among `rows` of the one that is looked at, `by` as
+    `about` says in words what they were chosen by, `by` as
     of `select_rules`; `by_outcome`: whether right or wrong predictions decided which rows they are.
     """
     places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
     with state.store_refusal(state.SELECTION_PROBLEM):
         keys = data.read_tagged_rows(record, split).table.frame["key"].to_numpy()[places].tolist()
         if rules and len(keys) and _is_exact(record, selection, places):
-            select_rules(record, selection, key="" if at is None else keys[at], by=by)
+            select_rules(record, selection, by=by)
         else:
-            choose_keys(record, split, keys, about, at=at, by=by, by_outcome=by_outcome)
+            choose_keys(record, split, keys, about, by=by, by_outcome=by_outcome)
 
 
 def choose_keys(
@@ -181,14 +175,16 @@ def choose_keys(
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
-    """Select rows of a split one by one, by their keys; no keys clear the selection. Arguments as of `choose_rows`."""
+    """Select rows of a split one by one, by their keys; no keys clear the selection. Arguments as of `choose_rows`.
+
+    `at` is the place among `keys` of the one that is looked at.
+    """
     if not len(keys):
         select_rules(record, Selection(()), by=by)
         return
     with state.store_refusal(state.SELECTION_PROBLEM):
-        selection = Selection(
-            (store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome)),), split
-        )
+        picked = store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome))
+        selection = Selection((picked,), split)
         select_rules(record, selection, key="" if at is None else keys[at], by=by)
 
 
@@ -284,10 +280,8 @@ def _resolve_rows(record: RunRecord, selection: Selection) -> SelectedTexts:
         if group is not None and group.texts:
             return SelectedTexts(selection, selected=SelectedRows((), np.empty(0, np.int64), group))
         split = selection.split or get_default_split(data.list_splits(record.run))
-        table, found = (
-            data.read_tagged_rows(record, split).table,
-            data.select_rows(record, selection, split, state.get_author()),
-        )
+        table = data.read_tagged_rows(record, split).table
+        found = data.select_rows(record, selection, split, state.get_author())
         places = sort_rows(table, found.places, state.get_param(state.ORDER))
         return SelectedTexts(selection, split, table, replace(found, places=places))
     except SentiscopeError as error:

@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
 
-from core.api.dashboard_server import list_links
+from core.api.machine import list_links
 from dashboard.request_guard import Guard
 from dashboard.screens import ALIASES, PAGES
 

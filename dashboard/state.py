@@ -13,14 +13,14 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.error_analysis.annotator_names import has_name, make_visitor_id
+from core.error_analysis.annotation_store import has_name, make_visitor_id
 from core.exceptions import SentiscopeError
 
 # URL parameters, with which a link restores a page. Each is the key of a widget with bind="query-params".
 RUN = "run"
 PROJECTOR = "projector"  # large text
 PRESENT = "present"
-MORE = "more"  # open sections (`dashboard.widgets.sections`)
+MORE = "more"  # open sections (`dashboard.widgets.options`)
 HIDE = "hide"  # keys of widgets and containers that the page leaves out, with commas between; `menu`: the sidebar
 SPLIT = "split"
 TEXT = "text"
@@ -33,26 +33,16 @@ RECIPE = "recipe"
 ALONG = "along"  # whether counter-examples join the training rows
 DISAGREE = "disagree"
 COMPARED = "runs"
-COMPARE = "compare"
-"""The list of runs on Compare; the link or button that opens the page sets it."""
+COMPARE = "compare"  # the list of runs on Compare; the link or button that opens the page sets it
 DATA = "data"
-PART = "part"
-CLASS = "class"
-PHENOMENON = "phenomenon"
-FIND = "find"
-PAGE = "page"
+PART, CLASS, PHENOMENON, FIND, PAGE = "part", "class", "phenomenon", "find", "page"
 PLACED = "place"
 BESIDE = "beside"
 SWEEP = "sweep"
-CAPABILITY = "capability"
-FAILS = "fails"
+CAPABILITY, FAILS = "capability", "fails"
 SIDE = "side-"  # prefix of a class name: its polarity
-METRIC = "metric"
-BASELINE = "baseline"
-TEMPLATE = "template"
-INSERT = "insert"
-CURVES = "curves"
-DONOR = "donor"
+METRIC, BASELINE = "metric", "baseline"
+TEMPLATE, INSERT, CURVES, DONOR = "template", "insert", "curves", "donor"
 
 # URL parameters without a widget.
 VIEW = "view"  # what Train shows: `RUN_VIEW`, the chosen run, or `FORM_VIEW`
@@ -60,9 +50,7 @@ RUN_VIEW, FORM_VIEW = "run", "form"
 SET = "set"  # the settings of Train's form that differ from the preset
 SUITE = "suite"
 STAGE = "stage"
-PINNED = "pinned"
-PINNED_RUN = "pinned-run"
-PINNED_EDIT = "pinned-edit"
+PINNED, PINNED_RUN, PINNED_EDIT = "pinned", "pinned-run", "pinned-edit"
 SELECT = "select"  # the selection of every page (`core.error_analysis.selection`)
 AT = "at"  # the key of the current sentence of the selection
 LAG = 100  # most remembered values of `AT`
@@ -77,19 +65,14 @@ JOIN = "join"  # the code of a class that answers a lesson together (`core.lesso
 # Session keys of annotation codes.
 AUTHOR = "author"  # the annotator; not in the link, which may be shared
 VISITOR = "visitor"  # id of an annotator without a name
-SECRET = "visitor-secret"
-"""The value of `VISITOR_COOKIE`, kept secret: it identifies the visitor."""
+SECRET = "visitor-secret"  # the value of `VISITOR_COOKIE`, kept secret: it identifies the visitor
 VISITOR_COOKIE = "sentiscope-visitor"
-SESSION = "reader-session"
-"""Session that the reader reports to; a new session has no earlier reports."""
-AUTHOR_FIELD = "author-field"
-"""A separate field, since the browser may send a known name before the field is drawn."""
+SESSION = "reader-session"  # session that the reader reports to; a new session has no earlier reports
+AUTHOR_FIELD = "author-field"  # a separate field, since the browser may send a known name before the field is drawn
 HANDLED = "codes-handled"  # number of the reader's last stored report
 UNDONE = "codes-undone"  # number of the last undo report that moved the reader
 AGAIN = "codes-again"  # number of failed attempts to store a report
-SAID_OF_CODES = "codes-said"
-NOT_WRITTEN = "codes-problem"
-CODES_REFUSED = "codes-refused"
+SAID_OF_CODES, NOT_WRITTEN, CODES_REFUSED = "codes-said", "codes-problem", "codes-refused"
 REDRAW = "codes-redraw"
 """Whether a code change also requires a redraw of the page above the reader (counted by `CHANGED`)."""
 CHANGED = "codes-changed"
@@ -111,9 +94,7 @@ SAID = "said"  # values cached for this rerun of the page
 UNFOLDED = "runs-unfolded"  # whether all models of the built-in corpus are shown
 TICKED = "ticked-"  # prefix of a data set: its models ticked for a comparison
 EXAMPLES = "examples-table"
-CELL = "fig-confusion"
-CELLS = "confusion-table"
-MATRIX = "fig-compare-matrix"
+CELL, CELLS, MATRIX = "fig-confusion", "confusion-table", "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
 MAP_FACTS = "map-facts"  # the run of the last map, and what the heading of the page says about it
 SELECTOR = "selected-by"  # the figure or table that set the selection
@@ -124,38 +105,26 @@ EXAMPLE_PROBLEM = "counter-example-problem"
 KEEP_NOTE = "keep-note"
 KEPT = "kept"
 LESSON_PROBLEM = "lesson-problem"
-SLICE_NAME = "slice-name"
-SLICE_CHANGED = "slice-changed"
-SLICE_SAID = "slice-said"
+SLICE_NAME, SLICE_CHANGED, SLICE_SAID = "slice-name", "slice-changed", "slice-said"
 START_TYPED = "start-typed"
 START_OPENS = "start-opens"  # the page that a button of Start opens
-RUN_FILE = "run-file"
-RUN_PATH = "run-path"
-TAKEN = "runs-taken"
-REFUSED = "run-refused"
-ARRIVED = "run-arrived"
-REMOVED = "run-removed"
+RUN_FILE, RUN_PATH = "run-file", "run-path"
+TAKEN, REFUSED, ARRIVED, REMOVED = "runs-taken", "run-refused", "run-arrived", "run-removed"
 UPLOAD = "data-upload"
 ELSEWHERE = "elsewhere"  # the last evaluation of a run on other data
-TEXTS = "data-texts"
-IDS = "data-ids"
+TEXTS, IDS = "data-texts", "data-ids"
 PRESETS = "presets-table"
 SWEEP_PART = "sweep-form-"  # prefix of a part of a new sweep: key of its field
 SWEEP_PROBLEM = "sweep-problem"
 BEGUN_AT = "steps-begun-at"
 """The stage with which Steps was drawn; its component then changes stages without the server."""
-SUITE_FILE = "suite-file"
-SUITE_PROBLEM = "suite-problem"
+SUITE_FILE, SUITE_PROBLEM = "suite-file", "suite-problem"
 PAST = "sentence-past"
-FLIP = "sentence-flip"
-FLIP_PROBLEM = "flip-problem"
+FLIP, FLIP_PROBLEM = "sentence-flip", "flip-problem"
 NOT_BEGUN = "not-begun"
-REPORT_ASKED = "report-asked"
-"""The requested report that is not built yet."""
-REPORT = "report-made"
-"""The last built report, with its contents."""
-ENOUGH = "enough-"
-"""Prefix of a place of attribution methods: its stopped request."""
+REPORT_ASKED = "report-asked"  # the requested report that is not built yet
+REPORT = "report-made"  # the last built report, with its contents
+ENOUGH = "enough-"  # prefix of a place of attribution methods: its stopped request
 
 _SECRET = re.compile("[0-9a-f]{32}")
 
@@ -321,10 +290,7 @@ def follow_switch(key: str) -> None:
     held = bool(st.session_state.get(key, before))
     value = held if held != before or link is None else link == "true"
     st.session_state[key] = st.session_state[f"{key}-latest"] = value
-    if value:
-        st.query_params[key] = "true"
-    else:
-        st.query_params.pop(key, None)
+    write_link({key: "true" if value else ""})
 
 
 def set_param(key: str, value: str) -> None:
@@ -336,10 +302,7 @@ def set_param(key: str, value: str) -> None:
         before = (*st.session_state.get(f"{key}-behind", ()), st.session_state.get(key, ""))
         st.session_state[f"{key}-behind"] = tuple(each for each in before[-LAG:] if each != value)
     st.session_state[key] = value
-    if value:
-        st.query_params[key] = value
-    else:
-        st.query_params.pop(key, None)
+    write_link({key: value})
 
 
 def link_to(page: str, **values: str) -> str:

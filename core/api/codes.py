@@ -11,7 +11,7 @@ from core.api.options import Author, Clauses, CliArgument, File, RunName, Split,
 from core.api.printing import make_printer, say, tabulate, write_rate
 from core.atomic import write_named
 from core.data.findings import plural
-from core.error_analysis.annotator_names import has_name, name_author
+from core.error_analysis.annotation_store import has_name, name_author
 from core.exceptions import InputError
 from core.formatting import count
 from core.runs.store import RunStore
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Code = Annotated[str, CliArgument("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
-NewCode = Annotated[str, CliArgument(metavar="CODE")]
 Codes = Annotated[Sequence[str] | str, CliArgument("Of the codebook.", metavar="CODE…", kind=list[str])]
 Keys = Annotated[Sequence[str], CliArgument("A row, as `errors` names it; repeat.", "--key", "KEY", list[str])]
 Key = Annotated[str, CliArgument("A row, as `errors` names it.", metavar="KEY")]
@@ -90,7 +89,7 @@ def _describe_rows(found: CodedRows) -> dict[str, Any]:
     return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
 
 
-def _describe_draw(draw: error_analysis.code_prevalence.Draw) -> dict[str, Any]:
+def _describe_draw(draw: error_analysis.codebook.Draw) -> dict[str, Any]:
     """Return the facts about a random sample of rows (sizes, seed, author, time), without the keys of the rows."""
     sizes = {"n": len(draw.keys), "of": len(draw.population)}
     return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
@@ -126,7 +125,7 @@ def codes_list(
             }
             for name in authors
         ],
-        "draws": [_describe_draw(each) for each in error_analysis.code_prevalence.list_draws(found.codes)],
+        "draws": [_describe_draw(each) for each in error_analysis.codebook.list_draws(found.codes)],
         "history": [
             {name: row[name] for name in ("author", "time", "said", "undone")}
             for row in found.codes.ledger.read_history(found.codes.data)
@@ -136,7 +135,7 @@ def codes_list(
 
 def codes_add(
     run: RunName,
-    code: NewCode,
+    code: Annotated[str, CliArgument(metavar="CODE")],
     *,
     definition: Definition = "",
     example: Example = "",
@@ -257,9 +256,8 @@ def codes_draw(
         csv: Write the drawn rows to this file, with the codes of this author only.
     """
     found = _select_rows(run, split, where, store)
-    made = error_analysis.code_prevalence.draw_sample(
-        found.codes, found.keys, n, seed, found.said, run=run, author=author
-    )
+    draw = error_analysis.codebook.draw_sample
+    made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
         write_named("--csv", csv, found.to_csv(author))
@@ -272,13 +270,13 @@ def codes_rates(
     """Count how many selected rows have each annotation code, with its share if that can be estimated.
 
     Returns:
-        `run`, `data`, `split`, `selection` in words, and the fields of `core.error_analysis.code_prevalence`: `n`,
+        `run`, `data`, `split`, `selection` in words, and the fields of `core.error_analysis.codebook`: `n`,
         `coded`, `sample`, `complete`, `authors`, `said`, `codes`. A code has a `share` and its 95 % `interval` (Wilson)
         if the selection or a random sample of it is fully coded; never for rows that were selected by their codes.
     """
     found = _select_rows(run, split, where, store, author)
-    made = error_analysis.code_prevalence.list_draws(found.codes)
-    counted = error_analysis.code_prevalence.compute_rates(found.coded, found.keys, made, by_codes=found.by_codes)
+    made = error_analysis.codebook.list_draws(found.codes)
+    counted = error_analysis.codebook.compute_rates(found.coded, found.keys, made, by_codes=found.by_codes)
     return {**_describe_rows(found), "selection": found.said, **counted}
 
 
@@ -380,12 +378,7 @@ def _name_author(author: str) -> str:
     return author if has_name(author) else " ".join(filter(None, (name_author(author), author)))
 
 
-def print_codes_add(result: dict[str, Any]) -> None:
-    """Print a code of the codebook with its digit, definition and example."""
-    tabulate([result], ("code", "place", "definition", "example"), "code")
-
-
-print_codes_edit = print_codes_add
+print_codes_add = print_codes_edit = lambda r: tabulate([r], ("code", "place", "definition", "example"), "code")
 print_codes_remove = make_printer(lambda r: f"{r['code']} is no code any more.")
 print_codes_code = make_printer(
     lambda r: f"{', '.join(r['codes'])} {'taken from' if r['off'] else 'given to'} {plural(r['rows'], 'row')}."

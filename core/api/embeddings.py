@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -13,10 +12,9 @@ from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count
+from core.formatting import count, format_csv, format_decimals
 from core.models.capabilities import HEAD, list_capabilities
 from core.runs.store import RunStore
-from core.table_format import format_csv, format_decimals
 
 
 def project(
@@ -90,14 +88,14 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
     store = store or RunStore()
     there = runs.predictions.list_evaluated_splits(store.get_path(run))
     usual = "test" if "test" in there else next(reversed(there), "test")
-    here = runs.layers.LayerFiles.from_run(store, run, split or usual)
+    here = runs.projections.LayerFiles.from_run(store, run, split or usual)
     found, _ = here.read_or_compute(on_progress)
     return {
         "run": run,
         "split": here.split,
         "n": len(found.rows),
         "of": found.total,
-        "neighbours": evaluation.nearest_neighbors.NEIGHBORS,
+        "neighbours": evaluation.projection.NEIGHBORS,
         "stages": msgspec.to_builtins(found.stages),
         "chance": found.chance,
         "reason": found.reason,
@@ -137,14 +135,20 @@ def neighbours(
     store = store or RunStore()
     _check_vectors(store, run)
     table = error_analysis.predictions_table.read_table(store, run, split)
-    if where:
-        if space not in ("", HEAD):
-            raise InputError(f"--space {space}: a selection is compared with training only in the space of the head")
-        return _find_common(store, table, as_list(where), most, on_progress)
+    if where and space not in ("", HEAD):
+        raise InputError(f"--space {space}: a selection is compared with training only in the space of the head")
     config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
     files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses an unknown space
+    if where:
+        chosen, tags = error_analysis.selection.Selection(tuple(as_list(where)), table.split), error_analysis.tags
+        rows = error_analysis.selection.select_rows(chosen, table, tags.TableTags(store, table), store)
+        vectors = files.read_space(table.classes).vectors[rows.places]
+        training = error_analysis.neighbors.TrainingRows(store, table.record, *filter(None, [on_progress]))
+        said = error_analysis.selection.describe_selection(rows.clauses, rows.group)
+        near = error_analysis.neighbors.find_shared(table, rows.places, vectors, training, most).to_dict()
+        return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
     if config.space:
-        runs.layers.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
+        runs.projections.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
     there = files.read_space(table.classes)
     own = error_analysis.neighbors.find_row(table, key) if key else None
     text = text if own is None else table.texts[own]
@@ -153,24 +157,6 @@ def neighbours(
     found = error_analysis.neighbors.find_neighbors(table, there, asked, own, most)
     about = {"run": run, "split": table.split, "space": space or HEAD, "text": text}
     return {**about, "neighbours": error_analysis.report.to_records(found)}
-
-
-def _find_common(
-    store: RunStore,
-    table: error_analysis.predictions_table.PredictionTable,
-    where: Sequence[str],
-    most: int,
-    tell: Callable[[str, float | None], None] | None,
-) -> dict[str, Any]:
-    run, asked = table.record.run, error_analysis.selection.Selection(tuple(where), table.split)
-    found = error_analysis.selection.select_rows(asked, table, error_analysis.tags.TableTags(store, table), store)
-    config = evaluation.projection.ProjectionConfig("pca")
-    files = runs.projections.MapFiles.from_run(store, run, table.split, config)
-    vectors = files.read_space(table.classes).vectors[found.places]
-    training = error_analysis.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
-    said = error_analysis.selection.describe_selection(found.clauses, found.group)
-    near = error_analysis.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
-    return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
 
 
 def _check_vectors(store: RunStore, run: str) -> None:
@@ -220,15 +206,10 @@ def print_layers(result: dict[str, Any]) -> None:
 
 def print_neighbours(result: dict[str, Any]) -> None:
     """Print the sentences that are nearest in embedding space, the nearest first."""
-    if "predicted_share" in result:
-        _print_common(result)
+    if "predicted_share" not in result:
+        say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
+        tabulate(result["neighbours"], ("key", "distance", "true", "predicted", "text"), "key")
         return
-    say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
-    tabulate(result["neighbours"], ("key", "distance", "true", "predicted", "text"), "key")
-
-
-def _print_common(result: dict[str, Any]) -> None:
-    """Print the training sentences that are near to most of the selected sentences in embedding space."""
     of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "predicted_share"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import functools
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from core import error_analysis
@@ -11,10 +12,9 @@ from core.api.printing import say, tabulate, write_ends, write_p, write_points, 
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, signed, whole_percent
+from core.formatting import count, format_csv, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
-from core.table_format import format_csv
 
 SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 
@@ -64,7 +64,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         excludes 1). These are None if fewer than 30 rows have the tag or lack it, and for tags that only errors have;
         an upper end of None means no bound. `values`: the same for each value of the data's own columns, with the
         `rule` that selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
-        (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
+        (`core.error_analysis.report`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
         each row has its `tags`. `marks`: columns and tags outside the rules, by how much they distinguish the selection
         (`core.error_analysis.facets`). `words`: words and phrases more frequent than in the rest, by z
         (`core.error_analysis.keywords`): `words`, the numbers of texts with them in the selection (`selected`, as with
@@ -160,7 +160,6 @@ def print_errors(result: dict[str, Any]) -> None:
     say(result["said"])
     if "tags" in result:
         _print_tags(result)
-        _print_marks(result)
     if rows := result["rows"][:SHOWN]:
         tabulate(rows, _name_columns("key", "true", "predicted", "p_predicted", "margin", "text"), "key")
     if len(result["rows"]) > SHOWN:
@@ -192,7 +191,7 @@ def _print_labels(result: dict[str, Any]) -> None:
 
 
 def _print_tags(result: dict[str, Any]) -> None:
-    """Print error tags, those with the most excess errors first; tags that no text has are only listed by name."""
+    """Print error tags, most excess errors first, and the properties and words that distinguish the selected rows."""
     if rows := [each for each in result["tags"] if each["n"]]:
         tabulate(rows, {"tag": "tag", **RISK}, "tag")
     if values := result["values"][:MARKS]:
@@ -205,8 +204,22 @@ def _print_tags(result: dict[str, Any]) -> None:
     for why in dict.fromkeys(result["absent"].values()):
         names = ", ".join(name for name, each in result["absent"].items() if each == why)
         say(f"{why}.", head=f"No {names}: ")
+    if rows := result["marks"][:MARKS]:
+        tabulate(rows, FEATURES, "marks the selection")
+    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
+    if words:
+        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
 
 
+FEATURES: dict[str, Any] = {
+    "marks the selection": "name",
+    "V": lambda each: f"{each['v']:.2f}",
+    "value": "value",
+    "selected": lambda each: whole_percent(each["share"]),
+    "the rest": lambda each: whole_percent(each["rest_share"]),
+    "p (Holm)": lambda each: write_p(each["p_holm"]),
+}
+"""Columns on properties that are more frequent in the selected rows than in all others."""
 RISK: dict[str, Any] = {
     "rows": lambda row: count(row["n"]),
     "selected": lambda row: count(row["selected"]),
@@ -226,23 +239,6 @@ def _write_ratios(interval: list[float | None] | None) -> str:
     return f"{low:.2f} and more" if high is None else f"{low:.2f} to {high:.2f}"
 
 
-def _print_marks(result: dict[str, Any]) -> None:
-    """Print the properties and words that are more frequent in the selected rows than in all other rows."""
-    columns: dict[str, Any] = {
-        "marks the selection": "name",
-        "V": lambda each: f"{each['v']:.2f}",
-        "value": "value",
-        "selected": lambda each: whole_percent(each["share"]),
-        "the rest": lambda each: whole_percent(each["rest_share"]),
-        "p (Holm)": lambda each: write_p(each["p_holm"]),
-    }
-    if rows := result["marks"][:MARKS]:
-        tabulate(rows, columns, "marks the selection")
-    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
-    if words:
-        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
-
-
 def print_slices(result: dict[str, Any]) -> None:
     """Print a row for each saved slice of a data set."""
     if not result["slices"]:
@@ -257,7 +253,10 @@ def print_slices(result: dict[str, Any]) -> None:
         "− others": lambda each: "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
     }
     f1 = (key for each in result["slices"] for key, value in each["metrics"].items() if value is not None)
-    columns |= {format_title(key): partial(_write_metric, key) for key in f1 if get_metric(key).name == "f1_macro"}
+    for key in (each for each in f1 if get_metric(each).name == "f1_macro"):
+        columns[format_title(key)] = lambda row, key=key: write_value(
+            row["metrics"].get(key), row["intervals"].get(key)
+        )
     tabulate(result["slices"], {**columns, "selects": "said"}, "slice")
     for each in result["slices"]:
         if each["problem"]:
@@ -267,6 +266,55 @@ def print_slices(result: dict[str, Any]) -> None:
     say("--json has precision, recall and F1 of each class.")
 
 
-def _write_metric(name: str, each: dict[str, Any]) -> str:
-    """Format a metric of a slice with its interval."""
-    return write_value(each["metrics"].get(name), each["intervals"].get(name))
+SHIFTED = 15  # words listed for each side of a shift
+
+
+@functools.cache
+def make_verb(name: str) -> Callable[..., dict[str, Any]]:
+    """Return the API function that runs an analysis; its help is the docstring of the analysis class."""
+    analysis = error_analysis.analyses.load(name)
+
+    def run_analysis(
+        run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None
+    ) -> dict[str, Any]:
+        """Run an analysis on a split of a run (template; the help text comes from the analysis class)."""
+        store = store or RunStore()
+        table = error_analysis.predictions_table.read_table(store, run, split)
+        about = {"run": run, "data": table.record.config.data.name, "split": table.split}
+        return {**about, **analysis.from_run(store, table.record, table.split).read_or_compute(on_progress)[0]}
+
+    run_analysis.__name__, run_analysis.__doc__ = name, analysis.__doc__
+    return run_analysis
+
+
+def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
+    if name not in error_analysis.analyses.NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_verb(name)
+
+
+def print_shift(result: dict[str, Any]) -> None:
+    """Print how well a classifier tells a split from the training data, with measures and over-represented words."""
+    split, n = result["split"], result["n"]
+    beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
+    say(f"{result['run']} on {result['data']}: {beside}.")
+    if result["left_out"]:
+        say(f"{result['left_out']}.")
+        return
+    auc = result["auc"]
+    tells = "tells them apart" if auc["interval"][0] > 0.5 else "cannot tell them apart"
+    say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({write_ends(auc['interval'])}), p {write_p(auc['p'])}.")
+    shares = [{**row, "name": f"share of {row['class']}", "p": row["p_holm"]} for row in result["balance"]]
+    columns: dict[str, Any] = {
+        "measure": "name",
+        "training": "training",
+        split: "split",
+        "difference": lambda row: signed(row["difference"], 3),
+        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
+        "p": lambda row: write_p(row["p"]),
+    }
+    tabulate([*result["measures"], *shares], columns, "measure")
+    for where, more in ((split, True), ("training", False)):
+        found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
+        said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)
+        say(f"{said or 'none'}.", head=f"More often in {where}, of {count(result['tried'])} tried: ")

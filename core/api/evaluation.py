@@ -1,4 +1,4 @@
-"""Metrics of a run on labelled data."""
+"""Metrics of runs on labelled data, their comparison on the same rows, and behavioural tests."""
 
 from __future__ import annotations
 
@@ -7,18 +7,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from core import evaluation, runs
+from core import behavioral_tests, error_analysis, evaluation, runs
 from core.api import options
-from core.api.options import AnyRun, CliArgument, OnProgress, Passage, RunName, Settings, Store, make_map_option
-from core.api.printing import say, tabulate, write_p
+from core.api.options import (
+    AnyRun,
+    CliArgument,
+    OnProgress,
+    Passage,
+    RunName,
+    Settings,
+    Store,
+    get_names,
+    get_store,
+    make_map_option,
+)
+from core.api.printing import say, tabulate, write_ends, write_p, write_rate, write_value
 from core.cache import get_cache_folder
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
 from core.formatting import count, signed
-from core.metrics import METRICS
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.metrics import METRICS, format_title
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.record import WEIGHTS, refuse_passages
 from core.runs.store import RunStore
 from core.text.words import check_passage
@@ -27,6 +37,11 @@ from core.training.history import replace_nonfinite
 if TYPE_CHECKING:
     from core.runs.evaluation_data import DataRequest
 
+AnySplit = Annotated[str, CliArgument("Default: test, or the whole of a single file.")]
+Renamed = Annotated[
+    Mapping[str, str] | None,
+    make_map_option("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
+]
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 
 
@@ -90,14 +105,14 @@ class Evaluation(Analysis[dict[str, Any]]):
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
             of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
-            return runs.tag_predictions.evaluate_tags(self.store, self.run, self.wanted, of_texts)
+            return runs.word_tagging.evaluate_tags(self.store, self.run, self.wanted, of_texts)
         loaded = runs.load.load_run(self.store, self.run)
         if self.wanted.passage:
             refuse_passages(loaded.record)
         given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
         compared: dict[str, Any] = {}
         if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
-            sides = runs.comparison_data.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
+            sides = runs.comparison.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]
             compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
         chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
@@ -109,11 +124,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     run: RunName,
     *,
     data: Annotated[str | Path, CliArgument(kind=str)] = "",
-    split: Annotated[str, CliArgument("Default: test, or the whole of a single file.")] = "",
-    rename: Annotated[
-        Mapping[str, str] | None,
-        make_map_option("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
-    ] = None,
+    split: AnySplit = "",
+    rename: Renamed = None,
     by: Annotated[str, CliArgument(metavar="COLUMN")] = "",
     cost: Annotated[
         Mapping[str, float] | None, CliArgument(metavar="CLASS=RATIO", kind=list[str], parse=parse_ratios)
@@ -173,23 +185,24 @@ def print_evaluate(result: dict[str, Any]) -> None:
     say(f"{result['run']} on {result['data']}, {result['split']}, n = {count(result['n'])}")
     for note in result["notes"]:
         say(note)
-    if result["task"] == "multi":
-        _print_multilabel(result)
-    else:
-        _print_metrics(result)
-        columns = [f"predicted {label}" for label in result["labels"]]
-        counts = [
-            {"true": label, **dict(zip(columns, map(count, row), strict=True))}
-            for label, row in zip(result["labels"], result["confusion"], strict=True)
-        ]
-        tabulate(counts, ("true", *columns))
-    _print_reasons(result["left_out"])
+    (_print_multilabel if result["task"] == "multi" else _print_single)(result)
+    for reason in dict.fromkeys(result["left_out"].values()):
+        names = ", ".join(name for name, each in result["left_out"].items() if each == reason)
+        say(f"Not defined: {names}, since {reason}")
     for about in filter(None, (result["mix"], result["calibration"], result["doubt"])):
         if about["note"]:
             say(about["note"])
     if "by" in result:
-        _print_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
-    _print_costs(result.get("costs", {}))
+        metric = "accuracy" if result["task"] == "single" else "f1_macro"
+        grouped: dict[str, Any] = {
+            result["by"]["column"]: "value",
+            "rows": lambda row: count(row["n"]),
+            metric: lambda row: row["metrics"].get(metric),
+            "95 % interval": lambda row: row["intervals"].get(metric),
+        }
+        tabulate(result["by"]["values"], grouped)
+    if costs := result.get("costs"):
+        tabulate([{"class": name, **found} for name, found in costs.items()], COSTS)
     if pair := result.get("against"):
         chance = f"p {'' if pair['p'] < 0.001 else '= '}{write_p(pair['p'])}"
         say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
@@ -197,29 +210,32 @@ def print_evaluate(result: dict[str, Any]) -> None:
         say(sentence, head="Note: ")
 
 
-def _print_costs(costs: Mapping[str, Any]) -> None:
-    """Print the decision threshold of a class at each cost ratio, and its cost per row."""
-    columns: dict[str, Any] = {
-        "class": "class",
-        "a miss costs": lambda found: f"{found['ratio']:g}",
-        "threshold": "threshold",
-        "misses": lambda found: count(found["false_negatives"]),
-        "false positives": lambda found: count(found["false_positives"]),
-        "cost": "cost",
-        "95 % interval": "interval",
-        "at 0.5": "cost_at_half",
-    }
-    if costs:
-        tabulate([{"class": name, **found} for name, found in costs.items()], columns)
+COSTS: dict[str, Any] = {
+    "class": "class",
+    "a miss costs": lambda found: f"{found['ratio']:g}",
+    "threshold": "threshold",
+    "misses": lambda found: count(found["false_negatives"]),
+    "false positives": lambda found: count(found["false_positives"]),
+    "cost": "cost",
+    "95 % interval": "interval",
+    "at 0.5": "cost_at_half",
+}
+"""Columns on the decision threshold of a class at a cost ratio, and its cost per row."""
 
 
-def _print_metrics(result: dict[str, Any]) -> None:
-    """Print a run's metrics next to those of TF-IDF, and again without rows seen in training if there are any."""
+def _print_single(result: dict[str, Any]) -> None:
+    """Print metrics next to those of TF-IDF, again without rows seen in training if there are any, and counts."""
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     _print_metric_table(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:
         say(f"Without the rows seen in training, n = {count(unseen['n'])}:")
         _print_metric_table(unseen, {})
+    columns = [f"predicted {label}" for label in result["labels"]]
+    counts = [
+        {"true": label, **dict(zip(columns, map(count, row), strict=True))}
+        for label, row in zip(result["labels"], result["confusion"], strict=True)
+    ]
+    tabulate(counts, ("true", *columns))
 
 
 def _print_metric_table(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
@@ -230,23 +246,6 @@ def _print_metric_table(measured: Mapping[str, Any], beside: Mapping[str, Mappin
         for name, value in measured["metrics"].items()
     ]
     tabulate(rows, ("metric", "value", "95 % interval", *beside))
-
-
-def _print_reasons(left_out: dict[str, str]) -> None:
-    """Print the metrics that are not defined on the evaluated rows, grouped by reason."""
-    for reason in dict.fromkeys(left_out.values()):
-        names = ", ".join(name for name, each in left_out.items() if each == reason)
-        say(f"Not defined: {names}, since {reason}")
-
-
-def _print_groups(by: dict[str, Any], metric: str) -> None:
-    columns: dict[str, Any] = {
-        by["column"]: "value",
-        "rows": lambda row: count(row["n"]),
-        metric: lambda row: row["metrics"].get(metric),
-        "95 % interval": lambda row: row["intervals"].get(metric),
-    }
-    tabulate(by["values"], columns)
 
 
 def _print_multilabel(result: dict[str, Any]) -> None:
@@ -288,3 +287,169 @@ def _print_spans(result: dict[str, Any]) -> None:
     tabulate(types, ("type", "spans", "precision", "recall", "f1", *counted))
     if result["unread"]:
         say(f"{plural(result['unread'], 'word')} beyond text.max_length, or without a token, taken for O")
+
+
+def compare(
+    run: Annotated[AnyRun, CliArgument(metavar="RUN")],
+    *others: AnyRun,
+    data: str = "",
+    split: AnySplit = "",
+    by: Annotated[Sequence[str], CliArgument(metavar="COLUMN")] = (),
+    metrics: Annotated[Sequence[str], CliArgument(name="--metric", metavar="NAME")] = (),
+    rename: Renamed = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Test which of several runs is better, with paired tests that are corrected for the number of pairs.
+
+    Runs that differ only in seed and fold are one model. Accuracy is tested by McNemar's exact test, other metrics
+    by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six
+    folds or more by Wilcoxon's signed ranks. p is corrected by Holm over all pairs. Each interval has the level of
+    its Holm step, so that it excludes 0 exactly if `p_holm` is below 0.05.
+
+    Args:
+        run: Two runs or more; seeds of one model are joined.
+        others: Runs that are compared with it, and with one another.
+        data: Other labelled data; default: the splits that all were tested on.
+        by: Also compare on each value of a column, or of `label`, as a separate family; `slice`: each saved slice.
+        metrics: Metrics to test; default: accuracy, with several labels per text tuned.f1_macro.
+        rename: The class of the runs that a label of the data means.
+
+    Returns:
+        As `core.runs.comparison.compare_models`.
+    """
+    if runs.comparison.SLICE in by and data:
+        raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
+    if rename and not data:
+        raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
+    names, store = get_names((run, *others)), get_store((run, *others), store)
+    wanted = runs.evaluation_data.DataRequest(data, split, rename or {}, asked=("compare", *names)) if data else None
+    sides = runs.comparison.read_comparison_data(store, names, split=split, wanted=wanted)
+    if runs.comparison.SLICE in by and runs.comparison.SLICE not in sides.columns:
+        kept, read = error_analysis.slices.read_slices(store, store.read(names[0])), error_analysis.predictions_table
+        sides = error_analysis.slices.add_slices(store, sides, kept, lambda of, at: read.read_table(store, of.run, at))
+    return runs.comparison.compare_models(sides, metrics=metrics, by=by)
+
+
+def print_compare(result: dict[str, Any]) -> None:
+    """Print the comparison of runs: a finding for each metric, the models, and the tests."""
+    say(f"{result['data']}, {result['split']}, n = {count(result['n'])}")
+    metrics = list(result["runs"][0]["metrics"])
+    for metric in metrics:
+        own = [pair for pair in result["pairs"] if pair["metric"] == metric]
+        say(f" {evaluation.comparison.summarize_pairs(own)}", head=f"{format_title(metric)}:")
+    letters = evaluation.comparison.assign_letters([run["name"] for run in result["runs"]])
+    rows = [
+        {
+            "": letters[run["name"]],
+            "model": ", ".join(filter(None, (run["name"], run["mixture"]))),
+            "runs": len(run["runs"]),
+            **{format_title(m): write_value(run["metrics"][m]["mean"], run["metrics"][m]["interval"]) for m in metrics},
+        }
+        for run in result["runs"]
+    ]
+    tabulate(rows, ("", "model", "runs", *map(format_title, metrics)), whole="model")
+    _print_tests(result["pairs"], letters, ("metric",) if len(metrics) > 1 else ())
+    for column in dict.fromkeys(row["column"] for row in result["by"]):
+        say("")
+        say(f"by {column}")
+        own = [row for row in result["by"] if row["column"] == column]
+        for metric in dict.fromkeys(row["metric"] for row in own):
+            _print_values([row for row in own if row["metric"] == metric], letters, format_title(metric))
+        _print_tests(own, letters, (*(("metric",) if len(metrics) > 1 else ()), "value", "n"))
+    say("")
+    for note in result["notes"]:
+        say(f"Note: {note}")
+    say(evaluation.comparison.METHOD)
+
+
+def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
+    """Print a metric of each model and of TF-IDF separately for each value of a data column."""
+    rows: dict[str, dict[str, Any]] = {}
+    for each in tests:
+        row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})
+        row |= {letters[each[side]]: each[f"{side}_value"] for side in ("first", "second")}
+        row["TF-IDF"] = each["baseline_value"]
+    shown = [letter for letter in letters.values() if any(letter in row for row in rows.values())]
+    tabulate(list(rows.values()), (metric, "n", *shown, "TF-IDF"))
+
+
+def _print_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], more: Sequence[str]) -> None:
+    columns: dict[str, Any] = {
+        "pair": lambda each: f"{letters[each['first']]} − {letters[each['second']]}",
+        **{name: name for name in more},
+        "difference": lambda each: signed(each["difference"], 3),
+        "interval": lambda each: write_ends(each["interval"], lambda end: signed(end, 3)),
+        "p, Holm": lambda each: write_p(each["p_holm"]),
+        "verdict": lambda each: evaluation.comparison.describe_pair(each, letters),
+    }
+    tabulate(tests, columns)
+
+
+def behave(
+    run: Annotated[AnyRun, CliArgument(metavar="RUN")],
+    *others: AnyRun,
+    suite: str | Path = "",
+    rename: Annotated[
+        Mapping[str, str] | None,
+        make_map_option(
+            "write CLASS=POLARITY, a class of a run and negative, neutral, positive or none", metavar="CLASS=POLARITY"
+        ),
+    ] = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Measure how often runs fail behavioural tests of each capability (negation, vocabulary …).
+
+    The answers of a run are stored in the cache of the machine, so that no model answers the same tests twice.
+
+    Args:
+        run: Finished runs with one label per text.
+        others: Runs that are compared with it.
+        suite: Tests in YAML or as a table; default: those that come with Sentiscope.
+        rename: The polarity of a class of the runs.
+
+    Returns:
+        `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
+        `runs`: for each `run`, `polarities` (by class), `agreement` (of failures within a template,
+        `core.behavioral_tests.report`) and its rate over all cases.
+        `capabilities`: `capability`, `must` (the expectation), `rates` by run, and `tests`: `test`, `kind`, `must`,
+        `about`, `tolerance`, `cases`, `rates` by run, and `failing` by run: the `texts` of a case, the `expected`
+        answers, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
+        A rate: `n` cases, of which `failed`; `rate` and its 95 % `interval` (None without tested cases); `verdict`
+        (`passes` if the whole interval is below 0.3, `fails` if above, else `open`); `not_asked`, the cases that need a
+        class that the run lacks; `consistency` of contrast sets (`groups`, `right`, `rate`, `interval`) or None.
+        `differences`, for each `capability` and pair of runs: `difference` (failure rate of `first` minus `second`),
+        `p`, `p_holm` (Holm over all tests), `interval` (at the level of its Holm step) and `differ`: whether `p_holm`
+        is below 0.05, exactly if the interval excludes 0.
+    """
+    store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
+    chosen = behavioral_tests.suite_reader.read_suite(str(suite))
+    classes = [name for each in names for name in store.read(each).classes]
+    behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
+    asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
+    found = behavioral_tests.report.build_report([each.judge() for each in asked])
+    return {**found, "suite": {"file": str(suite), **found["suite"]}}
+
+
+def print_behave(result: dict[str, Any]) -> None:
+    """Print the failure rate of each capability in behavioural tests, and on which capabilities the runs differ."""
+    suite, names = result["suite"], [each["run"] for each in result["runs"]]
+    of = "1 capability" if suite["capabilities"] == 1 else f"{suite['capabilities']} capabilities"
+    said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"
+    say(f"{suite['name']}: {said}. Failure rate and 95 % interval:")
+    rows = [
+        {"capability": each["capability"], "the answer": " · ".join(each["must"])}
+        | {name: _format_rate(each["rates"][name]) for name in names}
+        for each in result["capabilities"]
+    ]
+    rows.append({"capability": "all", **{each["run"]: _format_rate(each) for each in result["runs"]}})
+    tabulate(rows, ("capability", "the answer", *names))
+    apart: dict[tuple[str, str], list[str]] = {}
+    for each in result["differences"]:
+        apart.setdefault((each["first"], each["second"]), []).extend([each["capability"]] * each["differ"])
+    for (first, second), where in apart.items():
+        say(f"{first} and {second} differ on {', '.join(where) or 'nothing beyond chance'}.")
+    say("--json has every test and every failing sentence.")
+
+
+def _format_rate(rate: dict[str, Any]) -> str:
+    return "not asked" if rate["rate"] is None else write_rate(rate["rate"], rate["interval"])

@@ -9,7 +9,7 @@ from core.api.options import CliArgument
 from core.api.printing import say, tabulate
 from core.exceptions import ConfigError, InputError
 from core.formatting import count
-from core.models.finetuning_recipes import FINE_TUNINGS
+from core.models.paper_settings import FINE_TUNINGS
 from core.models.presets import PAPERS
 from core.preset_catalog import CLASSES, VOCABULARY
 from core.runs import backbones
@@ -149,15 +149,15 @@ def print_backbones_list(result: dict[str, Any]) -> None:
         own, command = result["folder"] or "not set", explain_download("OWNER/NAME")
         say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {command}.")
     say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
-    tabulate(result["recipes"], {"recipe": "recipe", "backbone": "backbone", "state": _describe_state})
+    columns: dict[str, Any] = {
+        "recipe": "recipe",
+        "backbone": "backbone",
+        "state": lambda each: (
+            f"in {each['folder']}" if each["ok"] else f"lacks {each['lacks']}" if each["folder"] else "not here"
+        ),
+    }
+    tabulate(result["recipes"], columns)
     say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")
-
-
-def _describe_state(recipe: dict[str, Any]) -> str:
-    """Return where the pretrained encoder of a recipe is on this machine, or which of its files is missing."""
-    if recipe["ok"]:
-        return f"in {recipe['folder']}"
-    return f"lacks {recipe['lacks']}" if recipe["folder"] else "not here"
 
 
 def print_backbones_check(result: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from core.config import parse_settings
 from core.exceptions import InputError
 from core.runs.store import RunStore
-from core.runs.worker import OnEvent
+from core.runs.training_jobs import OnEvent
 
 if TYPE_CHECKING:
     from core.models.trace import Intervention
@@ -71,7 +71,6 @@ def make_pair_parser(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
     """Return a parser of texts `a=b` to a dictionary; a text without `=` raises InputError with the message `wrong`."""
 
     def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
-        """Parse texts of the form `a=b` to a dictionary."""
         cut = [text.partition("=") for text in texts]
         if any(not equals for _, equals, _ in cut):
             raise InputError(wrong)

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from core import runs
-from core.api.options import CliArgument, Edit, File, OnProgress, Passage, RunName, Settings, Store
+from core import evaluation, interpret, runs
+from core.api.exhibits import find_drawing
+from core.api.options import Change, CliArgument, Edit, File, OnProgress, PairText, Passage, RunName, Settings, Store
 from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count
+from core.formatting import count, format_decimals
 from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
-from core.runs.text_predictions import check_pair, format_answer, predict_edited, predict_file, predict_passages
+from core.runs.text_predictions import (
+    build_answer,
+    check_pair,
+    format_answer,
+    predict_edited,
+    predict_file,
+    predict_passages,
+)
+from core.text.text_pairs import join_pair
 from core.text.words import check_passage
+
+if TYPE_CHECKING:
+    from core.models.trace import Intervention
 
 NAMED = 10  # most row numbers in a note
 
@@ -57,7 +71,7 @@ def predict(
     file, to = (None if each is None else Path(each) for each in (file, to))
     if store.read(run).task == "tokens":
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
-        return runs.tag_predictions.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
+        return runs.word_tagging.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if file is not None and edit:
@@ -150,3 +164,160 @@ def _print_tags(result: dict[str, Any]) -> None:
             for word, tag, chance in zip(each["words"], each["tags"], each["probabilities"], strict=True)
         ]
         tabulate(rows, ("word", "tag", "probability"))
+
+
+def pair(first: str, second: str) -> str:
+    """Join two texts to one text for runs that read text pairs; the separator ‖ inside a text is replaced."""
+    return join_pair(first, second)
+
+
+def open_text(
+    run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
+) -> tuple[runs.load.LoadedRun, interpret.model_edits.Edits, interpret.explain_context.ExplainContext]:
+    """Return a loaded run, the parsed model edits for a text, and the context in which the edited run is explained."""
+    loaded = runs.load.load_run(store or RunStore(), run)
+    check_pair(loaded.record, text)
+    edits = loaded.parse_edits(text, edit)
+    if intervene is not None and edits.inside:
+        raise InputError("give edit or intervene, not both")
+    return loaded, edits, loaded.make_reader(intervene or edits.to_intervention(), unmixed=edits.unmixed)
+
+
+def describe_text(run: str, text: str, edits: interpret.model_edits.Edits) -> dict[str, Any]:
+    """Return the result fields that every command on one text begins with: run, text and model edits."""
+    return {"run": run, "text": text, "edit": edits.encode_line()}
+
+
+def collect_fields(found: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not None, as a dictionary."""
+    return {name: value for name, value in dataclasses.asdict(found).items() if value is not None}
+
+
+def sentence(
+    run: str, text: str, store: RunStore | None = None, *, edit: str = "", intervene: Intervention | None = None
+) -> interpret.sentence_inspection.SentenceView:
+    """Return one text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
+
+    `edit` changes the model, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.model_edits`). `intervene` is a
+    `core.models.trace.Intervention`, for changes that `edit` cannot express; only `mix.0` of `edit` may go with it.
+    """
+    return open_text(run, text, store, edit, intervene)[2].inspect(text)
+
+
+def inspect(
+    run: RunName, text: PairText, *, edit: Edit = "", intervene: Change = None, html: File = None, store: Store = None
+) -> dict[str, Any]:
+    """Show tokens, prediction and every attention map of one text.
+
+    Args:
+        html: Also write a page with every map.
+
+    Returns:
+        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, the model's internals
+        (`core.interpret.sentence_inspection.to_json_data`), and `mix`: None, or the network's `weight` in the mixture
+        with TF-IDF (1 without TF-IDF) and the probabilities of `network`, `tfidf` and their `mixture` before the
+        temperature; `parts` has the same with names for display.
+    """
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    view, record = reader.inspect(text), loaded.record
+    said = build_answer(record, view.probabilities)
+    if html is not None:
+        labels = said.get("labels_tuned", said.get("labels"))
+        words = "" if labels is None else ", ".join(labels) or evaluation.metrics.NOTHING
+        find_drawing("inside")(view, Path(html), record, words)
+    return {
+        **describe_text(run, text, edits),
+        "read_as": view.read_as,
+        "tokens": list(view.tokens),
+        "unknown": list(view.unknown),
+        "unknown_words": view.unknown_words,
+        "note": interpret.trace_summary.warn_unknown(view.unknown_words),
+        "truncated": view.truncated,
+        "prediction": said,
+        "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
+        **interpret.sentence_inspection.to_json_data(view),
+    }
+
+
+def steps(
+    run: RunName,
+    text: PairText,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    component: int | None = None,
+    edit: Edit = "",
+    intervene: Change = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Show a model's forward pass on one text step by step: formulas, and with --json the matrices.
+
+    Everything is computed from the weights in float64; the last matrix equals the output of `predict`.
+
+    Args:
+        layer: The layer, counted from 1; default: the last.
+        head: The head, counted from 1; default: the first.
+        component: The component, counted from 0; default: 0, the base component.
+
+    Returns:
+        `run`, `text`, `edit`, `tokens`; the chosen `layer`, `head`, `component` (0 if the model has none); `layers`,
+        `heads`, `components`: their numbers; `prediction`; `note`; `stages`, from the tokens to the probabilities:
+        `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`, `values` (null
+        for a hidden score). A stage that the model lacks has a `reading` that says so, and no matrix.
+    """
+    loaded, edits, reader = open_text(run, text, store, edit, intervene)
+    found = interpret.forward_pass.compute_stages(reader, text, layer, head, component)
+    last = found.stages[-1].matrices[-1]
+    chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
+    return {
+        **describe_text(run, text, edits),
+        "tokens": list(found.tokens),
+        **{name: getattr(found, name) for name in ("layer", "head", "component", "layers", "heads", "components")},
+        "prediction": build_answer(loaded.record, chances),
+        "note": " ".join(found.notes),
+        "stages": [
+            {"key": stage.key, "title": stage.title, "formulas": list(stage.formulas), "reading": stage.reading}
+            | {"matrices": list(map(_describe_matrix, stage.matrices))}
+            for stage in found.stages
+        ],
+    }
+
+
+def _describe_matrix(matrix: interpret.forward_stages.StageMatrix) -> dict[str, Any]:
+    rows = [
+        [*(None if value == -math.inf else value for value in numbers), *words]
+        for numbers, words in zip(matrix.values.tolist(), matrix.words or ((),) * len(matrix.rows), strict=True)
+    ]
+    return {"name": matrix.name, "rows": list(matrix.rows), "columns": list(matrix.columns), "values": rows}
+
+
+def print_inspect(result: dict[str, Any]) -> None:
+    """Print the prediction for a text, its tokens, and a summary of each layer's attention maps."""
+    prediction = result["prediction"]
+    say_edit(result)
+    say(format_answer(prediction))
+    for part, chances in (result["mix"] or {"parts": {}})["parts"].items():
+        say(f"{part}: {', '.join(f'{name} {format_decimals(p)}' for name, p in chances.items())}")
+    say("tokens: " + " | ".join(result["tokens"]))
+    for token, unknown, pieces in zip(result["tokens"], result["unknown"], result["pieces"] or (), strict=False):
+        if unknown:
+            say(f"{token} is not in the vocabulary, its pieces: {' '.join(pieces)}")
+    for number, layer in enumerate(result["layers"], start=1):
+        components, heads = len(layer["components"]), len(layer["combined"])
+        maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
+        taken = " ".join(map(format_decimals, layer["cancelled"])) if any(layer["cancelled"] or ()) else ""
+        held = f"{plural(components, 'component')} x {plural(heads, 'head')}"
+        say(f"layer {number}: {held}{taken and f'; cancelled {taken}'}; {maps}")
+
+
+def print_steps(result: dict[str, Any]) -> None:
+    """Print a row for each step of a model's forward pass, and the prediction."""
+    say_edit(result)
+    if result["layers"]:
+        say(f"layer {result['layer']}, head {result['head']}, A{result['component']}")
+    rows = []
+    for number, stage in enumerate(result["stages"], start=1):
+        sizes = [f"{len(each['rows'])} × {len(each['columns'])}" for each in stage["matrices"]]
+        rows.append({"stage": f"{number} {stage['title']}", "gives": sizes[-1:], "reading": stage["reading"]})
+    tabulate(rows, ("stage", "gives", "reading"), whole="stage")
+    say(format_answer(result["prediction"]))

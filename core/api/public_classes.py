@@ -1,44 +1,39 @@
 """Runs and sentences as objects for notebooks and scripts, with the commands of Sentiscope as methods.
 
-`import sentiscope` exports these. The module computes nothing and imports no heavy library.
+`import sentiscope` exports these. Their HTML is made of plain data, needs no script or request, and escapes every text.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from core import interpret
 from core.api import (
-    ablation,
-    analyses,
     attribution,
-    behavior,
     codes,
-    comparison,
-    counterfactual,
-    drawing,
     embeddings,
     error_analysis,
     evaluation,
+    exhibits,
     faithfulness,
-    inspection,
-    notebook,
     prediction,
-    quiz_questions,
     training,
 )
 from core.api import runs as runs_api
 from core.api.options import NamedRun
-from core.api.progress import listen_in_python
+from core.api.printing import listen_in_python
 from core.config import RunConfig
 from core.error_analysis.analyses import NAMES
 from core.exceptions import RunNotFound
+from core.formatting import count, format_cell
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, format_answer
-from core.runs.worker import OnEvent
+from core.runs.training_jobs import OnEvent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +44,19 @@ if TYPE_CHECKING:
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
+LONGEST_MAP = 40  # most tokens of a drawn map: with more, its cells are too small
+_MAP = """
+.sentiscope-map figure{margin:1em 0}.sentiscope-map table{border-collapse:collapse;margin:.5em 0}
+.sentiscope-map tr,.sentiscope-map tr:hover{background:none!important}
+.sentiscope-map th{font-weight:400!important;white-space:nowrap!important;padding:0 .4em!important;text-align:right}
+.sentiscope-map thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:left!important}
+.sentiscope-map thead th{padding:.4em 0!important}
+.sentiscope-map td{width:1.6em;height:1.6em;min-width:1.6em;padding:0!important;border:1px solid #FDFCFA!important}
+"""
+"""Overrides the table styles of notebooks."""
+_PAGE, _INK = (253, 252, 250), (34, 38, 43)  # zero has the background colour; larger weights are darker
+_STRIPES = "repeating-linear-gradient(135deg,#FDFCFA 0 2px,transparent 2px 5px)"  # hatching of negative weights
+_BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
 
 
 def bind_verb(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concatenate[NamedRun, Given], Found]:
@@ -116,20 +124,20 @@ class Run(NamedRun):
     """A training run and its directory; attributes are read from the disk at every access."""
 
     evaluate = bind_verb(evaluation.evaluate)
-    compare = bind_verb(comparison.compare)
-    behave = bind_verb(behavior.behave)
+    compare = bind_verb(evaluation.compare)
+    behave = bind_verb(evaluation.behave)
     predict = bind_verb(prediction.predict)
     predictions = bind_verb(runs_api.runs_predictions)
-    inspect = bind_verb(inspection.inspect)
+    inspect = bind_verb(prediction.inspect)
     explain = bind_verb(attribution.explain)
     methods = bind_verb(attribution.methods)
-    parts = bind_verb(ablation.parts)
-    lambdas = bind_verb(ablation.lambdas)
-    patch = bind_verb(ablation.patch)
-    steps = bind_verb(inspection.steps)
-    flip = bind_verb(counterfactual.flip)
-    distance = bind_verb(counterfactual.distance)
-    quiz = bind_verb(quiz_questions.quiz)
+    parts = bind_verb(attribution.parts)
+    lambdas = bind_verb(attribution.lambdas)
+    patch = bind_verb(attribution.patch)
+    steps = bind_verb(prediction.steps)
+    flip = bind_verb(faithfulness.flip)
+    distance = bind_verb(faithfulness.distance)
+    quiz = bind_verb(exhibits.quiz)
     agreement = bind_verb(faithfulness.agreement)
     believe = bind_verb(faithfulness.believe)
     project = bind_verb(embeddings.project)
@@ -138,10 +146,10 @@ class Run(NamedRun):
     neighbours = bind_verb(embeddings.neighbours)
     errors = bind_verb(error_analysis.errors)
     slices = bind_verb(error_analysis.slices)
-    shift = bind_verb(analyses.make_verb("shift"))
-    figure = bind_verb(drawing.figure)
-    figures = bind_verb(drawing.figures)
-    report = bind_verb(drawing.report)
+    shift = bind_verb(error_analysis.make_verb("shift"))
+    figure = bind_verb(exhibits.figure)
+    figures = bind_verb(exhibits.figures)
+    report = bind_verb(exhibits.report)
     show = bind_verb(runs_api.runs_show)
     cancel = bind_verb(runs_api.runs_cancel)
     export = bind_verb(runs_api.runs_export)
@@ -178,8 +186,8 @@ class Run(NamedRun):
         return runs_api.runs_history(self.name, self.store)
 
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
-        """Return one text as the run's model reads it; see `core.api.inspection.sentence`."""
-        view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
+        """Return one text as the run's model reads it; see `core.api.prediction.sentence`."""
+        view = prediction.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
         return Sentence(self, view, build_answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
@@ -195,12 +203,13 @@ class Run(NamedRun):
         return wrap_training(training.resume)(self.name, store=self.store, on_event=on_event)
 
     def __repr__(self) -> str:
-        return f"Run({self.name!r}: {notebook.describe_run(self._show_always())})"
+        return f"Run({self.name!r}: {_describe_run(self._show_always())})"
 
     def _repr_html_(self) -> str:
         shown = self._show_always()
         scores = training.tabulate_scores(training.summarize_run(self.record)) if "results" in shown else []
-        return notebook.render_run(shown, scores)
+        about = f"<strong>{escape(shown['run'])}</strong><br>{escape(_describe_run(shown))}"
+        return f"<div>{about}{_render_table(scores)}</div>"
 
     def _show_always(self) -> dict[str, Any]:
         """Return the known facts about a run, even if it is damaged or deleted."""
@@ -211,7 +220,7 @@ class Run(NamedRun):
 
 
 for _name in set(NAMES) - vars(Run).keys():
-    setattr(Run, _name, bind_verb(analyses.make_verb(_name)))
+    setattr(Run, _name, bind_verb(error_analysis.make_verb(_name)))
 train = wrap_training(training.train)
 pretrain = wrap_training(training.pretrain)
 
@@ -225,7 +234,8 @@ class Runs(tuple[Run, ...]):
     def _repr_html_(self) -> str:
         names = {each.name for each in self}
         listed = runs_api.runs_list(self[0].store)["runs"] if self else []
-        return notebook.render_runs(runs_api.runs_table({"runs": [row for row in listed if row["run"] in names]}))
+        rows = runs_api.runs_table({"runs": [row for row in listed if row["run"] in names]})
+        return f"<div>{_render_table(rows) or 'no runs yet'}</div>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -290,4 +300,73 @@ class Sentence:
         return f"Sentence({self.text!r}: {format_answer(self.prediction)})"
 
     def _repr_html_(self) -> str:
-        return notebook.render_sentence(self.view, format_answer(self.prediction))
+        return _render_sentence(self.view, format_answer(self.prediction))
+
+
+def _describe_run(shown: Mapping[str, Any]) -> str:
+    """Return a line about a run, from the result of `runs_show`: status, model, data, size, time, reason."""
+    words = [shown["status"]]
+    if "config" in shown:
+        words += [
+            f"{shown['described']} on {shown['config']['data']['name']}",
+            f"{count(shown['parameters'])} parameters" if shown["parameters"] else "",
+            f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
+        ]
+    return ", ".join([word for word in words if word]) + (f": {shown['reason']}" if shown["reason"] else "")
+
+
+def _render_sentence(view: interpret.sentence_inspection.SentenceView, answer: str) -> str:
+    """Render a sentence as HTML: its prediction, probabilities as bars, the mean attention map of the last layer."""
+    chances = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
+        f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
+        for name, value in view.probabilities.items()
+    )
+    note, parts = interpret.trace_summary.warn_unknown(view.unknown_words), view.mix.parts if view.mix else {}
+    mixture = [{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()]
+    return (
+        f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
+        f"<table><tbody>{chances}</tbody></table>{_render_table(mixture)}{_render_mean_map(view)}</div>"
+    )
+
+
+def _render_mean_map(view: interpret.sentence_inspection.SentenceView) -> str:
+    if why := interpret.sentence_inspection.explain_missing_maps(view):
+        return f"<p>{why}</p>"
+    if not 0 < len(view.tokens) <= LONGEST_MAP:
+        return f"<p>No map of {len(view.tokens)} tokens here; <code>figure()</code> draws long ones.</p>"
+    last = view.layers[-1].combined
+    mean = last.mean(0)
+    full = float(abs(mean).max()) or 1.0
+    heads = f"mean of {len(last)} heads" if len(last) > 1 else "one head"
+    caption = (
+        f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; full ink is {full:.3g}"
+        f"{', hatched: taken away' if bool((mean < 0).any()) else ''}. A weight is not an explanation."
+    )
+    head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'
+        for token, row in zip(view.tokens, mean, strict=True)
+    )
+    return (
+        f'<style>{_MAP}</style><div class="sentiscope-map"><figure><figcaption>{escape(caption)}</figcaption>'
+        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure></div>"
+    )
+
+
+def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Render rows (dictionaries with equal keys) as an HTML table; return an empty string without rows."""
+    if not rows:
+        return ""
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in rows[0])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(format_cell(value))}</td>' for value in row.values())}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _render_cell(weight: float, full: float) -> str:
+    strength = min(1.0, abs(weight) / full)
+    r, g, b = (round(page + strength * (ink - page)) for page, ink in zip(_PAGE, _INK, strict=True))
+    stripes = f"{_STRIPES}," if weight < 0 else ""
+    return f'<td title="{weight:+.4f}" style="background:{stripes}rgb({r},{g},{b})"></td>'

@@ -16,13 +16,12 @@ from core.exceptions import DataError, InputError
 from core.formatting import count, whole_percent
 from core.papers.reported_results import find_counterpart
 from core.recipes import NAMES
-from core.runs.configuration import configure_with_recipe
+from core.runs.configuration import START, configure_with_recipe, find_teacher
 from core.runs.cost_estimate import LENGTHS, count_uncut_rows, describe_shortcuts, estimate_cost
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from core.runs.warm_start import START, find_teacher
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 SCORES = {
     "single": {
@@ -96,8 +95,15 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     store, begun = store or RunStore(), get_name(start)
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: begun} if begun else {})
-    given |= _resolve_additions(add, store) | ({"data.texts": False} if no_texts else {})
-    chosen = {**_get_length_settings(length), **(settings or {}), **given}
+    kept = data_room.mixture.COUNTER_EXAMPLES
+    if kept in add:  # copied as they are now
+        given["data.examples"] = error_analysis.counter_examples.write_copy(store.folder)
+    if sets := [name for name in add if name != kept]:
+        given["data.add"] = join_list(sets)
+    given |= {"data.texts": False} if no_texts else {}
+    if length and length not in LENGTHS:
+        raise InputError(f"--length {length!r}: one of {', '.join(map(repr, LENGTHS))}")
+    chosen = {**LENGTHS.get(length, {}), **(settings or {}), **given}
     config, used = configure_with_recipe(data, model, chosen, recipe, store=store)
     check_room(store.folder)
     find_teacher(config, store)
@@ -150,20 +156,6 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
     """Resume a queued, failed or cancelled run from its last checkpoint; the result is that of an uninterrupted run."""
     return summarize_run(execute(store or RunStore(), run, on_event=on_event))
-
-
-def _resolve_additions(add: Sequence[str], store: RunStore) -> dict[str, Any]:
-    """Return the settings that add data to the training split; counter-examples are copied as they are now."""
-    kept = data_room.mixture.COUNTER_EXAMPLES
-    sets = [name for name in add if name != kept]
-    along = {"data.examples": error_analysis.counter_examples.write_copy(store.folder)} if kept in add else {}
-    return along | ({"data.add": join_list(sets)} if sets else {})
-
-
-def _get_length_settings(name: str) -> dict[str, Any]:
-    if name and name not in LENGTHS:
-        raise InputError(f"--length {name!r}: one of {', '.join(map(repr, LENGTHS))}")
-    return LENGTHS.get(name, {})
 
 
 def summarize_run(record: RunRecord) -> dict[str, Any]:

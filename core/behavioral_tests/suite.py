@@ -1,19 +1,55 @@
-"""Suites of behavioural tests: capabilities, tests and their cases. Imports nothing heavy.
+"""Suites of behavioural tests: capabilities, tests and their cases, their format in YAML, and edits of texts.
 
 The three kinds are those of CheckList (Ribeiro, Wu, Guestrin and Singh, ACL 2020): minimum functionality, invariance
 and direction. Contrast sets (Gardner et al., Findings of EMNLP 2020) are groups of cases of the first kind.
+
+    name: my suite
+    slots:                                # words for several tests
+      thing: [film, soup, hotel]
+    tests:
+      - name: plain praise                # minimum functionality: the answer must be the expected one
+        capability: vocabulary
+        kind: minimum
+        expected: positive                # negative, neutral, positive, or a list of all that are right
+        texts: ["The {thing} was {good}."]
+        slots: {good: [excellent, superb]}
+        most: 4                           # fillings of each text at most, drawn with `seed`
+      - name: not                         # contrast sets: each filling is a group, which passes if all its texts do
+        capability: negation
+        kind: minimum
+        contrast: [{positive: "I like the {thing}.", negative: "I do not like the {thing}."}]
+      - name: capitals                    # invariance: the answer must not change
+        capability: robustness
+        kind: invariance
+        texts: ["The {thing} was dull."]
+        edits: [upper case]               # or `vary: thing`, or pairs: [[before, after]]
+      - name: very                        # direction: the expected polarity's probability must not weaken, or rise
+        capability: intensifiers
+        kind: direction
+        expected: positive
+        must: rise                        # by more than the tolerance; `not weaken` (the default) allows a fall by it
+        tolerance: 0.05
+        pairs: [["The {thing} was good.", "The {thing} was very good."]]
+
+A word in braces is a slot.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import random
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
 
 from core.exceptions import DataError
 from core.fingerprint import hash_value
 from core.formatting import count
+from core.text.words import build_mark_class
 
 Polarity = Literal["negative", "neutral", "positive"]
 POLARITIES: tuple[Polarity, ...] = get_args(Polarity)
@@ -60,8 +96,7 @@ class Suite:
     name: str
     tests: tuple[SuiteTest, ...]
     about: str = ""
-    path: str = ""
-    """The file that it was read from; empty: the built-in suite."""
+    path: str = ""  # The file that it was read from; empty: the built-in suite
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:
@@ -109,3 +144,71 @@ def refuse_too_many(cases: int, *, file: str) -> None:
     if cases > MOST_CASES:
         found = f"it comes to more than {count(MOST_CASES)} cases"
         raise DataError(f"{found}; take some tests out, or lower their `most`", file=file)
+
+
+Edit = Literal["lower case", "upper case", "no punctuation", "exclamation", "typo", "doubled letter"]
+
+_SIGNS = rf"{build_mark_class()}\u200c\u200d"  # vowel signs and joiners, which belong to a letter
+_INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with a typo
+
+
+EDITS: dict[Edit, Callable[[str], str]] = {
+    "lower case": str.lower,
+    "upper case": str.upper,
+    "no punctuation": lambda text: " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split()),
+    "exclamation": lambda text: re.sub(r"\.$", "!", text),
+    "typo": lambda text: _change_word(text, lambda word, at: word[:at] + word[at + 1] + word[at] + word[at + 2 :]),
+    "doubled letter": lambda text: _change_word(text, lambda word, at: word[: at + 1] + word[at:]),
+}  # The same text always gets the same change; # and @ are no punctuation
+
+
+def _change_word(text: str, change: Callable[[str, int], str]) -> str:
+    """Change the inside of one long word of a text, not its first or last letter, if any word is long enough."""
+    words = list(_INSIDE.finditer(text))
+    random_ = random.Random(text)
+    random_.shuffle(words)
+    for word in words:
+        places = list(range(1, len(word[0]) - 2))
+        random_.shuffle(places)
+        for at in places:
+            if (changed := change(word[0], at)) != word[0]:
+                return text[: word.start()] + changed + text[word.end() :]
+    return text
+
+
+MOST = 4  # fillings of a text, by default
+TOLERANCE = 0.1
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST)]
+Slots = dict[str, Annotated[list[Text], msgspec.Meta(min_length=1)]]
+Pair = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=2)]
+
+
+class WrittenTest(msgspec.Struct, forbid_unknown_fields=True):
+    """A behavioural test as written in a YAML file."""
+
+    name: Name
+    capability: Name
+    kind: Kind
+    about: str = ""
+    expected: Polarity | list[Polarity] | None = None
+    texts: list[Text] = []
+    pairs: list[Pair] = []
+    contrast: list[dict[Polarity, Text]] = []
+    slots: Slots = {}
+    vary: str = ""
+    edits: list[Edit] = []
+    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = MOST
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+    must: Must = "not weaken"
+    tolerance: Annotated[float, msgspec.Meta(ge=0, le=1)] = TOLERANCE
+
+
+class WrittenSuite(msgspec.Struct, forbid_unknown_fields=True):
+    """A test suite as written in a YAML file; tests are converted one by one, so that errors name the test."""
+
+    name: Name
+    tests: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
+    about: str = ""
+    slots: Slots = {}

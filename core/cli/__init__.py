@@ -23,23 +23,14 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 import typer
 from typer.core import TyperCommand
 
-from core.api import VERBS, load_verb
+from core.api import GROUPS, VERBS, load_verb
 from core.api.options import NamedRun, CliArgument
 from core.api.printing import err, say, show_tree, make_listener
-from core.api.progress import SweepProgress, TrainingProgress
+from core.api.printing import SweepProgress, TrainingProgress
 from core.exceptions import InputError, SentiscopeError
-from core.runs.worker import handle_stop_signals
+from core.runs.training_jobs import handle_stop_signals
 from core.text.text_pairs import join_pair
 
-GROUPS = {
-    "backbones": "Pretrained encoders on this machine",
-    "codes": "Codes of sentences",
-    "counter-examples": "Sentences that a model gets wrong",
-    "data": "Data sets",
-    "runs": "Runs",
-    "talks": "Talks",
-    "sweeps": "Sweeps",
-}
 OLD_NAMES = {
     "evaluate": {"--limit-test": "--limit"},
     "project": {"--rows": "--limit"},
@@ -242,8 +233,8 @@ def generate_app() -> typer.Typer:
     for command in VERBS:
         noun, _, name = command.rpartition(" ")
         if noun and noun not in groups:
-            names = ", ".join(each.partition(" ")[2] for each in VERBS if each.startswith(f"{noun} "))
-            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{GROUPS[noun]}: {names}.")
+            title, _, verbs = GROUPS[noun]
+            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{title}: {verbs.replace(' ', ', ')}.")
         (groups[noun] if noun else app).command(name, cls=Command)(generate_command(command))
     for noun in sorted(groups):
         app.add_typer(groups[noun], name=noun)

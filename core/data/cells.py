@@ -18,8 +18,7 @@ from core.atomic import replace_file
 from core.data.decoding import replace_surrogates
 from core.data.limits import make_error
 from core.exceptions import DataError, InputError
-from core.formatting import count
-from core.table_format import escape_formula
+from core.formatting import count, escape_formula
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,26 +7,8 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.error_analysis import (
-        analyses,
-        code_prevalence,
-        row_annotations,
-        annotations_csv,
-        codebook,
-        counter_examples,
-        clusters,
-    )
-    from core.error_analysis import (
-        label_errors,
-        neighbors,
-        report,
-        query,
-        selection,
-        dataset_shift,
-        slices,
-        predictions_table,
-        tags,
-    )
-    from core.error_analysis import training_index, mc_dropout, quiz
+    from core.error_analysis import analyses, annotation_store, annotations_csv, clusters, codebook, counter_examples
+    from core.error_analysis import dataset_shift, label_errors, mc_dropout, neighbors, predictions_table, query, quiz
+    from core.error_analysis import report, row_annotations, selection, slices, tags
 
 __getattr__ = make_getattr(__name__)

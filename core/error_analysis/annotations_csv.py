@@ -20,9 +20,9 @@ import pandas as pd
 
 from core.data.decoding import decode_bytes
 from core.data.findings import plural
-from core.error_analysis.annotation_store import Change
-from core.error_analysis.annotator_names import (
+from core.error_analysis.annotation_store import (
     SEPARATOR,
+    Change,
     clean_author,
     clean_code_name,
     clean_text,
@@ -33,8 +33,8 @@ from core.error_analysis.codebook import KEYS, Codes
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.row_annotations import Annotations
 from core.exceptions import DataError, InputError
+from core.formatting import format_csv, strip_apostrophe
 from core.paths import resolve_path
-from core.table_format import format_csv, strip_apostrophe
 
 JOINED = 100_000  # characters of a note: an unnamed visitor's notes are joined when the visitor takes a name
 CODED = ("author", "codes", "note", "time")
@@ -196,7 +196,7 @@ def _parse_annotation(
 
 
 def _clean_cell(clean: Callable[[str], str], text: str, where: Mapping[str, Any], field: str) -> str:
-    """Normalise a CSV cell by a function of `core.error_analysis.annotator_names`; DataError if it is invalid."""
+    """Normalise a CSV cell by a function of `core.error_analysis.annotation_store`; DataError if it is invalid."""
     try:
         return clean(text)
     except InputError as error:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from core.atomic import make_folder, write_text
 from core.data.cells import SEPARATOR
 from core.data.mixture import COUNTER_EXAMPLES as NAME
-from core.error_analysis.annotation_store import Ledger, get_timestamp
-from core.error_analysis.annotator_names import clean_author, clean_code_name, clean_text
-from core.evaluation.scores import HALF, NOTHING
+from core.error_analysis.annotation_store import Ledger, clean_author, clean_code_name, clean_text, get_timestamp
+from core.evaluation.metrics import HALF, NOTHING
 from core.exceptions import InputError
 from core.fingerprint import hash_value
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from core import runs
 from core.error_analysis.keywords import LEAST, LONGEST, PRIOR, Phrases, is_within
-from core.error_analysis.training_index import MOST
+from core.error_analysis.neighbors import MOST_TRAINING
 from core.evaluation.comparison import adjust_holm
-from core.evaluation.nearest_neighbors import draw_rows
+from core.evaluation.projection import draw_rows
 from core.evaluation.split_differences import (
     SampleDifference,
     compare_classes,
@@ -47,8 +47,7 @@ class ShiftedPhrase(NamedTuple):
     words: str
     split: int  # texts of the split that have it
     training: int  # training texts that have it
-    log_odds: float
-    """That a text has it, split against training, with the prior of `core.error_analysis.keywords`."""
+    log_odds: float  # That a text has it, split against training, with the prior of `core.error_analysis.keywords`
     low: float
     high: float  # ends of the 95 % interval of `log_odds`
     p_holm: float  # two-sided Fisher's exact test, Holm-corrected over all tested phrases
@@ -142,19 +141,13 @@ def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[Sh
         if corrected[place] >= 1 - LEVEL:
             break
         length, at = tried[place]
-        here, there = int(y[place]), int(rest[place])
-        odds, words = _compute_log_odds(here, n, there, m), phrases.decode_phrase(int(at), length)
-        found.append(ShiftedPhrase(words, here, there, *odds, corrected[place]))
+        here, there, words = int(y[place]), int(rest[place]), phrases.decode_phrase(int(at), length)
+        prior = PRIOR * (here + there) / (n + m)
+        parts = here + prior, n + PRIOR - here - prior, there + prior, m + PRIOR - there - prior
+        delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
+        half = NORMAL * math.sqrt(sum(1 / part for part in parts)) if min(parts) > 0 else math.inf
+        found.append(ShiftedPhrase(words, here, there, delta, delta - half, delta + half, corrected[place]))
     return _select_phrases(found), len(tried)
-
-
-def _compute_log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
-    """Return the log-odds difference δ of a phrase between a split and training, and the ends of its 95 % interval."""
-    prior = PRIOR * (y + rest) / (n + m)
-    parts = y + prior, n + PRIOR - y - prior, rest + prior, m + PRIOR - rest - prior
-    delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
-    half = NORMAL * math.sqrt(sum(1 / part for part in parts)) if min(parts) > 0 else math.inf
-    return delta, delta - half, delta + half
 
 
 def _select_phrases(found: Sequence[ShiftedPhrase]) -> list[ShiftedPhrase]:
@@ -186,7 +179,7 @@ def compare_with_training(
     if min(n.values()) < FEWEST:
         left_out = f"{len(training)} training texts and {len(split)} of the split: too few to tell, {FEWEST} are needed"
         return {**nothing, "left_out": left_out}
-    some = [[texts[row] for row in draw_rows(len(texts), MOST).tolist()] for texts in (training, split)]
+    some = [[texts[row] for row in draw_rows(len(texts), MOST_TRAINING).tolist()] for texts in (training, split)]
     tell("comparing words and lengths", None)
     lengths = [np.array([len(split_plain_words(text)) for text in texts], float) for texts in some]
     measures = {"words of a text": compare_means(*lengths)}
@@ -201,13 +194,17 @@ def compare_with_training(
     if apart is None:
         return {**nothing, "left_out": "too many of these texts are the same to tell training from the split"}
     auc, low, high, p = apart
+    rows = compare_classes(*has)
     return {
         "n": n,
         "left_out": "",
         "read": dict(zip(("training", "split"), map(len, some), strict=True)),
         "auc": {"value": auc, "interval": [low, high], "p": p},
         "measures": [{"name": name, **_to_dict(each)} for name, each in measures.items()],
-        "balance": _compare_classes(has, classes),
+        "balance": [
+            {"class": name, **_to_dict(row), "p_holm": p}
+            for name, row, p in zip(classes, rows, adjust_holm(np.array([row.p for row in rows])).tolist(), strict=True)
+        ],
         "balance_p": compute_chi_square(counts) if testable else None,
         "words": [each._asdict() for each in words],
         "tried": tried,
@@ -217,12 +214,3 @@ def compare_with_training(
 def _to_dict(each: SampleDifference) -> dict[str, Any]:
     ends = {"training": each.training, "split": each.split, "difference": each.difference}
     return {**ends, "interval": [each.low, each.high], "p": each.p}
-
-
-def _compare_classes(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Compare each class's share in training and split, with p-values corrected by Holm over the classes."""
-    rows = compare_classes(*has)
-    corrected = adjust_holm(np.array([row.p for row in rows])).tolist()
-    return [
-        {"class": name, **_to_dict(row), "p_holm": p} for name, row, p in zip(classes, rows, corrected, strict=True)
-    ]

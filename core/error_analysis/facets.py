@@ -9,16 +9,16 @@ None if counts are too small (Cochran 1954: an expected count below 1, or over a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from core.error_analysis import query
-from core.error_analysis.dates import cut_quarters
-from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable, cut_quarters
 from core.error_analysis.query import CODE, RANGE, Clause
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import name_tag
@@ -59,7 +59,17 @@ class Facets:
         own = {name: _list_options(table, name) for name in table.own if table.frame[name].nunique() > 1}
         columns = (Facet(name, options) for name, options in own.items() if options)
         self.table = table
-        self.found: tuple[Facet, ...] = (_make_outcome(table), *_make_classes(table), *columns)
+        rows = {"wrong": table.wrong, "right": ~table.wrong, "all": np.ones(len(table), bool)}
+        labels = {"all": "right or wrong"}
+        outcome = tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items())
+        said = {"true": table.true, "predicted": table.said}
+        if table.task == "multi":
+            said |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
+        classes = {
+            name: tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes))
+            for name, matrix in said.items()
+        }
+        self.found: tuple[Facet, ...] = (Facet(OUTCOME, outcome), *starmap(Facet, classes.items()), *columns)
         # Columns with too many values for a list of options, such as ids and names: users type a value.
         self.asked = tuple(name for name, options in own.items() if not options)
 
@@ -80,24 +90,6 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
     names = [each.name for each in coded.book]
     found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.match_code(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
-
-
-def _make_outcome(table: PredictionTable) -> Facet:
-    wrong = table.wrong
-    rows = {"wrong": wrong, "right": ~wrong, "all": np.ones(len(table), bool)}
-    labels = {"all": "right or wrong"}
-    return Facet(OUTCOME, tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
-
-
-def _make_classes(table: PredictionTable) -> Iterator[Facet]:
-    has = {"true": table.true, "predicted": table.said}
-    if table.task == "multi":
-        has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
-    for name, matrix in has.items():
-        yield Facet(
-            name,
-            tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes)),
-        )
 
 
 def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
@@ -121,7 +113,9 @@ def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> 
 def _list_options(table: PredictionTable, name: str) -> tuple[Filter, ...]:
     """Return the facet options of one of the data's own columns; empty if nearly all of its values differ."""
     column, times = table.frame[name], read_times(table, name)
-    if times is None and column.is_unique and len(column) > 2 and not _has_fractions(column):
+    numbers = pd.to_numeric(column, errors="coerce")
+    fractions = numbers.notna().all() and (numbers % 1 != 0).any()  # which ids do not have
+    if times is None and column.is_unique and len(column) > 2 and not fractions:
         return ()
     labels = group_rows(column).names if times is None else cut_quarters(times).names
     options = tuple(option for label in labels if (option := _make_option(table, name, label)) is not None)
@@ -135,12 +129,6 @@ def read_times(table: PredictionTable, name: str) -> pd.Series | None:
     except InputError:
         return None
     return times if times is not None and times.nunique() > QUARTERS else None
-
-
-def _has_fractions(column: pd.Series) -> bool:
-    """Return whether a column holds numbers with fractions, so that it cannot hold ids."""
-    numbers = pd.to_numeric(column, errors="coerce")
-    return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
 def _make_option(table: PredictionTable, name: str, label: str) -> Filter | None:
@@ -175,12 +163,7 @@ def rank_features(
 ) -> list[dict[str, Any]]:
     """Rank columns and error tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
 
-    Args:
-        table: All rows.
-        tags: Tag → (n,) bool.
-        chosen: The selected rows.
-        without: Columns and tags by which the rows were selected.
-        groups: The result of `group_columns`; None: it is computed.
+    `without` are columns and tags by which the rows were selected, `groups` the result of `group_columns`, if known.
 
     Returns:
         For each `name`: `kind` (`column` or `tag`), `v`, `p`, `p_holm`, and the `value` most over-represented in the

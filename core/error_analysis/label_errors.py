@@ -24,17 +24,15 @@ import pandas as pd
 
 from core import evaluation, runs
 from core.data.dataset import TRAIN, Dataset
-from core.error_analysis.old_names import rename_keys
-from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
+from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table, rename_keys
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
 from core.evaluation.split_differences import to_class_matrix
 from core.exceptions import DataError, NotAvailable
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer, Tell
 from core.runs.store import RunStore
 from core.text.normalization import get_key_settings, make_text_keys
-from core.training.calibration import UNSCALED
+from core.training.temperature import UNSCALED
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,6 @@ def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tupl
     tfidf, chosen = yardstick.load_baseline(*about), float(yardstick.read_baseline(*about)["C"])
 
     def cross_fit() -> np.ndarray:
-        """Return the cross-fitted TF-IDF class probabilities of the training rows."""
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
         return taught.cross_fit_tfidf(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
@@ -184,7 +181,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
         "Finding label errors",
         "The labels could not be checked",
         "Models that were not fitted on a sentence check its label. TF-IDF is fitted six times, which takes up to "
-        "minutes, once.",
+        "some minutes; the result is stored.",
     )
 
     @property
@@ -202,7 +199,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
     def find(self, tell: Tell) -> dict[str, Any]:
         """Find likely label errors in a split and in training; return them as JSON-like data."""
         table = read_table(self.store, self.run, self.split)
-        return find_label_errors(table, runs.train_overlap.load_trained_data(table.record), tell)
+        return find_label_errors(table, runs.lineage.load_trained_data(table.record), tell)
 
 
 def load_label_errors(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.behavioral_tests.polarity import find_polarities
+from core.behavioral_tests.suite_predictions import find_polarities
 from core.data.sources import SOURCES
 from core.error_analysis.predictions_table import PredictionTable
 from core.exceptions import InputError, SentiscopeError
@@ -25,8 +25,7 @@ NEGATION = {
     "de": "nicht nichts nie niemals niemand niemanden niemandem nirgends kein keine keinen keinem keiner keines ohne "
     "weder kaum keinesfalls keineswegs",
     "nl": "niet niets nooit niemand nergens geen zonder noch nauwelijks amper evenmin geenszins",
-}
-"""In English also every word that ends with n't."""
+}  # In English also every word that ends with n't
 CONTRAST = {
     "en": "but however although though yet despite nevertheless nonetheless whereas unless unfortunately instead",
     "de": "aber jedoch obwohl trotzdem dennoch sondern allerdings hingegen dagegen trotz leider doch",

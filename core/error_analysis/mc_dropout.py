@@ -17,12 +17,11 @@ import numpy as np
 from core import runs
 from core.error_analysis.predictions_table import PredictionTable, read_predictions, read_table
 from core.error_analysis.split_analysis import SplitAnalysis
-from core.evaluation.scores import HALF, build_scores
+from core.evaluation.metrics import HALF, build_scores
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
 from core.models.config import READS
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer, Tell
 from core.runs.predictions import explain_lacking_texts
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
@@ -49,10 +48,8 @@ def find_uncertain(measured: UncertaintyMeasures) -> np.ndarray:
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute each text's share of changed predictions (`flips`) and probability `spread` under MC dropout, (n,) each.
 
-    Args:
-        said: (n, C) bool, the run's predictions.
-        answers: (T, n, C) bool, the predictions of each pass.
-        chances: (T, n), the probability of `said` in each pass.
+    From the run's predictions `said` (n, C) bool, those of each pass, (T, n, C), and the probabilities of `said`, (T,
+    n).
     """
     return (answers != said).any(2).mean(0), chances.std(0)
 

@@ -11,31 +11,171 @@ margin      p_predicted minus the probability of the runner-up; with several lab
 wrong       whether true and predicted differ
 missed, invented   with several labels only: labels that are true and not predicted, and predicted and not true
 
-A data column whose name is one of these, an earlier one (`core.error_analysis.old_names`) or a word of the filter rules
-is called `data:NAME`.
+A data column whose name is one of these, an earlier one (`ALIASES`) or a word of the filter rules is called
+`data:NAME`.
+
+`2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute. Other formats are
+accepted if they are unambiguous: 31 March 2026, Tue, 31 Mar 2026 14:05:00 +0200, 31-03-2026 in a column where some day
+is above 12. Times with a zone are compared in UTC.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from core.data.dataset import Task
-from core.error_analysis.dates import parse_dates
+from core.data.findings import shorten
 from core.error_analysis.keywords import Phrases
-from core.error_analysis.old_names import ALIASES
-from core.evaluation.scores import HALF, build_scores, join_class_names
-from core.runs.labeled_predictions import Answers, read_answers
-from core.runs.predictions import choose_split
+from core.evaluation import group_metrics
+from core.evaluation.group_metrics import RowGroups
+from core.evaluation.metrics import HALF, build_scores, join_class_names
+from core.exceptions import InputError
+from core.runs.predictions import Answers, choose_split, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
+
+ALIASES = {"said": "predicted", "truth": "true", "p_said": "p_predicted", "p_truth": "p_true"}
+"""Old name → new name. Only the new one is written."""
+_OLD_RULE = re.compile(rf"^\s*({'|'.join(ALIASES)})(?=\s*[=~<>!])")
+
+
+def rename_rule(rule: str) -> str:
+    """Replace an old column name at the start of a filter rule by today's: `said=good` becomes `predicted=good`."""
+    return _OLD_RULE.sub(lambda found: ALIASES[found[1]], rule)
+
+
+def rename_keys(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored table row with old column names, the keys, replaced by today's names."""
+    return {ALIASES.get(name, name): value for name, value in row.items()}
+
+
+_LAST = pd.Timestamp("9999-12-31 23:59:59.999999", tz="UTC")
+MOST = 0.9  # share of a column's values that must be dates; the other values count as missing
+FIRST = 50  # distinct values that are parsed first, to reject other columns quickly
+_ISO = re.compile(
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)"
+    r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?"
+)
+_STEPS = {
+    "second": pd.DateOffset(seconds=1),
+    "minute": pd.DateOffset(minutes=1),
+    "day": pd.DateOffset(days=1),
+    "month": pd.DateOffset(months=1),
+    "year": pd.DateOffset(years=1),
+}  # the finest first
+_NUMBERED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?!\d)")
+_FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"  # the second is that of Twitter exports
+_YEAR = re.compile(r"(?<!\w)\d{4}(?!\w)")
+_TWELVE = 12
+
+
+class DateSpan(NamedTuple):
+    """The time span that a written date covers, such as a day or a year: from `start` to `end`, exclusive."""
+
+    start: pd.Timestamp
+    end: pd.Timestamp
+
+
+def parse_dates(column: pd.Series) -> pd.Series | None:
+    """Parse a table column into times in UTC, NaT for values that are no dates; None if the column holds no dates.
+
+    Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
+    """
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return pd.to_datetime(column, utc=True)
+    if pd.api.types.is_numeric_dtype(column):
+        return None
+    words = column.where(column.notna(), "").astype(str).str.strip()
+    there = words != ""
+    # pandas reads words such as May, and numbers, as dates; here a date must have a year.
+    dated = words.str.contains(_YEAR) & pd.to_numeric(words, errors="coerce").isna()
+    kinds = pd.Series(words[dated].unique(), dtype=object)
+    if dated.sum() < MOST * max(1, there.sum()) or not _is_date_like(kinds.head(FIRST)):
+        return None
+    found = dict(zip(kinds, _parse_values(kinds), strict=True))
+    times = pd.to_datetime(words.map(found), utc=True)
+    return times if times[there].notna().mean() >= MOST else None
+
+
+def parse_span(text: str) -> DateSpan | None:
+    """Parse a typed date, such as `2026-03`, into its time span; None: it is no date, or is ambiguous."""
+    text = text.strip()
+    iso = _ISO.fullmatch(text)
+    if iso is None:
+        try:
+            time = _parse_values(pd.Series([text], dtype=object)).iloc[0] if _YEAR.search(text) else pd.NaT
+        except InputError:
+            return None
+        step = _STEPS["minute" if ":" in text else "day"]
+    else:
+        time = pd.to_datetime(text, utc=True, errors="coerce")
+        step = next(_STEPS[name] for name in _STEPS if name == "year" or iso[name])
+    if pd.isna(time):
+        return None
+    try:
+        end = time + step
+    except (ValueError, OverflowError):  # the year 9999
+        end = _LAST
+    return DateSpan(time, min(end, _LAST))
+
+
+def cut_quarters(times: pd.Series) -> RowGroups:
+    """Group a table's rows into quartiles by date, keeping equal days together; missing dates form the last group."""
+    return group_metrics.cut_quarters(times.dt.tz_localize(None).dt.floor("D"), "{:%Y-%m-%d}".format)
+
+
+def compare_times(times: pd.Series, sign: str, low: DateSpan, high: DateSpan) -> np.ndarray:
+    """Return (n,) bool: which times are before or after `low` (<, <=, >, >=); for = and !=, from `low` to `high`."""
+    ways = {"<": times < low.start, "<=": times < low.end, ">": times >= low.end, ">=": times >= low.start}
+    return ways.get(sign, (times >= low.start) & (times < high.end)).to_numpy(bool)
+
+
+def _is_date_like(kinds: pd.Series) -> bool:
+    """Return whether a column's first distinct values look like dates, even if day and month are ambiguous."""
+    try:
+        return bool(_parse_values(kinds).notna().mean() >= MOST)
+    except InputError:
+        return True
+
+
+def _parse_values(kinds: pd.Series) -> pd.Series:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the format is inferred
+        for each in _FORMATS:
+            if (times := pd.to_datetime(kinds, format=each, utc=True, errors="coerce")).notna().all():
+                return times
+        # A single format for all values is fast; "mixed" is slow.
+        for way in (None, "mixed"):
+            given: dict[str, Any] = {"format": way, "utc": True, "errors": "coerce"}
+            month, day = (pd.to_datetime(kinds, dayfirst=first, **given) for first in (False, True))
+            if month.notna().all() or day.notna().all():
+                break
+    apart = month.ne(day) & month.notna() & day.notna()
+    if not apart.any():
+        return month.fillna(day)
+    # In dates such as 31-03-2026 a number above 12 must be the day.
+    found = [match for each in kinds if (match := _NUMBERED.search(each))]
+    first, second = (max((int(each[part]) for each in found), default=0) for part in (1, 3))
+    if first > _TWELVE >= second:
+        return day
+    if second > _TWELVE >= first:
+        return month
+    one, other = month[apart].iloc[0], day[apart].iloc[0]
+    raise InputError(
+        f"{shorten(str(kinds[apart].iloc[0]))} may be {one.day} {one:%B} or {other.day} {other:%B}; write dates as "
+        "2026-03-31 in the data"
+    )
+
 
 T = TypeVar("T")
 OURS = ("key", "row", "text", "true", "predicted", "p_true", "p_predicted", "margin", "wrong")
@@ -133,14 +273,16 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
     record, chances = answers.record, answers.probabilities
     limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
     scores = build_scores(answers.labels, chances, record.task, limits, ordered=record.ordered)
-    names = _name_classes if record.task == "single" else join_class_names
+    single = record.task == "single"
     sure = _compute_confidence(chances, scores.true, scores.predicted, limits, record.task)
     ours: dict[str, Any] = {
         "key": hash_texts(answers.texts),
         "row": np.arange(len(answers)),
         "text": answers.texts,
-        "true": names(scores.true, record.classes),
-        "predicted": names(scores.predicted, record.classes),
+        **{
+            name: np.array(record.classes, object)[has.argmax(1)] if single else join_class_names(has, record.classes)
+            for name, has in (("true", scores.true), ("predicted", scores.predicted))
+        },
         **sure,
         "wrong": (scores.true != scores.predicted).any(1),
     }
@@ -165,11 +307,6 @@ def hash_texts(texts: Sequence[str]) -> list[str]:
         seen[digest] += 1
         found.append(digest if seen[digest] == 1 else f"{digest}-{seen[digest]}")
     return found
-
-
-def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) class names from an (n, C) one-hot matrix of single labels."""
-    return np.array(classes, object)[has.argmax(1)]
 
 
 def _compute_confidence(

@@ -7,7 +7,7 @@ margin<0.2 · p_predicted=0.5..0.9    numbers: = != < <= > >=, and both ends of 
 text~not good · text!~http       contains, or does not; ignoring case
 word=not good · word!=no         whole words in sequence, without punctuation between; ignoring case
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
-date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.dates`)
+date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.predictions_table`)
 tag=negation · tag!=question     error tags
 code=irony · code!=irony         codes by any author (`core.error_analysis.codebook`)
 coded · uncoded                  whether any author gave a code
@@ -15,7 +15,7 @@ noted · unnoted                  whether any author wrote a note
 key=9f2c01aa34bd                 one row
 ids:3b51c02f9d6e4a70             rows that were picked one by one (`core.error_analysis.selection`)
 
-Earlier names are accepted too (`core.error_analysis.old_names`).
+Earlier names are accepted too (`ALIASES`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shorten
-from core.error_analysis.dates import DateSpan, compare_times, parse_span
 from core.error_analysis.keywords import split_phrase
-from core.error_analysis.old_names import ALIASES
-from core.error_analysis.predictions_table import SEVERAL, PredictionTable
-from core.evaluation.scores import NOTHING
+from core.error_analysis.predictions_table import ALIASES, SEVERAL, DateSpan, PredictionTable, compare_times, parse_span
+from core.evaluation.metrics import NOTHING
 from core.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -50,8 +48,7 @@ RANGE = ".."
 IDS = "ids"
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
-Keys = Callable[[str], Collection[str]]
-"""A function digest → keys of picked rows; InputError if they are not stored."""
+Keys = Callable[[str], Collection[str]]  # A function digest → keys of picked rows; InputError if they are not stored
 
 
 @dataclass(frozen=True)
@@ -145,7 +142,8 @@ def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
 def _check_clause(clause: Clause, table: PredictionTable) -> None:
     """Raise InputError for a filter rule that no row could match, such as one with an unknown class or sign."""
     name, sign, value = clause.name, clause.sign, clause.value
-    if sign not in (allowed := _list_signs(name, table)):
+    signs = {**dict.fromkeys(NUMBERS, (*_EQUAL, *_ORDER)), "text": (*_PART, *_EQUAL), **dict.fromkeys(table.own, SIGNS)}
+    if sign not in (allowed := signs.get(name, _EQUAL)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
     if name in _list_class_names(table):
         known = (*table.classes, NOTHING) if table.task == "multi" else table.classes
@@ -165,14 +163,6 @@ def _check_clause(clause: Clause, table: PredictionTable) -> None:
         _parse_spans(clause)
 
 
-def _list_signs(name: str, table: PredictionTable) -> tuple[str, ...]:
-    if name in NUMBERS:
-        return (*_EQUAL, *_ORDER)
-    if name == "text":
-        return (*_PART, *_EQUAL)
-    return SIGNS if name in table.own else _EQUAL
-
-
 def _check_order(clause: Clause, table: PredictionTable) -> None:
     name = clause.name
     if name in table.own and _read_times(clause, table) is not None:
@@ -188,7 +178,11 @@ def _match_clause(
 ) -> np.ndarray:
     name, value = clause.name, clause.value
     if name in (*CODED, *NOTED, CODE):
-        return _match_codes(clause, table, codes)
+        if codes is None:
+            raise ValueError("a clause of codes needs the codes")
+        rows = table.frame["key"].tolist()
+        found = codes.match_notes(rows) if name in NOTED else codes.match_code(rows, value)
+        return ~found if name in (CODED[1], NOTED[1]) or clause.sign == "!=" else found
     if not clause.sign:
         everything = np.ones(len(table), bool)
         return {"wrong": table.wrong, "right": ~table.wrong, "all": everything}[name]
@@ -201,7 +195,9 @@ def _match_clause(
             raise ValueError("a clause of a tag needs the tags")
         found = tags.match_tag(value)
     elif name in _list_class_names(table):
-        found = _has_class(clause, table)
+        true, said = table.true, table.said
+        has = {"true": true, "predicted": said, "missed": true & ~said, "invented": said & ~true}[name]
+        found = ~has.any(1) if value == NOTHING else has[:, table.classes.index(value)]
     elif name == WORD:
         found = table.phrases.match_words(split_phrase(value))
     else:
@@ -212,38 +208,19 @@ def _match_clause(
 def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     """Return (n,) bool: rows that match a rule on a column; for a negated rule (!= or !~), the rows to exclude."""
     name, sign, value = clause.name, clause.sign, clause.value
-    if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
+    # Other values of a date column are compared as text, such as a placeholder for no date.
+    timed = sign in _ORDER or RANGE in value or parse_span(value) is not None
+    if name in table.own and (times := _read_times(clause, table)) is not None and timed:
         return compare_times(times, sign, *_parse_spans(clause))
-    if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
-        return _match_numbers(clause, _read_numbers(table, name))
+    low, dots, high = value.partition(RANGE)
+    ranged = dots and _parse_number(low) is not None and _parse_number(high) is not None
+    if name in NUMBERS or sign in _ORDER or (name in table.own and ranged):
+        values, (first, last) = _read_numbers(table, name), _parse_range(clause)
+        ways = {"<": values < first, "<=": values <= first, ">": values > first, ">=": values >= first}
+        return ways.get(sign, (values >= first) & (values <= last)).to_numpy(bool)
     if sign in _PART:
         return table.fold_case(name).str.contains(value.casefold(), regex=False).to_numpy(bool)
     return (table.format_column(name) == value).to_numpy(bool)
-
-
-def _match_codes(clause: Clause, table: PredictionTable, codes: Annotations | None) -> np.ndarray:
-    if codes is None:
-        raise ValueError("a clause of codes needs the codes")
-    keys = table.frame["key"].tolist()
-    has = codes.match_notes(keys) if clause.name in NOTED else codes.match_code(keys, clause.value)
-    return ~has if clause.name in (CODED[1], NOTED[1]) or clause.sign == "!=" else has
-
-
-def _has_class(clause: Clause, table: PredictionTable) -> np.ndarray:
-    true, said = table.true, table.said
-    has = {"true": true, "predicted": said, "missed": true & ~said, "invented": said & ~true}[clause.name]
-    found: np.ndarray = ~has.any(1) if clause.value == NOTHING else has[:, table.classes.index(clause.value)]
-    return found
-
-
-def _match_numbers(clause: Clause, values: pd.Series) -> np.ndarray:
-    low, high = _parse_range(clause)
-    sign = clause.sign
-    if sign in _EQUAL:
-        found = (values >= low) & (values <= high)
-    else:
-        found = {"<": values.lt, "<=": values.le, ">": values.gt, ">=": values.ge}[sign](low)
-    return found.to_numpy(bool)
 
 
 def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
@@ -258,11 +235,6 @@ def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
         raise InputError(f"--where {clause}: {error}") from error
 
 
-def _is_time(clause: Clause) -> bool:
-    """Return whether a rule on a date column compares times, rather than text such as a placeholder for no date."""
-    return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
-
-
 def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
     """Return the first and last date of a filter rule's date range; a single date is both."""
     low, dots, high = clause.value.partition(RANGE)
@@ -275,11 +247,6 @@ def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
     if first.start > last.start:
         raise InputError(f"--where {clause}: the range ends before it begins")
     return first, last
-
-
-def _is_range(clause: Clause) -> bool:
-    low, dots, high = clause.value.partition(RANGE)
-    return bool(dots) and _parse_number(low) is not None and _parse_number(high) is not None
 
 
 def _parse_range(clause: Clause) -> tuple[float, float]:

@@ -8,53 +8,144 @@ from __future__ import annotations
 
 import json
 import logging
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, islice, zip_longest
+from itertools import chain, combinations, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from core import json_store, runs
 from core.cache import get_cache_folder, keep_files
 from core.data.dataset import TEST, VALIDATION
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
-from core.interpret.word_subsets import (
-    MOST,
-    Predict,
-    count_common,
-    find_flips,
-    find_removable_words,
-    predict_subsets,
-)
+from core.interpret.attribution_math import compute_log_odds
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EVALUATION, PREDICTIONS, WEIGHTS, RunRecord
 from core.runs.store import RunStore
+from core.text.word_spans import Span, find_word_spans, remove_words
 from core.text.words import split_words
 
 if TYPE_CHECKING:
     from core.error_analysis.predictions_table import PredictionTable
     from core.runs.load import LoadedRun
 
-KIND = "quiz"
-"""The folder of stored quizzes, in a starter run and in the cache."""
-VERSION = 1
-"""Raised whenever the same run would give another quiz."""
-RIGHT, WRONG, LARGEST = 2, 3, 20
-"""Sentences predicted right and wrong in a quiz, and of each kind at most."""
+
+MOST = 12  # Words in subsets: 2¹² texts are predicted
+FLIPS = 2  # Words that a reason deletes, at most
+JOINTS = frozenset("-'’./")  # Marks that join two parts of one word, as in "well-made"
+Predict = Callable[[Sequence[str]], np.ndarray]  # Texts → probabilities (n, C)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetPredictions:
+    """The predictions of a text without every subset of its words."""
+
+    text: str
+    words: tuple[Span, ...]
+    subset: tuple[int, ...]
+    """Words that are deleted in subsets, k of them; of a long text those with the largest effect."""
+    effects: np.ndarray  # (W,) how far the log-odds of the predicted class fall when one word is deleted
+    scores: np.ndarray
+    """(2ᵏ, C - 1): log p_c - log p_0 of the other classes; bit i of the row says that word `subset[i]` is deleted."""
+
+    @property
+    def predicted(self) -> int:
+        """Return the predicted class of the whole text."""
+        return int(np.append(0.0, self.scores[0]).argmax())
+
+
+def find_removable_words(text: str) -> list[Span]:
+    """Return the span of each word that can be deleted alone: no marks, and a word with a hyphen is one word."""
+    found: list[Span] = []
+    for start, end in find_word_spans(text):
+        if not any(
+            unicodedata.category(sign)[0] in "LN" or unicodedata.category(sign) == "So" for sign in text[start:end]
+        ):
+            continue
+        between = text[found[-1][1] : start] if found else ""
+        if between and set(between) <= JOINTS:
+            start = found.pop()[0]
+        found.append((start, end))
+    return found
+
+
+def iterate_subsets(words: Sequence[Span]) -> Iterator[list[Span]]:
+    """Yield every subset of some words in the order of its bits: none, the first, the second, the first two."""
+    for bits in range(1 << len(words)):
+        yield [word for place, word in enumerate(words) if bits >> place & 1]
+
+
+def predict_subsets(predict: Predict, text: str, most: int = MOST) -> SubsetPredictions:
+    """Predict a text without every subset of its words; of a longer text, of the `most` words with most effect."""
+    words = tuple(find_removable_words(text))
+    chances = predict([text, *(remove_words(text, [word]) for word in words)])
+    odds = compute_log_odds(chances, int(chances[0].argmax()), "single")
+    effects = odds[0] - odds[1:]
+    strongest = np.argsort(-np.abs(effects), kind="stable")[:most]
+    subset = tuple(sorted(int(place) for place in strongest))
+    chances = predict([remove_words(text, gone) for gone in iterate_subsets([words[place] for place in subset])])
+    logs = np.log(np.asarray(chances, np.float64).clip(np.finfo(np.float32).tiny))
+    return SubsetPredictions(text, words, subset, effects, logs[:, 1:] - logs[:, :1])
+
+
+def compute_probabilities(scores: Sequence[Sequence[float]], row: int = 0) -> list[float]:
+    """Return the probability of each class, (C,), from one row of C - 1 columns of scores; row 0 is the whole text."""
+    odds = np.exp([0.0, *(column[row] for column in scores)])
+    found: list[float] = (odds / odds.sum()).tolist()
+    return found
+
+
+def find_flips(
+    predict: Predict, texts: Sequence[tuple[str, Sequence[Span]]], common: Collection[str] = ()
+) -> list[tuple[int, ...]]:
+    """Return for each text the fewest words, one or two, whose deletion changes the predicted class; else ().
+
+    `texts` come with the spans of the words that may be deleted. `common` are lower-cased words that a reader would not
+    take for a reason, such as "the". Among sets of one size those with fewest of them come first, then those that lower
+    the log-odds of the predicted class most.
+    """
+    given = predict([text for text, _ in texts]).argmax(1)
+    found: list[tuple[int, ...]] = [()] * len(texts)
+    for size in range(1, FLIPS + 1):
+        asked = [
+            (row, places)
+            for row, (_, words) in enumerate(texts)
+            if not found[row] and len(words) > size
+            for places in combinations(range(len(words)), size)
+        ]
+        chances = predict(
+            [remove_words(texts[row][0], [texts[row][1][place] for place in each]) for row, each in asked]
+        )
+        flips: dict[int, list[tuple[int, float, tuple[int, ...]]]] = {}
+        for (row, places), each in zip(asked, chances, strict=True):
+            if each.argmax() != given[row]:
+                odds = float(compute_log_odds(each, int(given[row]), "single"))
+                flips.setdefault(row, []).append((count_common(*texts[row], places, common), odds, places))
+        for row, sets in flips.items():
+            found[row] = min(sets)[-1]
+    return found
+
+
+def count_common(text: str, words: Sequence[Span], places: Sequence[int], common: Collection[str]) -> int:
+    """Count how many of some words of a text are common words."""
+    return sum(text[slice(*words[place])].casefold() in common for place in places)
+
+
+KIND = "quiz"  # The folder of stored quizzes, in a starter run and in the cache
+VERSION = 1  # Raised whenever the same run would give another quiz
+RIGHT, WRONG, LARGEST = 2, 3, 20  # Sentences predicted right and wrong in a quiz, and of each kind at most
 LEAST, FEW, LONGEST = 3, 10, 88
 """Words of a sentence at least; words that it should have at most; its characters at most."""
-CLEAR = 0.2
-"""Least difference between the two largest probabilities of a sentence."""
-POOL = 30
-"""Candidates whose words are deleted, predicted right and predicted wrong each."""
-COMMON = 60
-"""Words that count as common: so many with the most texts."""
-LONGEST_TYPED, TYPED_SUBSET = 60, 10
-"""Words of a typed sentence at most, and words of it that are deleted in subsets."""
-DIGITS = 3
-"""Decimal places of stored scores."""
+CLEAR = 0.2  # Least difference between the two largest probabilities of a sentence
+POOL = 30  # Candidates whose words are deleted, predicted right and predicted wrong each
+COMMON = 60  # Words that count as common: so many with the most texts
+LONGEST_TYPED, TYPED_SUBSET = 60, 10  # Words of a typed sentence at most, and words of it that are deleted in subsets
+DIGITS = 3  # Decimal places of stored scores
 CHALLENGE, PHENOMENON = "challenge", "phenomenon"
 log = logging.getLogger(__name__)
 
@@ -64,22 +155,15 @@ class Question:
     """A sentence of a quiz, with its predictions without every subset of its words."""
 
     text: str
-    label: str
-    """The true class; of a typed sentence what its author means, or empty."""
+    label: str  # The true class; of a typed sentence what its author means, or empty
     predicted: str
-    kind: str
-    """The kind of sentence, such as irony; empty if unknown."""
+    kind: str  # The kind of sentence, such as irony; empty if unknown
     split: str
-    words: tuple[tuple[int, int], ...]
-    """Span of each word in the text."""
-    unknown: tuple[int, ...]
-    """Words that the run does not know."""
-    effects: tuple[float, ...]
-    """Of each word: how far the log-odds of the predicted class fall without it."""
-    flip: tuple[int, ...]
-    """The fewest words, one or two, whose deletion changes the prediction; empty if none do."""
-    subset: tuple[int, ...]
-    """Words that are deleted in `scores`, k of them."""
+    words: tuple[tuple[int, int], ...]  # Span of each word in the text
+    unknown: tuple[int, ...]  # Words that the run does not know
+    effects: tuple[float, ...]  # Of each word: how far the log-odds of the predicted class fall without it
+    flip: tuple[int, ...]  # The fewest words, one or two, whose deletion changes the prediction; empty if none do
+    subset: tuple[int, ...]  # Words that are deleted in `scores`, k of them
     scores: tuple[tuple[float, ...], ...]
     """For each class but the first 2ᵏ values log p_c - log p_0; bit i says that word `subset[i]` is deleted."""
 
@@ -110,10 +194,8 @@ class _Candidate:
     predicted: str
     kind: str
     split: str
-    place: int
-    """Of its split, in the order of preference."""
-    gap: float
-    """Difference between its two largest probabilities."""
+    place: int  # Of its split, in the order of preference
+    gap: float  # Difference between its two largest probabilities
 
 
 def make_quiz(
@@ -226,8 +308,6 @@ def find_common_words(splits: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 def _iterate_candidates(tables: Iterable[PredictionTable]) -> Iterable[_Candidate]:
     """Yield each short sentence with a known class and a clear prediction once."""
-    import numpy as np
-
     seen: set[str] = set()
     for place, table in enumerate(tables):
         largest = np.sort(table.probabilities, 1)
@@ -267,7 +347,6 @@ def _choose_questions(
     flips = find_flips(predict, texts, common) if number and pool else []
 
     def rank_candidate(row: int) -> tuple[float, ...]:
-        """Return the sort key of a candidate; the smallest is chosen next."""
         each, flip = pool[row], flips[row]
         rarely = (kinds[each.kind], len(words[row]) > FEW, labels[each.label])
         return not flip, *rarely, count_common(*texts[row], flip, common), each.place, row

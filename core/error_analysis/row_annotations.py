@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.error_analysis.annotator_names import has_name, match_name, name_author
+from core.error_analysis.annotation_store import has_name, match_name, name_author
 from core.evaluation.intervals import LEVEL
 from core.exceptions import InputError
 
@@ -172,7 +172,12 @@ def compare_authors(coded: Annotations, first: str, second: str, keys: Sequence[
     whole = compute_kappa(ours, theirs)
     one, other = (Counter(code for codes in each for code in codes) for each in (ours, theirs))
     same = Counter(code for a, b in zip(ours, theirs, strict=True) for code in a if code in b)
-    codes = [_compare_code(name, len(both), one[name], other[name], same[name]) for name in sorted({*one, *other})]
+    codes = []
+    for name in sorted({*one, *other}):
+        a, b, shared = one[name], other[name], same[name]
+        table = np.array([[shared, a - shared], [b - shared, len(both) - a - b + shared]], float)
+        kappa = _to_dict(_compute_from_table(table))
+        codes.append({"code": name, "first": a, "second": b, "both": shared, **kappa})
     apart = [
         {"key": key, "first": list(a), "second": list(b)}
         for key, a, b in zip(both, ours, theirs, strict=True)
@@ -187,11 +192,6 @@ def compare_authors(coded: Annotations, first: str, second: str, keys: Sequence[
         "codes": codes,
         "apart": apart,
     }
-
-
-def _compare_code(name: str, n: int, first: int, second: int, both: int) -> dict[str, Any]:
-    table = np.array([[both, first - both], [second - both, n - first - second + both]], float)
-    return {"code": name, "first": first, "second": second, "both": both, **_to_dict(_compute_from_table(table))}
 
 
 def _to_dict(found: Kappa) -> dict[str, Any]:

@@ -26,8 +26,7 @@ from core.data.findings import shorten
 from core.error_analysis import query
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.keywords import split_phrase
-from core.error_analysis.old_names import rename_rule
-from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable, rename_rule
 from core.error_analysis.query import IDS, RANGE, Clause
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import BY_DEFINITION, TableTags, name_tag
@@ -106,7 +105,6 @@ def read_picked(store: RunStore, digest: str) -> PickedRows:
 
 
 def _clear_old(folder: Path) -> None:
-    """Delete stored lists of picked sentences, except the most recently used ones."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):
@@ -156,8 +154,7 @@ def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndar
 BETWEEN = ";"
 _SPLIT = "split="
 _PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
-_OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}
-"""Rules that may determine alone whether a prediction is right."""
+_OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}  # Rules that may determine alone whether a prediction is right
 _NAMES = {"p_true": "P(true class)", "p_predicted": "P(predicted class)"}
 
 

@@ -38,12 +38,11 @@ from core.error_analysis.selection import (
 )
 from core.error_analysis.tags import TableTags
 from core.evaluation.intervals import compute_intervals, compute_newcombe, list_class_intervals
-from core.evaluation.metrics import evaluate, evaluate_classes
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF, evaluate, evaluate_classes
 from core.exceptions import InputError, RunDamaged
 from core.fingerprint import get_file_version
 from core.metrics import TUNED, get_metric
-from core.runs.comparison_data import MOST_VALUES, ComparisonData
+from core.runs.comparison import MOST_VALUES, ComparisonData
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
@@ -208,7 +207,6 @@ def add_slices(
 def _select_keys(
     store: RunStore, one: Slice, table: PredictionTable, tagged: TableTags, codes: Annotations | None
 ) -> frozenset[str]:
-    """Return the keys of the sentences that a slice selects from one run's predictions."""
     places = select_rows(parse_selection(one.select), table, tagged, store, codes).places
     return frozenset(table.frame["key"].to_numpy()[places].tolist())
 
@@ -286,7 +284,6 @@ def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
 
 
 def _evaluate_classes(table: PredictionTable, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
-    """Compute support, precision, recall and F1 of each class on selected rows, with 95 % intervals."""
     labels, chances, task, thresholds = asked
     whole = labels, chances, table.classes, task, thresholds
     counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}

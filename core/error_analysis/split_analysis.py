@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.cache import get_cache_folder, keep_array
 from core.fingerprint import hash_file, hash_value
-from core.runs.cached_analysis import Analysis, Found
+from core.runs.background_jobs import Analysis, Found
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 
@@ -25,8 +25,7 @@ class SplitAnalysis(Analysis[Found]):
 
     run: str
     split: str
-    VERSION: ClassVar[int]
-    """Increased when the same run and data give other results."""
+    VERSION: ClassVar[int]  # Increased when the same run and data give other results
 
     @classmethod
     def from_run(cls, store: RunStore, record: RunRecord, split: str) -> Self:

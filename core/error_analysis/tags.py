@@ -11,18 +11,18 @@ import numpy as np
 
 from core import runs
 from core.error_analysis import linguistic_tags, mc_dropout
+from core.error_analysis.neighbors import MOST_TRAINING, TrainingRows, find_conflicts, find_near_duplicates
 from core.error_analysis.predictions_table import PredictionTable, build_table, read_predictions
 from core.error_analysis.split_analysis import cache_array
-from core.error_analysis.training_index import MOST, NEIGHBORS, TrainingRows, find_conflicts, find_near_duplicates
+from core.evaluation.projection import NEIGHBORS
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.formatting import count
 from core.metrics import get_metric
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from core.runs.seed_groups import get_seed_fold, group_runs
+from core.runs.run_names import get_seed_fold, group_runs
 from core.runs.store import RunStore
-from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
 from core.training.config import resolve_metric
 
@@ -54,7 +54,6 @@ def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> 
     sign = 1 if metric.better == "lower" else -1
 
     def get_sort_value(each: RunRecord) -> float:
-        """Return a run's metric on the split, negated if higher is better, to sort best first; infinite if missing."""
         value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
         return float("inf") if value is None else sign * value
 
@@ -80,7 +79,7 @@ ABOUT = {
     "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
     "near duplicate": "a training text shares four of five of all different words, or more",
     "neighbours conflict": f"most of the {NEIGHBORS} nearest training texts in embedding space have another label "
-    f"(among {count(MOST)} at most)",
+    f"(among {count(MOST_TRAINING)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
     "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer changes in "
     f"{mc_dropout.FLIPS:.0%} or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",
@@ -104,8 +103,7 @@ _GROUPS = {
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
 """Tag → the property of `TableTags` that finds it."""
 _MISSING = {WEIGHTS: "weights", TOKENIZER: "tokenizer", EMBEDDINGS: "embeddings of this split"}
-OF_MODELS = ("seeds disagree", WITH)
-"""Beginnings of tags that compare runs and do not describe the text itself."""
+OF_MODELS = ("seeds disagree", WITH)  # Beginnings of tags that compare runs and do not describe the text itself
 _OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
 """Properties that need the texts, rather than their placeholders."""
 Found = dict[str, "np.ndarray | str"]  # tag → (n,) bool, or why it is unavailable
@@ -152,7 +150,8 @@ class TableTags:
         if name.startswith(WITH):
             return self._compare_run(name.removeprefix(WITH))
         if name == MODELS:
-            return self._compare_models()
+            apart = [self._compare_run(run) for run in self._models]
+            return np.any(apart, axis=0) if apart else "no other model is named beside it (--against RUN)"
         if self._lacking and _GROUP[name] in _OF_TEXTS:
             return self._lacking
         found: Found = getattr(self, _GROUP[name])
@@ -160,7 +159,6 @@ class TableTags:
 
     @cached_property
     def _lacking(self) -> str:
-        """Return why the texts of a run are missing; empty if they are available."""
         why = explain_lacking_texts(self._folder, self._table.record)
         return why[:1].lower() + why[1:]
 
@@ -169,7 +167,6 @@ class TableTags:
         names = _GROUPS["_signs"]
 
         def match_signs() -> np.ndarray:
-            """Return (tags, n) bool: which texts have a question mark, elongation, emoji, hashtag or capitals."""
             found = linguistic_tags.find_signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
@@ -196,7 +193,12 @@ class TableTags:
         except (OSError, RunDamaged) as error:
             return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
         texts = self._table.texts
-        made = cache_array("reading", depends, (2, len(texts)), lambda: _check_tokens(tokenizer, texts))
+
+        def check_tokens() -> np.ndarray:
+            unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
+            return np.array([unknown, runs.lineage.encode_texts(tokenizer, texts).cut], bool)
+
+        made = cache_array("reading", depends, (2, len(texts)), check_tokens)
         whole = "every word consists of known byte pairs"
         return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
 
@@ -205,7 +207,6 @@ class TableTags:
         record, texts = self._table.record, self._table.texts
 
         def match_duplicates() -> np.ndarray:
-            """Return (n,) bool: which texts are near-duplicates of a training text."""
             self._tell("comparing with the training texts", None)
             return find_near_duplicates(texts, self.training.texts)
 
@@ -220,14 +221,15 @@ class TableTags:
         record = self._table.record
 
         def match_conflicts() -> np.ndarray:
-            """Return (n,) bool: texts for which most of the nearest training texts have another label."""
             vectors, true = runs.predictions.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return find_conflicts(vectors, true.astype(np.int64), self.training.read_vectors(vectors.shape[1]), labels)
 
         try:
             model = [hash_file(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
-            depends = self._hash_files(PREDICTIONS, EMBEDDINGS), model, record.data_fingerprint, record.config.data
+            folder = self._folder / EVALUATION / self._table.split
+            files = [hash_file(folder / name) for name in (PREDICTIONS, EMBEDDINGS)]
+            depends = files, model, record.data_fingerprint, record.config.data
             return {"neighbours conflict": cache_array("neighbours", depends, (len(self._table),), match_conflicts)}
         except FileNotFoundError as error:
             return {"neighbours conflict": f"it has no {_MISSING.get(Path(error.filename or '').name, 'model')}"}
@@ -270,16 +272,10 @@ class TableTags:
         others = [self._store.read(name) for name in named if name != record.run]
         return [name for name in named if name in select_models(record, others, self._table.split)]
 
-    def _compare_models(self) -> np.ndarray | str:
-        if not self._models:
-            return "no other model is named beside it (--against RUN)"
-        return np.any([self._compare_run(run) for run in self._models], axis=0)
-
     def _compare_run(self, run: str) -> np.ndarray:
-        """Return (n,) bool: for which texts another run predicts something else."""
         if run not in self._apart:
             record, split = self._table.record, self._table.split
-            _, other = runs.labeled_predictions.align_answers(
+            _, other = runs.predictions.align_answers(
                 [read_predictions(self._store, name, split) for name in (record.run, run)]
             )
             self._apart[run] = (build_table(other, split).said != self._table.said).any(1)
@@ -287,7 +283,6 @@ class TableTags:
 
     @cached_property
     def _seeds(self) -> Found:
-        """Find the error tag of texts for which another seed of the same model predicts something else."""
         record, split = self._table.record, self._table.split
         others = find_peers(self._store, record, split, self._store.list())
         found = [self._compare_run(run) for run in select_seeds(record, others)]
@@ -298,9 +293,6 @@ class TableTags:
     def _texts(self) -> str:
         """Return a cache key of the texts by content, not by file, as a run may read its texts from the data set."""
         return hash_value(self._table.frame["key"].tolist())
-
-    def _hash_files(self, *names: str) -> list[str]:
-        return [hash_file(self._folder / EVALUATION / self._table.split / name) for name in names]
 
 
 def name_tag(tag: str) -> str:
@@ -313,9 +305,3 @@ def describe_tag(tag: str) -> str:
     if tag.startswith(WITH):
         return f"{tag.removeprefix(WITH)} says something else"
     return ABOUT.get(tag, "")
-
-
-def _check_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Return (2, n) bool: which texts have many unknown words, and which exceed the tokenizer's maximum length."""
-    unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
-    return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)

@@ -19,20 +19,18 @@ from core import json_store
 from core.cache import get_cache_folder, keep_files, read_arrays
 from core.config import compose
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
-from core.evaluation import scores
+from core.evaluation import metrics
 from core.evaluation.baseline_schema import VERSION, BaselineResult
 from core.evaluation.inference import predict_texts
-from core.evaluation.metrics import evaluate
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF, evaluate
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import hash_value
 from core.metrics import METRICS
 from core.models.baselines import BagOfNgrams, BagOfPairs, Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import restore_tokenizer
-from core.training.calibration import UNSCALED, Scaling
 from core.training.linear import SOLVERS, fit_linear
-from core.training.temperature import fit_scaling
+from core.training.temperature import UNSCALED, Scaling, fit_scaling
 
 log = logging.getLogger(__name__)
 
@@ -63,9 +61,7 @@ def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
     `temperature` is fitted on validation, `splits` are all but train, `phenomena` maps each named phenomenon of the
     data to its test accuracy, and `tuned` has thresholds chosen on validation.
 
-    Raises:
-        DataError: If training has only one class, or no label.
-        NotAvailable: If words have tags, as TF-IDF classifies whole texts.
+    Raises DataError if training has only one class, or no label; NotAvailable if words have tags.
     """
     if dataset.task == "tokens":
         raise NotAvailable("TF-IDF classifies whole texts, and here each word has a tag")
@@ -76,17 +72,19 @@ def read_baseline(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> dict[str, Any]:
     """Return the metrics of a data set's TF-IDF baseline; the data are needed only if they are not cached."""
-    known = _read_result(_build_path(fingerprint, classes, model))
-    return _fit_and_cache(dataset(), model)[0] if known is None else known
+    try:
+        return {**json_store.read(_build_path(fingerprint, classes, model), BaselineResult)}
+    except FileNotFoundError:
+        pass
+    except RunDamaged as error:
+        log.warning("%s; measuring again", error)
+    return _fit_and_cache(dataset(), model)[0]
 
 
 def predict_split(
     fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """Return the TF-IDF baseline's probabilities of a split other than train, (n, C) float64, in order of the texts.
-
-    `dataset` is called only if the probabilities are not cached. Raises DataError like `fit_baseline`.
-    """
+    """Return TF-IDF's probabilities (n, C) of a split but train; `dataset` is called if they are not cached."""
     path = _build_path(fingerprint, classes, model).with_suffix(".npz")
     found = read_arrays(path, lambda arrays: arrays[_name_array(split)])
     said = _fit_and_cache(dataset(), model)[1][split] if found is None else found
@@ -114,13 +112,6 @@ def _name_array(split: str) -> str:
     return f"split {split}"  # the name of a split may be that of an argument of np.savez
 
 
-def _pack_arrays(fitted: FittedBaseline) -> dict[str, np.ndarray]:
-    """Return the arrays of a fitted TF-IDF baseline, from which `_unpack_baseline` rebuilds it."""
-    weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
-    known = {"tokenizer": _to_bytes(fitted.tokenizer.to_json()), "task": _to_bytes(fitted.task)}
-    return {**weights, **known, "temperature": np.array(fitted.scaling.temperature)}
-
-
 def _unpack_baseline(arrays: Any) -> FittedBaseline:
     weights = {name: torch.from_numpy(arrays[f"model {name}"]) for name in ("idf", "weight", "bias")}
     kind = BagOfNgrams if len(weights["weight"]) == len(weights["idf"]) else BagOfPairs
@@ -131,15 +122,15 @@ def _unpack_baseline(arrays: Any) -> FittedBaseline:
     return FittedBaseline(model.eval(), tokenizer, task, Scaling(temperature))
 
 
-def _to_bytes(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode(), np.uint8)
-
-
 def _fit_and_cache(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], FittedBaseline]:
     """Fit and measure a TF-IDF baseline; cache and return its metrics, its probabilities by split, and the model."""
     result, said, fitted = _fit_and_measure(dataset, model)
     path, stream = _build_path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
-    arrays = {_name_array(name): found.astype(np.float32) for name, found in said.items()} | _pack_arrays(fitted)
+    arrays: dict[str, Any] = {_name_array(name): found.astype(np.float32) for name, found in said.items()}
+    arrays |= {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
+    texts = {"tokenizer": fitted.tokenizer.to_json(), "task": fitted.task}
+    arrays |= {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
+    arrays["temperature"] = np.array(fitted.scaling.temperature)
     np.savez_compressed(stream, **arrays)
     keep_files([(path.with_suffix(".npz"), stream.getvalue()), (path, json.dumps(result).encode())], "yardstick")
     return result, said, fitted
@@ -190,17 +181,6 @@ def _evaluate_tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[st
     """Compute a baseline's metrics at thresholds tuned on validation, if texts have several labels."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
-    limits = scores.tune_thresholds(dataset.get_targets(VALIDATION), said[VALIDATION])
+    limits = metrics.tune_thresholds(dataset.get_targets(VALIDATION), said[VALIDATION])
     named = dict(zip(dataset.classes, map(float, limits), strict=True))
     return {"tuned": {"thresholds": named, "splits": _evaluate_splits(dataset, said, limits)}}
-
-
-def _read_result(path: Path) -> dict[str, Any] | None:
-    """Read the cached metrics of a baseline; None if they are missing or damaged, so that they are computed again."""
-    try:
-        return {**json_store.read(path, BaselineResult)}
-    except FileNotFoundError:
-        return None
-    except RunDamaged as error:
-        log.warning("%s; measuring again", error)
-        return None

@@ -12,16 +12,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.evaluation.inference import OnBatch, get_device, ignore_progress, switch_to_eval
-from core.evaluation.nearest_neighbors import compute_purity, draw_rows
-from core.evaluation.scores import SEVERAL
+from core.evaluation.metrics import SEVERAL
+from core.evaluation.projection import compute_purity, draw_rows
 from core.models.encoder import EncoderClassifier
 from core.models.head import average_tokens
 from core.models.trace import Batch
 from core.text.token_table import build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
 
-LARGEST = 10_000
-"""Rows that are compared, at most; of more rows a seeded sample is taken, as the cost is quadratic."""
+LARGEST = 10_000  # rows that are compared, at most; of more rows a seeded sample is taken, as the cost is quadratic
 _BLOCK = 4_000_000  # distances in memory at once
 
 

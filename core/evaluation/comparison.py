@@ -110,16 +110,14 @@ class McNemar:
         return (b - c - n * delta) / spread
 
 
-LEAST = 6
-"""Folds that a p below 0.05 needs: with 5 folds the smallest p is 2 / 2⁵ = 0.0625."""
+LEAST = 6  # folds that a p below 0.05 needs: with 5 folds the smallest p is 2 / 2⁵ = 0.0625
 
 
 @dataclass(frozen=True)
 class Wilcoxon:
-    """Wilcoxon's signed-rank test on the differences of a metric, one for each fold.
+    """Wilcoxon's exact signed-rank test (1945, two-sided) on the differences of a metric, one for each fold.
 
-    The test is exact (Wilcoxon 1945), two-sided: whether the differences are centred at 0, with each fold as one
-    observation. Folds share most of their training rows, so that p is somewhat too small (Dietterich 1998).
+    Folds share most of their training rows, so that p is somewhat too small (Dietterich 1998).
     """
 
     differences: tuple[float, ...]

@@ -21,8 +21,7 @@ from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
 BATCH = 64  # texts that are predicted together; a single text is measured too
-WARM_UP, REPEATS, SECONDS = 3, 15, 2.0
-"""Passes that do not count, passes at most, and seconds after which three passes are enough."""
+WARM_UP, REPEATS, SECONDS = 3, 15, 2.0  # passes that do not count, at most, and seconds after which three are enough
 CPU_INFO = Path("/proc/cpuinfo")
 
 

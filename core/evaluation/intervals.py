@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Task
-from core.evaluation.metrics import list_defined
-from core.evaluation.scores import HALF, SIDES, SingleLabelScores, build_scores, divide_safely
+from core.evaluation.metrics import HALF, SIDES, SingleLabelScores, build_scores, divide_safely, list_defined
 from core.lazy_imports import scipy
 from core.metrics import METRICS, Metric
 

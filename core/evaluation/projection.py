@@ -13,24 +13,126 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data.splits import cut_rows, find_strata
-from core.evaluation.nearest_neighbors import NEIGHBORS, find_nearest
-from core.evaluation.scores import SEVERAL
+from core.evaluation.metrics import SEVERAL
 from core.exceptions import InputError, NotAvailable
 from core.lazy_imports import scipy
+
+NEIGHBORS = 10  # of each row, by default
+_BLOCK = 4_000_000  # distances in memory at once
+
+
+def draw_rows(rows: int, most: int, seed: int = 0) -> np.ndarray:
+    """Return sorted row indices: all, or a seeded random sample if there are more than `most`."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
+def find_nearest(
+    asked: np.ndarray, vectors: np.ndarray, most: int, own: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the rows of `vectors` nearest to each query vector, by Euclidean distance, the nearest first.
+
+    A matrix product selects few candidates, whose distances are then exact: the same result in a fifth of the time.
+    `asked` are (k, d), `vectors` (n, d); `own` (k,) gives the row of each query vector, which is left out, if they are
+    rows. Returns (k, m) int64 rows and (k, m) distances, with m = `most` or fewer if there are fewer rows.
+    """
+    points, queries = np.asarray(vectors, np.float64), np.asarray(asked, np.float64)
+    size = max(0, min(most, len(points) - (own is not None)))
+    if not (size and len(queries)):
+        return np.empty((len(queries), size), np.int64), np.empty((len(queries), size))
+    middle = points.mean(0)  # rounding errors of products grow with the largest number
+    centered, squares = points - middle, np.square(points - middle).sum(1)
+    step = max(1, _BLOCK // len(points))
+    found = []
+    for start in range(0, len(queries), step):
+        block = queries[start : start + step]
+        around = block - middle
+        rough = squares - 2 * around @ centered.T  # (b, n) squared distances, minus the square of the query
+        out = None if own is None else own[start : start + step]
+        if out is not None:
+            rough[np.arange(len(block)), out] = np.inf
+        error = (points.shape[1] + 8) * np.finfo(float).eps * (np.square(around).sum(1) + squares.max())
+        limit = np.partition(rough, size - 1, axis=1)[:, size - 1] + 2 * error
+        found.append(
+            _refine_candidates(block, points, rough <= limit[:, None], size) or _search_all(block, points, out, size)
+        )
+    rows, distances = zip(*found, strict=True)
+    return np.concatenate(rows), np.concatenate(distances)
+
+
+def _refine_candidates(
+    asked: np.ndarray, points: np.ndarray, candidates: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the nearest candidate rows of each query vector, and distances, (k, size); None: too many or too few."""
+    at, rows = np.nonzero(candidates)
+    counts = np.bincount(at, minlength=len(asked))
+    if counts.min() < size or len(at) * points.shape[1] > _BLOCK:
+        return None
+    apart = points[rows] - asked[at]
+    distances = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    first = (np.cumsum(counts) - counts)[:, None] + np.arange(size)
+    order = np.lexsort((rows, distances, at))[first]
+    return rows[order], distances[order]
+
+
+def _search_all(
+    asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find nearest rows by computing all distances; used if most rows are equal or some values are NaN."""
+    found = scipy.spatial.distance.cdist(asked, points)
+    if own is not None:
+        found[np.arange(len(found)), own] = np.inf
+    order = _select_smallest(found, size)
+    return order, np.take_along_axis(found, order, axis=1)
+
+
+def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
+    """Return the columns of each row's smallest values, (k, size), ascending; sort a whole row only for ties."""
+    if not 0 < size < found.shape[1]:
+        return np.argsort(found, axis=1, kind="stable")[:, :size]
+    chosen = np.sort(np.argpartition(found, size - 1, axis=1)[:, :size], axis=1)
+    values = np.take_along_axis(found, chosen, axis=1)
+    order = np.take_along_axis(chosen, np.argsort(values, axis=1, kind="stable"), axis=1)
+    tied = np.flatnonzero((found <= values.max(1, keepdims=True)).sum(1) > size)
+    order[tied] = np.argsort(found[tied], axis=1, kind="stable")[:, :size]
+    return order
+
+
+def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Count how often each of n rows occurs in `rows` (k, m), and average its `values` (k, m); 0 where it is absent."""
+    votes = np.bincount(rows.ravel(), minlength=n)
+    return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
+
+
+def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbors: int = NEIGHBORS) -> np.ndarray | None:
+    """Return the (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
+    if len(vectors) < neighbors + 2:
+        return None
+    rows, _ = find_nearest(vectors, vectors, neighbors, np.arange(len(vectors)))
+    same = labels[rows] == labels[:, None]
+    found: np.ndarray = (same if same.ndim == 2 else same.all(2)).mean(1)
+    return found
+
+
+def compute_chance_purity(labels: np.ndarray) -> float:
+    """Return the expected share of random neighbours of the same class: Σ nᵢ (nᵢ − 1) / (n (n − 1)), class sizes nᵢ."""
+    _, counts = np.unique(labels, axis=0, return_counts=True)
+    n = int(counts.sum())
+    return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else 1.0
+
 
 Method = Literal["pca", "tsne", "umap"]
 METHODS: tuple[Method, ...] = typing.get_args(Method)
 NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
-ROWS = 3_000
-"""Rows that t-SNE and UMAP place and that quality is measured on, by default."""
+ROWS = 3_000  # rows that t-SNE and UMAP place and that quality is measured on, by default
 FEWEST = 5  # rows that a map needs
 PERPLEXITY, UMAP_NEIGHBORS, UMAP_DISTANCE = 30.0, 15, 0.1
 EARLY, LATE, EVERY = 125, 500, 25
 """Iterations of t-SNE with early exaggeration (from PCA it converges after a hundred), without it, and per report."""
 ANGLE = 0.8  # θ of Barnes-Hut: a third less time than 0.5, with the same neighbours within a thousandth
 
-OnProgress = Callable[[str, float | None], None]
-"""Receives the current step and its share done; None if the library does not report it."""
+OnProgress = Callable[[str, float | None], None]  # current step and its share done; None: not known
 
 
 @dataclass(frozen=True)
@@ -41,7 +143,7 @@ class ProjectionConfig:
     dimensions: int = 2
     rows: int = ROWS  # rows to place: of more, a seeded stratified sample; PCA places and fits all rows
     seed: int = 0
-    space: str = ""  # empty: the input of the model's head; else `embedding`, `layer 1` … (`core.runs.layers`)
+    space: str = ""  # empty: the input of the model's head; else `embedding`, `layer 1` … (`core.runs.projections`)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -69,8 +171,7 @@ class Quality:
     rows: np.ndarray  # (q,) int64: indices of the measured places, ascending
     space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
     plane: np.ndarray  # (q,) silhouettes in the projection
-    preserved: float | None
-    """Mean share of the nearest neighbours that stay nearest on the map; None below 12 rows."""
+    preserved: float | None  # mean share of the nearest neighbours that stay nearest on the map; None below 12 rows
     reason: str = ""  # why there is no silhouette
 
 

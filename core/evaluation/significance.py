@@ -72,11 +72,9 @@ METHOD = (
     "the calibration error texts change sides by chance in place of a draw. Of one seed it is about these two trained "
     "models only. Below 10 rows that tell two models apart there is no interval."
 )  # the description of `compare_classifiers` that is shown with its numbers
-LEAST = 10
-"""Rows on which two classifiers differ that an interval needs."""
+LEAST = 10  # rows on which two classifiers differ that an interval needs
 BOOTSTRAP, SWAPS = "paired bootstrap", "paired swaps"
-Run = tuple[int, int]
-"""Seed and fold; runs of two classifiers with the same ones are a pair. Runs of one fold have the same test rows."""
+Run = tuple[int, int]  # seed and fold: runs of two classifiers with the same are a pair; a fold has the same rows
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.conll import OUTSIDE
-from core.evaluation.scores import SIDES, Part, divide_safely, score_class
+from core.evaluation.metrics import SIDES, Part, divide_safely, score_class
 
 Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
 KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")

@@ -31,11 +31,9 @@ from core.formatting import count, percent, signed
 from core.lazy_imports import scipy
 from core.text.words import is_bare_mark, split_words
 
-ALPHA = 0.01
-"""Probability of any warning in a comparison of two samples from the same source, at most."""
+ALPHA = 0.01  # probability of any warning in a comparison of two samples from the same source, at most
 FEWEST = 25  # texts that each side needs
-MOST, MOST_READ = 1000, 5000
-"""Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
+MOST, MOST_READ = 1000, 5000  # compared texts of either side, and training texts whose words are known, at most
 EXCHANGES = 1999
 MOST_REPEATED = 20_000  # repeated texts; if there are more, a sample is exchanged
 LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}
@@ -134,20 +132,11 @@ def find_differences(
 ) -> dict[str, Any]:
     """Test how texts differ from the training texts of a model, or from held-out texts of the same origin.
 
-    Args:
-        first: The training texts, or held-out texts of the same origin.
-        other: The texts to compare.
-        classes: C names.
-        name: Name of the other side in sentences: `test`, `the file`.
-        known: Name of the first side.
-        learned: Whether the model was trained on the first side, so that repeated texts are a leak; else both sides
-            have predicted labels.
-
-    Returns:
-        `name`, `known`, `n` (`training`, `other`), `alpha`; `measures`, each with its `name`, `training`, `other`,
-        `difference` with its 95 % `interval` (for length the ratio minus 1), `p`, `p_holm`, `test`, the class or
-        number that it is `about` and whether it `differs`; `warnings` (sentences); `left_out` (why nothing is
-        compared).
+    `name` and `known` name the other and the first side in sentences. `learned`: the model was trained on the first
+    side, so that repeated texts are a leak; else both sides have predicted labels. Returns `name`, `known`, `n`
+    (`training`, `other`), `alpha`; `measures`, each with its `name`, `training`, `other`, `difference` with its 95 %
+    `interval` (for length the ratio minus 1), `p`, `p_holm`, `test`, the class or number that it is `about` and whether
+    it `differs`; `warnings` (sentences); `left_out` (why nothing is compared).
     """
     found: dict[str, Any] = {
         "name": name,
@@ -271,11 +260,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Test whether the second sample repeats texts, its own or the first one's, more often than after random exchanges.
-
-    The first `m` keys are those of the first side. Only texts that occur twice or more matter, so an exchange draws how
-    many of these move to the other side, and which.
-    """
+    """Test whether the other side repeats texts, of its own or the first `m` keys, more than after random exchanges."""
     if sum(times for times in Counter(keys).values() if times > 1) > MOST_REPEATED:
         # A sample of each side represents all texts.
         first, other = rng.permutation(m)[:MOST_REPEATED], m + rng.permutation(len(keys) - m)[: MOST_REPEATED // 4]

@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.interpret import (
-        ablation,
-        activation_patching,
-        explain_context,
-        faithfulness,
-        forward_pass,
-        model_edits,
-        attribution,
-        counterfactual,
-        attribution_math,
-        sentence_inspection,
-        batched_attribution,
-        forward_stages,
-        negation_templates,
-        trace_summary,
-        word_subsets,
-    )
-    from core.interpret import faithfulness_verdict
+    from core.interpret import ablation, attribution, attribution_math, counterfactual, explain_context, faithfulness
+    from core.interpret import faithfulness_verdict, forward_pass, forward_stages, model_edits, negation_templates
+    from core.interpret import sentence_inspection, trace_summary
 
 __getattr__ = make_getattr(__name__)

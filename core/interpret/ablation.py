@@ -1,28 +1,35 @@
-"""Ablation of the parts of a model: what the log-odds of a class lose when a part is silenced.
+"""Log-odds of a class after changes inside the model: ablation, activation patching, and other map weights λ.
 
-A silenced part has output zero, or at every token its mean output over the tokens of the text. The mean keeps its
-contribution to the text as a whole and removes that to single words.
+Ablation: a silenced part has output zero, or at every token its mean output over the tokens of the text. The mean keeps
+its contribution to the text as a whole and removes that to single words.
+Activation patching (Vig and others 2020, "Investigating gender bias in language models using causal mediation
+analysis"; Meng and others 2022, section 2): an activation of a donor text of equal length that changes the prediction
+carries the difference between the texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Any, Literal, cast
 
+import numpy as np
 import torch
 
 from core.exceptions import InputError
 from core.formatting import count
-from core.interpret.explain_context import ExplainContext
-from core.interpret.gradients import TOKENS
+from core.interpret.attribution_math import compute_log_odds
+from core.interpret.explain_context import UNCHANGED, ExplainContext
+from core.interpret.gradients import TOKENS, Target
 from core.interpret.sentence_inspection import CLASS_TOKEN
+from core.interpret.trace_summary import LearnedLambdas, get_lambda_range, get_learned_lambdas
+from core.models.attention_config import AttentionConfig
 from core.models.encoder import EncoderClassifier
-from core.models.trace import Batch, Intervention
+from core.models.trace import Batch, Intervention, Trace
 from core.text.token_table import to_batch
 
-MOST_TOKENS = 64  # Tokens whose gates are closed, one by one
+MOST_TOKENS = 64  # Tokens whose gates are closed, or that are patched, one by one
 
 Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
@@ -59,10 +66,8 @@ class AblationEffects:
 def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
     """Compute the effect on the log-odds of a class of silencing each part of a model, one at a time.
 
-    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect.
-
-    Raises:
-        InputError: an unknown class, a model without attention, or an intervention that does not fit the model.
+    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect. Raises
+    InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
@@ -72,18 +77,11 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
     place, first = reader.find_class(target, said), model.first
     batch, function = Batch.from_arrays(to_batch(encoding)), reader.get_target(place, said)
     tokens = range(first, first + len(encoding.tokens))
-
-    def predict_log_odds(changes: Sequence[Intervention]) -> list[float]:
-        """Return the log-odds of the class for each intervention on the model."""
-        return function(model(batch.repeat_text(len(changes)), intervene=changes).logits).tolist()
-
     with torch.inference_mode():
         silenced = list(_iterate_silencings(model, batch, tokens, reader.change))
-        changes = [each for _, *both in silenced for each in both]
-        at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
-        [whole] = predict_log_odds([reader.change])
-        some = reader.iterate_portions("parts", len(changes), at_once)
-        less = [whole - each for part in some for each in predict_log_odds(changes[part])]
+        changes = [reader.change, *(each for _, both in silenced for each in both)]
+        whole, *odds = _predict_log_odds(reader, "parts", batch, changes, function)
+    less = [whole - each for each in odds]
     effects = zip(silenced, less[::2], less[1::2], strict=True)
     notes, kept = reader.write_notes(text, encoding), len(encoding.tokens)
     if kept > MOST_TOKENS and "gates" in model.provides:
@@ -94,47 +92,262 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
         probabilities=reader.name_probabilities(said),
         log_odds=whole,
         tokens=(CLASS_TOKEN,) * first + tuple(encoding.tokens),
-        parts=tuple(replace(part, zero=zero, mean=mean) for (part, *_), zero, mean in effects),
+        parts=tuple(replace(part, zero=zero, mean=mean) for (part, _), zero, mean in effects),
         note=" ".join(notes),
     )
 
 
+def _predict_log_odds(
+    reader: ExplainContext,
+    what: str,
+    batch: Batch,
+    changes: Sequence[Intervention],
+    function: Target,
+    donor: Trace | None = None,
+) -> list[float]:
+    """Return the log-odds of a class for each intervention on the model, with progress reports."""
+    model, found = cast(EncoderClassifier, reader.model), list[float]()
+    at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
+    for part in reader.iterate_portions(what, len(changes), at_once):
+        some = changes[part]
+        found += function(model(batch.repeat_text(len(some)), intervene=some, donor=donor).logits).tolist()
+    return found
+
+
 def _iterate_silencings(
     model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
-) -> Iterator[tuple[PartEffect, Intervention, Intervention]]:
+) -> Iterator[tuple[PartEffect, Sequence[Intervention]]]:
     """Yield each model part with two interventions, its output zero and at its mean, both added to the given ones."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
-    gates = _average_gates(model, batch, tokens, change)
-
-    def silence_heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
-        """Return two interventions on heads of a layer: output zero, and output fixed at its mean over tokens."""
-        away = {(at, head) for head in named}
-        return replace(change, heads_off=change.heads_off | away), replace(change, heads_mean=change.heads_mean | away)
-
-    for at in range(len(model.layers)):
-        yield PartEffect("layer", at), *silence_heads(at, every)
-        for head in every:
-            yield PartEffect("head", at, head=head), *silence_heads(at, [head])
-        for i in several:
-            off, mean = change.components_off | {(at, i)}, change.components_mean | {(at, i)}
-            both = replace(change, components_off=off), replace(change, components_mean=mean)
-            yield PartEffect("component", at, component=i), *both
-        for head, i in product(every, several):
-            one, mean_of_one = change.maps_off | {(at, head, i)}, change.maps_mean | {(at, head, i)}
-            both = replace(change, maps_off=one), replace(change, maps_mean=mean_of_one)
-            yield PartEffect("map", at, head=head, component=i), *both
-        for token in tokens[:MOST_TOKENS] if gates else ():
-            others = tuple(gate for gate in change.gates if gate[:2] != (at, token))
-            closed, level = (replace(change, gates=(*others, (at, token, value))) for value in (0.0, gates[at]))
-            yield PartEffect("gate", at, token=token), closed, level
-        if model.lexical != "none":
-            without = replace(change, lexical_off=change.lexical_off | {at})
-            yield PartEffect("lexical", at), without, replace(change, lexical_mean=change.lexical_mean | {at})
-
-
-def _average_gates(model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention) -> list[float]:
-    """Return each layer's mean attention gate over the tokens of a text; empty for a model without gates."""
     has = tokens and "gates" in model.provides
     trace = model(batch, trace=True, intervene=change).trace if has else None
     layers = () if trace is None else trace.layers
-    return [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
+    gates = [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
+
+    def silence(kind: str, *places: Any) -> list[Intervention]:
+        names = f"{kind}_off", f"{kind}_mean"
+        return [replace(change, **{name: getattr(change, name).union(places)}) for name in names]
+
+    for at in range(len(model.layers)):
+        yield PartEffect("layer", at), silence("heads", *((at, head) for head in every))
+        for head in every:
+            yield PartEffect("head", at, head=head), silence("heads", (at, head))
+        for i in several:
+            yield PartEffect("component", at, component=i), silence("components", (at, i))
+        for head, i in product(every, several):
+            yield PartEffect("map", at, head=head, component=i), silence("maps", (at, head, i))
+        for token in tokens[:MOST_TOKENS] if gates else ():
+            others = tuple(gate for gate in change.gates if gate[:2] != (at, token))
+            closed, level = (replace(change, gates=(*others, (at, token, value))) for value in (0.0, gates[at]))
+            yield PartEffect("gate", at, token=token), (closed, level)
+        if model.lexical != "none":
+            yield PartEffect("lexical", at), silence("lexical", at)
+
+
+READ_AS = 300  # Characters of a text's tokens in a message
+
+
+@dataclass(frozen=True)
+class Patch:
+    """The effect of patching one activation from a donor text; indices start at 0."""
+
+    kind: Literal["layer", "token", "head"]  # layer, head: its output at every token; token: a layer's output at one
+    layer: int
+    token: int | None = None
+    head: int | None = None
+    log_odds: float = 0.0
+    moved: float = 0.0  # Log-odds minus those without patching
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The effects of patching a donor text's activations into another text's forward pass, one at a time."""
+
+    text: str
+    donor: str
+    target: str
+    probabilities: dict[str, float]  # Class name → probability without patching, in label order
+    donor_probabilities: dict[str, float]
+    log_odds: float
+    donor_log_odds: float
+    tokens: tuple[str, ...]  # `Patch.token` is an index of these; a class token comes first, if the model has one
+    donor_tokens: tuple[str, ...]
+    patches: tuple[Patch, ...]  # For each layer: itself, its tokens, its heads
+    note: str  # Notes for the reader; empty if there are none
+
+
+def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
+    """Compute a class's log-odds when a layer, token or head gets its activations from a donor text, one at a time.
+
+    The reader's intervention applies to both texts. Empty target: the text's most probable class. Raises InputError for
+    an unknown class, a model without attention, or texts with different numbers of tokens.
+    """
+    model = reader.model
+    if not isinstance(model, EncoderClassifier):
+        raise InputError("this model has no attention, so there is no layer or head to take from another text")
+    reader.check_class(target)
+    ours, theirs = (reader.tokenizer.encode(each) for each in (text, donor))
+    if len(ours.tokens) != len(theirs.tokens):
+        both = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
+        raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*both))
+    said, other = reader.predict_without(text), reader.predict_without(donor)
+    place = reader.find_class(target, said)
+    function, first = reader.get_target(place, said), model.first
+    batch, given = (Batch.from_arrays(to_batch(each)) for each in (ours, theirs))
+    with torch.inference_mode():
+        traced = model(given, trace=True, intervene=reader.intervene)
+        length, tokens = traced.trace.embedded.shape[1], range(first + min(len(ours.tokens), MOST_TOKENS))
+        places = list(_iterate_places(model, length, tokens, reader.change))
+        changes = [reader.change, *(change for _, change in places)]
+        whole, *found = _predict_log_odds(reader, "patches", batch, changes, function, traced.trace)
+    before, notes, read = (CLASS_TOKEN,) * first, [], count(len(ours.tokens))
+    if ours.truncated:
+        notes.append(f"The model reads the first {read} tokens; {count(ours.truncated)} are cut off.")
+    if len(ours.tokens) > MOST_TOKENS:
+        notes.append(f"Patched are the first {count(MOST_TOKENS)} of {read} tokens.")
+    if reader.mix_weight is not None:
+        notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
+    return Patches(
+        text=text,
+        donor=donor,
+        target=reader.classes[place],
+        probabilities=reader.name_probabilities(said),
+        donor_probabilities=reader.name_probabilities(other),
+        log_odds=whole,
+        donor_log_odds=float(compute_log_odds(other.probabilities, place, reader.task)[0]),
+        tokens=before + tuple(ours.tokens),
+        donor_tokens=before + tuple(theirs.tokens),
+        patches=tuple(
+            replace(patch, log_odds=each, moved=each - whole) for (patch, _), each in zip(places, found, strict=True)
+        ),
+        note=" ".join(notes),
+    )
+
+
+def _iterate_places(
+    model: EncoderClassifier, length: int, tokens: range, change: Intervention
+) -> Iterator[tuple[Patch, Intervention]]:
+    """Yield each layer, token and head with the intervention that patches it, added to the given interventions."""
+    for at in range(len(model.layers)):
+        yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
+        for token in tokens:
+            yield Patch("token", at, token=token), replace(change, hidden_from=frozenset({(at, token)}))
+        for head in range(model.heads):
+            yield Patch("head", at, head=head), replace(change, heads_from=frozenset({(at, head)}))
+
+
+POINTS = 21  # Evenly spaced points of a curve, in addition to the learned, initial and current value
+FACTORS = (0.0, 2.0)  # Ends of the factor on all λ
+VARIES = "λ differs among heads or tokens here: at its mean a curve need not give the answer of the model as trained."
+
+
+@dataclass(frozen=True)
+class LambdaCurve:
+    """The log-odds of a class as one λ (weight of an attention map) varies, all else equal; indices start at 0."""
+
+    layer: int | None  # None, with `component`: the factor on every λ that is not edited
+    component: int | None
+    learned: float  # As trained, the mean over heads and tokens; 1 for the factor
+    start: float | None  # Before training; None: unknown or none
+    now: float  # The current value: as trained, or as edited
+    values: tuple[float, ...]  # Ascending, with `learned`, `start`, `now` and 0
+    log_odds: tuple[float, ...] = ()  # Of the class at each value, set for all heads and tokens
+    probabilities: tuple[float, ...] = ()
+
+    def get_point(self, value: float) -> tuple[float, float]:
+        """Return the log-odds and probability of a class at one value of the attention-map weight λ on the curve."""
+        place = self.values.index(value)
+        return self.log_odds[place], self.probabilities[place]
+
+
+@dataclass(frozen=True)
+class LambdaCurves:
+    """The log-odds curves of every attention-map weight λ of a model for one text."""
+
+    text: str
+    target: str
+    probabilities: dict[str, float]  # Class name → probability of the model as trained, in label order
+    log_odds: float  # Of the target, as trained
+    curves: tuple[LambdaCurve, ...]  # By layer and component, then the factor on all λ
+    note: str  # Notes for the reader; empty if there are none
+
+
+def compute_lambda_curves(
+    reader: ExplainContext,
+    text: str,
+    attention: AttentionConfig,
+    target: str = "",
+    *,
+    starts: Sequence[Sequence[float]] = (),
+    change: Intervention = UNCHANGED,
+    unmixed: bool = False,
+) -> LambdaCurves:
+    """Compute a class's log-odds as each attention-map weight λ varies alone, and as all λ are scaled together.
+
+    `attention` gives the range of λ, `starts` (by layer and component; empty: unknown) the values before training. An
+    empty target is the class with the highest probability as trained. A curve replaces an edit of its λ in `change`.
+    With `unmixed`, TF-IDF is left out of the prediction. Raises InputError for an unknown class, a model without λ, or
+    a text without known words.
+    """
+    model = reader.model
+    if not isinstance(model, EncoderClassifier) or "lambda" not in model.provides:
+        raise InputError("this model has no λ: nothing is added to its first map, or it has no maps")
+    reader.check_class(target)
+    said, encoding = reader.predict([text]), reader.tokenizer.encode(text)
+    if not encoding.tokens:
+        raise InputError("there is no word in this text that the model reads, so no λ has an effect")
+    place = reader.find_class(target, said)
+    batch, function = Batch.from_arrays(to_batch(encoding)), reader.get_target(place, said)
+    own = get_learned_lambdas(reader.inspect(text), model.subtracts)
+    places = [(layer, i) for layer, values in enumerate(own.values) for i in range(1, 1 + len(values))]
+    lines = [_prepare_curve(each, own, get_lambda_range(attention, own), starts, change) for each in (*places, None)]
+    changes = [_change_lambda(change, line, value) for line in lines for value in line.values]
+    with torch.inference_mode():
+        [whole] = function(model(batch).logits).tolist()
+        ask = function._replace(tfidf=None) if unmixed else function
+        left = iter(_predict_log_odds(reader, "lambdas", batch, changes, ask))
+    curves = []
+    for line in lines:
+        odds = [next(left) for _ in line.values]
+        chances = 1 / (1 + np.exp(-np.array(odds)))
+        curves.append(replace(line, log_odds=tuple(odds), probabilities=tuple(chances.tolist())))
+    notes = [*reader.write_notes(text, encoding), *([VARIES] if own.varies else [])]
+    return LambdaCurves(
+        text=text,
+        target=reader.classes[place],
+        probabilities=reader.name_probabilities(said),
+        log_odds=whole,
+        curves=tuple(curves),
+        note=" ".join(notes),
+    )
+
+
+def _prepare_curve(
+    place: tuple[int, int] | None,
+    own: LearnedLambdas,
+    span: tuple[float, float],
+    starts: Sequence[Sequence[float]],
+    change: Intervention,
+) -> LambdaCurve:
+    """Return a curve without log-odds: the values to try for one attention-map weight λ, or for a factor on all λ."""
+    if place is None:
+        values = _spread_values(FACTORS, 1.0, change.lambda_scale)
+        return LambdaCurve(None, None, 1.0, None, change.lambda_scale, values)
+    layer, component = place
+    trained, start = own.values[layer][component - 1], float(starts[layer][component - 1]) if starts else None
+    by_hand = [value for *there, value in change.lambdas if there == [layer, component]]
+    now = by_hand[-1] if by_hand else trained * change.lambda_scale
+    named = [trained, now, *([] if start is None else [start])]
+    return LambdaCurve(layer, component, trained, start, now, _spread_values(span, 0.0, *named))
+
+
+def _spread_values(span: tuple[float, float], *named: float) -> tuple[float, ...]:
+    even = np.linspace(*span, POINTS).round(9).tolist()
+    return tuple(sorted({*even, *named}))
+
+
+def _change_lambda(change: Intervention, line: LambdaCurve, value: float) -> Intervention:
+    if line.layer is None or line.component is None:
+        return replace(change, lambda_scale=value)
+    others = tuple(each for each in change.lambdas if each[:2] != (line.layer, line.component))
+    return replace(change, lambdas=(*others, (line.layer, line.component, value)))

@@ -5,16 +5,184 @@ Deleting a word removes its characters and the double space; the text is then re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple, cast
 
 import numpy as np
+from torch import Tensor
 
+from core.evaluation.inference import Predictions
 from core.exceptions import InputError
-from core.interpret.attribution_math import RankTest, TopWords, find_top_words
+from core.formatting import count
+from core.interpret import attribution_math
+from core.interpret.attribution_math import RankTest, TopWords, compare_ranks, find_largest, find_top_words
 from core.interpret.explain_context import ExplainContext
-from core.interpret.explained_text import Completeness, ExplainedText
+from core.interpret.gradients import REFERENCE, Asked, Embeds, compute_input_gradient, integrate_gradients
+from core.interpret.sentence_inspection import SentenceView
+from core.interpret.trace_summary import average_attention
+from core.models.trace import Batch, Intervention
+from core.text.special_ids import UNKNOWN
+from core.text.token_table import to_batch
+from core.text.word_spans import Span, compute_shares, find_word_spans, remove_words
+
+READ = {"attention": -1, "collapse": 0}
+"""Attention method → layer. They are unsigned: an attended word may have a positive, negative or no effect."""
+MOST_WORDS = 300
+ORDERS, READINGS = 200, 4000  # Of Shapley values: most orders of the words, and most predictions
+AT_ONCE = 256  # Texts predicted for Shapley values between two progress reports
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """A completeness check of attributions: whether they add up to the effect of the whole text."""
+
+    reference: str  # Description of the reference input
+    at_reference: float  # Its log-odds
+    error: float  # Sum of the attributions - (log-odds of the text - log-odds at the reference)
+    steps: int  # Steps on the path, or orders of the words
+
+
+class Pushes(NamedTuple):
+    """The attributions of a text's words by one method, (W,) float64, with standard errors where known."""
+
+    pushes: np.ndarray
+    completeness: Completeness | None = None
+    errors: np.ndarray | None = None
+
+
+class ExplainedText:
+    """A text with its word attributions by each method, each computed at most once.
+
+    Only the first `MOST_WORDS` words are explained; an empty target is the most probable class. `said` are predictions
+    of the text and of the text without each of its words, if known. Raises InputError for an unknown class, or an
+    intervention that does not fit the model.
+    """
+
+    def __init__(self, reader: ExplainContext, text: str, target: str = "", said: Predictions | None = None) -> None:
+        reader.check_class(target)
+        self.reader, self.text = reader, text
+        self.words = select_words(text)
+        self.said = reader.predict_without(text, list_deletions(self.words)) if said is None else said
+        self.target = reader.find_class(target, self.said)
+        self.odds = self.compute_log_odds(self.said)
+        self.encoding = reader.tokenizer.encode(text)
+        self._found: dict[str, Pushes] = {}
+
+    def compute_log_odds(self, said: Predictions) -> np.ndarray:
+        """Return the log-odds of the explained class for each predicted text, (n,)."""
+        return attribution_math.compute_log_odds(said.probabilities, self.target, self.reader.task)
+
+    def attribute_by(self, method: str) -> Pushes:
+        """Return the word attributions by a method; InputError if it needs attention maps and the text is too long."""
+        if method not in self._found:
+            self._found[method] = self._compute_attributions(method)
+        return self._found[method]
+
+    def compute_agreement(self, first: str, second: str) -> float | None:
+        """Return Spearman's rho of two methods' word attributions, of absolute values if one method has no sign."""
+        return attribution_math.compute_agreement(*self._get_pair(first, second))
+
+    def compare_methods(self, first: str, second: str) -> RankTest:
+        """Test whether two attribution methods rank the words of the text alike."""
+        return compare_ranks(*self._get_pair(first, second))
+
+    def _get_pair(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the word attributions by two methods, without words that the model does not read, which have 0."""
+        pair = self.attribute_by(first).pushes, self.attribute_by(second).pushes
+        if first in READ or second in READ:
+            pair = np.abs(pair[0]), np.abs(pair[1])
+        cut = "embedding" in self.reader.model.provides and self.reader.mix_weight is None
+        read = self._belongs.any(1) if cut else slice(None)
+        return pair[0][read], pair[1][read]
+
+    def _compute_attributions(self, method: str) -> Pushes:
+        if method == "deletion":
+            return Pushes(self.odds[0] - self.odds[1:])
+        if method == "shapley":
+            return self._compute_shapley()
+        if method == "integrated":
+            path = integrate_gradients(*self._prepare_gradients(method))
+            complete = Completeness(REFERENCE, path.at_reference, path.error, path.steps)
+            return Pushes(self._sum_to_words(path.pushes), complete)
+        if method == "gradient":
+            return Pushes(self._sum_to_words(compute_input_gradient(*self._prepare_gradients(method))))
+        view = self.view
+        if view.too_long:
+            raise InputError(f"method '{method}': the text is too long for maps of all pairs; choose deletion")
+        if not self.encoding.tokens:
+            return Pushes(np.zeros(len(self.words)))
+        layer = range(len(view.layers))[READ[method]]
+        change = self.reader.change
+        off = {head for at, head in change.heads_off | change.heads_mean if at == layer}
+        loud = [[[head not in off]] for head in range(len(view.layers[layer].combined))]
+        read = average_attention(view.layers[layer].combined * loud, view.places)
+        return Pushes(self._sum_to_words(read[view.before :]))
+
+    @cached_property
+    def view(self) -> SentenceView:
+        """Return the model's prediction and internal values (such as attention maps) for the text."""
+        return self.reader.inspect(self.text)
+
+    @property
+    def note(self) -> str:
+        """Return a note on a text's unknown words, truncation, and words beyond the number that is explained."""
+        notes, every = self.reader.write_notes(self.text, self.encoding), find_word_spans(self.text)
+        if len(every) > len(self.words):
+            notes.append(f"Explained are the first {count(len(self.words))} of {count(len(every))} words.")
+        return " ".join(notes)
+
+    def _compute_shapley(self) -> Pushes:
+        number = len(self.words)
+        orders = max(2, min(ORDERS, READINGS // max(1, number)))
+
+        def predict_subsets(there: np.ndarray) -> np.ndarray:
+            gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
+            found = []
+            for start in range(0, len(gone), AT_ONCE):
+                self.reader.tell("shapley", start / len(gone))
+                said = self.reader.predict_without(self.text, gone[start : start + AT_ONCE])
+                found.append(self.compute_log_odds(said))
+            return np.concatenate(found)
+
+        found = attribution_math.compute_shapley(predict_subsets, number, orders, SEED)
+        error = float(found.pushes.sum() - (self.odds[0] - found.alone))
+        complete = Completeness("the text without its words", found.alone, error, found.orders)
+        return Pushes(found.pushes, complete, found.errors)
+
+    def _prepare_gradients(self, method: str) -> tuple[Embeds, Batch, Asked, Intervention | None]:
+        """Return the arguments of the gradient methods: model, batch, target function and intervention."""
+        reader, target = self.reader, self.reader.get_target(self.target, self.said)
+
+        def report_target(logits: Tensor) -> Tensor:
+            self.reader.tell(method, None)
+            return target(logits)
+
+        model = cast(Embeds, reader.model)
+        return model, Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
+
+    def _sum_to_words(self, tokens: np.ndarray) -> np.ndarray:
+        """Sum attributions of tokens into attributions of words, ignoring positions after the text."""
+        return self._belongs @ tokens[: self._belongs.shape[1]]
+
+    @cached_property
+    def _belongs(self) -> np.ndarray:
+        """Return which share of each token belongs to each word, (words, tokens)."""
+        return compute_shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
+
+
+def select_words(text: str) -> list[Span]:
+    """Return the character spans of the words that are explained: the words of a text, up to a maximum number."""
+    return find_word_spans(text)[:MOST_WORDS]
+
+
+def list_deletions(words: Sequence[Span]) -> list[Sequence[Span]]:
+    """Return the sets of words to delete for deletion attribution: the empty set, then each single word."""
+    return [(), *((word,) for word in words)]
+
 
 METHODS = {
     "deletion": ("", "log-odds with the word minus without it"),
@@ -23,8 +191,7 @@ METHODS = {
     "integrated": ("embedding", "the same, integrated on the path from vectors of zeros to the text"),
     "attention": ("maps", "how much the word is read in the last layer, mean over heads and readers"),
     "collapse": ("maps", "the same in the first layer (7ess-Xin, figures 6 and 7)"),
-}
-"""Method → (needed model capability, meaning of a word's number); see `core.models.capabilities`."""
+}  # Method → (needed model capability, meaning of a word's number); see `core.models.capabilities`
 LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
 COMPARED = ("deletion", "attention")  # Every method is compared with these
 MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
@@ -87,12 +254,9 @@ class Methods:
 def explain_text(reader: ExplainContext, text: str, method: str = "deletion", target: str = "") -> Explanation:
     """Return the attribution of each word to the log-odds of a class, and its agreement with deletion and attention.
 
-    The first `core.interpret.explained_text.MOST_WORDS` words of a long text are explained; an empty target is the
-    class with the highest probability.
-
-    Raises:
-        InputError: an unknown method or class, a method or intervention that does not fit the model, or a text too long
-            for attention maps.
+    The first `MOST_WORDS` words of a long text are explained; an empty target is the class with the highest
+    probability. Raises InputError for an unknown method or class, a method or intervention that does not fit the model,
+    or a text too long for attention maps.
     """
     check_method(method, reader.model.provides)
     return _build_explanation(ExplainedText(reader, text, target), method)
@@ -103,10 +267,8 @@ def explain_by_methods(
 ) -> Iterator[Methods]:
     """Yield a text's word attributions by more and more methods: each step adds one of the suitable or given ones.
 
-    The other arguments are those of `explain_text`; the progress callback receives the name of each method.
-
-    Raises:
-        InputError: an unknown class, or an intervention that does not fit the model.
+    The other arguments are those of `explain_text`; the progress callback receives the name of each method. Raises
+    InputError for an unknown class, or an intervention that does not fit the model.
     """
     reader.tell("deletion", None)
     reading = ExplainedText(reader, text, target)
@@ -168,3 +330,101 @@ def check_method(method: str, provides: frozenset[str]) -> None:
     if needs := _find_unfit_methods(provides).get(method):
         others = " or ".join(list_methods(provides))
         raise InputError(f"method '{method}': this model {LACKING[needs]}; choose {others}")
+
+
+BATCH = 2048  # Texts in a batch, including their versions without a word, after which a new batch starts
+
+
+@dataclass(frozen=True)
+class DeletionAttribution:
+    """The words of one text with their attributions by deletion (loss of log-odds without each word)."""
+
+    target: str  # The class whose log-odds are explained
+    words: tuple[str, ...]
+    pushes: tuple[float, ...]  # Loss of log-odds without each word
+    unknown: tuple[bool, ...]  # Whether a part of the word is not in the vocabulary
+
+
+def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str]) -> list[DeletionAttribution]:
+    """Return deletion attributions of n texts' words to given or predicted classes; InputError for an unknown class."""
+    bare = "embedding" not in reader.model.provides  # TF-IDF has no token for unknown words
+    found = []
+    for reading in iterate_texts(reader, texts, targets):
+        belongs = compute_shares(reading.text, reading.words, reading.encoding.offsets, reader.tokenizer.config)
+        strange = np.array([token == UNKNOWN for token in reading.encoding.ids], bool)
+        unknown = [bool(row[strange].any()) or (bare and not row.any()) for row in belongs]
+        words = tuple(reading.text[start:end] for start, end in reading.words)
+        pushes = tuple(map(float, reading.attribute_by("deletion").pushes))
+        found.append(DeletionAttribution(reader.classes[reading.target], words, pushes, tuple(unknown)))
+    return found
+
+
+def iterate_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[ExplainedText]:
+    """Yield each text, ready for deletion attribution: with the model's predictions without each single word."""
+    wanted = iter(targets or [""] * len(texts))
+    for part in _split_batches(texts):
+        gone = [list_deletions(select_words(text)) for text in part]
+        left = [reader.delete_words(text, each) for text, each in zip(part, gone, strict=True)]
+        whole = [remove_words(text, each) for text, one in zip(part, gone, strict=True) for each in one]
+        said, start = reader.predict_texts([each for one in left for each in one], None, whole), 0
+        for text, one in zip(part, left, strict=True):
+            yield ExplainedText(reader, text, next(wanted), said=said.select_rows(slice(start, start + len(one))))
+            start += len(one)
+
+
+def _split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    part, number = list[str](), 0
+    for text in texts:
+        part.append(text)
+        number += 1 + len(select_words(text))
+        if number >= BATCH:
+            yield part
+            part, number = [], 0
+    if part:
+        yield part
+
+
+STEPS = 10  # Progress reports, about
+LEAST = 2  # Words of a text, at least
+
+
+@dataclass(frozen=True)
+class DeletionAgreement:
+    """The agreement of one attribution method with deletion over many texts."""
+
+    method: str
+    texts: int  # Texts with at least two words that are not too long for the method
+    same: int  # Texts in which both methods have the same top word
+    chance: float | None  # Expected share for a random word, the mean of 1 / words; None without texts
+    rho: float | None  # Mean of Spearman's rho over the texts that have one; None without any
+    ranked: int  # Texts with Spearman's rho: at least three words, with unequal values
+
+
+def compare_with_deletion(
+    reader: ExplainContext,
+    texts: Sequence[str],
+    on_progress: Callable[[str, float | None], None] = lambda what, share: None,
+) -> list[DeletionAgreement]:
+    """Compare fast attribution methods with deletion on each text's predicted class.
+
+    Texts of fewer than two words are left out. `on_progress` gets the share done; its exceptions stop the work.
+    """
+    named = [name for name in QUICK if name in list_methods(reader.model.provides) and name != "deletion"]
+    same = {name: list[bool]() for name in named}
+    chance = {name: list[float]() for name in named}
+    rho = {name: list[float]() for name in named}
+    for done, reading in enumerate(iterate_texts(reader, [text for text in texts if len(select_words(text)) >= LEAST])):
+        if done % max(1, len(texts) // STEPS) == 0:
+            on_progress("texts", done / len(texts))
+        needed = find_largest(reading.attribute_by("deletion").pushes)
+        for name in [each for each in named if each not in READ or not reading.view.too_long]:
+            same[name].append(find_largest(reading.attribute_by(name).pushes) == needed)
+            chance[name].append(1 / len(reading.words))
+            value = reading.compute_agreement("deletion", name)
+            rho[name] += [] if value is None else [value]
+    found = []
+    for name in named:
+        of_chance, of_rho = (float(np.mean(each[name])) if each[name] else None for each in (chance, rho))
+        agreed = len(same[name]), sum(same[name])
+        found.append(DeletionAgreement(name, *agreed, of_chance, of_rho, len(rho[name])))
+    return found

@@ -88,10 +88,8 @@ class BackgroundThread(Generic[Found]):
     def start_and_wait(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
         """Start a background computation unless it runs, and wait at most `patience` seconds (None: until it ends).
 
-        `steps` receives a progress callback and yields partial results; the last one is complete.
-
-        Raises:
-            Exception: an error of `steps`; the next call starts the computation again.
+        `steps` receives a progress callback and yields partial results; the last one is complete. Raises the error
+        of `steps`, if any; the next call starts the computation again.
         """
         with _beginning:
             if not (self.whole or self.running or self.stopped):

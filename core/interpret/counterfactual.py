@@ -22,10 +22,10 @@ import torch
 
 from core.exceptions import InputError
 from core.formatting import count
+from core.interpret.attribution import MOST_WORDS
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.background_thread import choose_batch_size
 from core.interpret.explain_context import ExplainContext
-from core.interpret.explained_text import MOST_WORDS
 from core.interpret.gradients import Embeds
 from core.models.trace import Batch
 from core.text.config import TextConfig
@@ -196,10 +196,8 @@ def search_flip(
     """Yield the state of a search for the fewest word edits that change the prediction; the last state is the result.
 
     Only the first `MOST_WORDS` words are edited; an empty target is the class with the highest probability. At most
-    `readings` texts are predicted; `stopped` is called before each batch, and True ends the search.
-
-    Raises:
-        InputError: an unknown class, an invalid number of readings, or an intervention at single tokens.
+    `readings` texts are predicted; `stopped` is called before each batch, and True ends the search. Raises InputError
+    for an unknown class, an invalid number of readings, or an intervention at single tokens.
     """
     reader.check_class(target)
     if reader.at_tokens:
@@ -220,7 +218,7 @@ class _FlipSearch:
     def __init__(
         self, reader: ExplainContext, text: str, target: str, readings: int, stopped: Callable[[], bool]
     ) -> None:
-        self.typed, text = text, reader.read_part(text)
+        typed, text = text, reader.read_part(text)
         self.reader, self.text, self.stopped = reader, text, stopped
         said = reader.predict_texts([text], reader.intervene)
         self.place = reader.find_class(target, said)
@@ -237,7 +235,10 @@ class _FlipSearch:
             Move(each.word, each.start, each.end, other) for each in words for other in instead.get(each.word, ())
         ]
         self.allowed = AllowedMoves(len(words), readings, tuple(self.replacements))
-        self.note = self._write_note(len(every))
+        notes = reader.write_notes(typed, reader.tokenizer.encode(typed))
+        if len(every) > len(words):
+            notes.append(f"Moves are of the first {count(len(words))} of {count(len(every))} words.")
+        self.note = " ".join(notes)
         self.change = {text: 0.0}  # Predicted text → change of its log-odds towards a flip
         self.at_once = choose_batch_size(len(text), reader.tokenizer.max_length)
         self.sets = 0
@@ -253,18 +254,15 @@ class _FlipSearch:
     def iterate_states(self) -> Iterator[Search]:
         """Yield the state of a counterfactual search at its start, after each batch of texts, and at its end."""
         yield self.build_state()
-        yield from self._try_single_moves()
-        if not self.flips and self.whole[0]:
-            yield from self._try_move_sets()
-        yield self.build_state()
-
-    def _try_single_moves(self) -> Iterator[Search]:
         unread = yield from self._read_sets((each,) for each in self.deletions)
         if unread is None:
             # Words with the largest effects come first, with their candidates in the order of `find_candidates`.
             pushed = {each.start: self._get_effect(each) for each in self.deletions}
             ordered = sorted(self.replacements, key=lambda each: -pushed[each.start])
             self.whole[0] = (yield from self._read_sets((each,) for each in ordered)) is None
+        if not self.flips and self.whole[0]:
+            yield from self._try_move_sets()
+        yield self.build_state()
 
     def _try_move_sets(self) -> Iterator[Search]:
         both = self._order_sets(self.deletions + self.replacements, 2)
@@ -340,6 +338,9 @@ class _FlipSearch:
     def build_state(self) -> Search:
         """Return the current state of the counterfactual search."""
         ranked = sorted(self.flips.values(), key=self._make_key)
+        verdict: Verdict = "none, proven" if all(self.whole) else "none found"
+        if ranked:
+            verdict = "proven" if all(self.whole[: len(ranked[0].moves)]) else "smallest found"
         return Search(
             text=self.text,
             target=self.reader.classes[self.place],
@@ -347,23 +348,11 @@ class _FlipSearch:
             log_odds=float(self.odds),
             flip=ranked[0] if ranked else None,
             also=tuple(ranked[1 : 1 + ALSO]),
-            verdict=self._give_verdict(),
+            verdict=verdict,
             readings=len(self.change),
             allowed=self.allowed,
             note=self.note,
         )
-
-    def _give_verdict(self) -> Verdict:
-        if not self.flips:
-            return "none, proven" if all(self.whole) else "none found"
-        size = len(next(iter(self.flips.values())).moves)
-        return "proven" if all(self.whole[:size]) else "smallest found"
-
-    def _write_note(self, words: int) -> str:
-        notes = self.reader.write_notes(self.typed, self.reader.tokenizer.encode(self.typed))
-        if words > len(self.deletions):
-            notes.append(f"Moves are of the first {count(len(self.deletions))} of {count(words)} words.")
-        return " ".join(notes)
 
 
 def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
@@ -380,9 +369,7 @@ def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
     return 1 if tagger.tag(words)[place] == tagger.tag(edited)[place] else 2
 
 
-@functools.cache
-def _load_tagger(language: str) -> Tagger:
-    return Tagger(language)
+_load_tagger = functools.cache(Tagger)
 
 
 def apply_moves(text: str, moves: Sequence[Move]) -> str:
@@ -401,7 +388,6 @@ def order_index_sets(values: Sequence[float], size: int) -> Iterator[tuple[int, 
     last = len(order)
 
     def make_entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        """Return the heap entry of a set of ranks: the negative sum of the values at these ranks, and the ranks."""
         return -sum(values[order[rank]] for rank in ranks), ranks
 
     heap = [make_entry(tuple(range(size)))] if size <= last else []

@@ -18,19 +18,29 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import NotAvailable
-from core.interpret.cell_formulas import Array, Dot, Softmax, Sum, make_linear_rule, make_norm_rule, to_float64
-from core.interpret.forward_stages import ForwardStage, StageMatrix, build_pooling, name_dimensions, yield_classifier
+from core.interpret.forward_stages import (
+    Array,
+    Dot,
+    ForwardStage,
+    Softmax,
+    StageMatrix,
+    Sum,
+    build_pooling,
+    make_linear_rule,
+    make_norm_rule,
+    name_dimensions,
+    to_float64,
+    yield_classifier,
+)
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
-from core.models.activation_record import Record
 from core.models.attention import Attention
-from core.models.encoder import EncoderClassifier, Layer
-from core.models.feedforward import FeedForward
+from core.models.encoder import EncoderClassifier, FeedForward, Layer
 from core.models.head import Branch, Head, HeadAttention
 from core.models.mixing import SingleMap
 from core.models.positions import PolarityAware
 from core.models.pretrained import BackboneLayer, PretrainedClassifier
 from core.models.score_terms import AttentionInputs
-from core.models.trace import Batch, Intervention
+from core.models.trace import Batch, Intervention, Record
 
 M = TypeVar("M", bound=nn.Module)
 NAMES = {
@@ -43,32 +53,12 @@ NAMES = {
     "activation": ("intermediate.intermediate_act_fn", "ffn.activation"),
     "down": ("output.dense", "ffn.lin2"),
     "feedforward_norm": ("output.LayerNorm", "output_layer_norm"),
-}
-"""Module names in a block of BERT, RoBERTa, ELECTRA and XLM-R; and in a block of DistilBERT."""
+}  # Module names in a block of BERT, RoBERTa, ELECTRA and XLM-R; and in a block of DistilBERT
 
 
 def copy_to_float64(module: M) -> M:
     """Return a float64 copy of a model or model part, on the CPU and in evaluation mode."""
     return copy.deepcopy(module).cpu().double().eval()
-
-
-def to_float64_batch(batch: Batch) -> Batch:
-    """Return a batch of texts on the CPU, with its lexicon polarities in float64."""
-    batch = batch.to(torch.device("cpu"))
-    return batch if batch.polarity is None else batch._replace(polarity=batch.polarity.double())
-
-
-def pass_backbone(
-    model: PretrainedClassifier, x: Array, read: Batch, changes: Sequence[Intervention], record: Record
-) -> None:
-    """Run a pretrained encoder on embeddings x (L, d) in float64, by layers, as a full copy would not fit memory."""
-    vectors = torch.from_numpy(x)[None]
-    for index in range(len(model.layers)):
-        reading = AttentionInputs(read.keep, read.polarity, class_token=False, record=record.get_layer(index))
-        vectors, _ = as_layer(model, index)(vectors, reading, trace=False, intervene=changes)
-    record("z", vectors)
-    record("h", vectors)
-    copy_to_float64(model.head)(vectors, read.keep, trace=False, record=record.get_part("head"))
 
 
 def as_layer(model: PretrainedClassifier, index: int) -> Layer:
@@ -156,12 +146,19 @@ def yield_encoder_stages(
     `place` is layer, head and component, from 0.
     """
     at, head, component = place
-    record, batch = Record(at), to_float64_batch(batch)
+    record, batch = Record(at), batch.to(torch.device("cpu"))
+    batch = batch if batch.polarity is None else batch._replace(polarity=batch.polarity.double())
     read = model.complete_batch(batch)[0]
     changes = () if change == Intervention() else (change,)
     if isinstance(model, PretrainedClassifier):
         embedding, layer = build_backbone_input(model, read.ids[0].cpu().numpy(), tokens), as_layer(model, at)
-        pass_backbone(model, embedding.made, read, changes, record)
+        vectors = torch.from_numpy(embedding.made)[None]
+        for index in range(len(model.layers)):  # a float64 copy of all layers would not fit memory
+            reading = AttentionInputs(read.keep, read.polarity, class_token=False, record=record.get_layer(index))
+            vectors, _ = as_layer(model, index)(vectors, reading, trace=False, intervene=changes)
+        record("z", vectors)
+        record("h", vectors)
+        copy_to_float64(model.head)(vectors, read.keep, trace=False, record=record.get_part("head"))
     else:
         exact_model = copy_to_float64(model)
         exact_model(batch, intervene=changes, record=record)
@@ -186,11 +183,16 @@ def build_embedding(
         table[0], scale[0] = to_float64(model.class_token), 1.0
     parts: list[tuple[Array | float, ...]] = []
     row, lines, said = "E_i", list[str](), list[str]()
+    more = {
+        r"\overline{G}": ", silenced ones as zeros" * bool(change.pieces_off),
+        r"p^{\sin}": " times α" * isinstance(model.positions, PolarityAware),
+        "S": ", silenced" * change.segments_off,
+    }
     formula = ""
     for name, each in record.values.items():
         if name == "x":
             continue
-        said.append(_describe_part(name, change, aware=isinstance(model.positions, PolarityAware)))
+        said.append(SAID[name] + more.get(name, ""))
         if not each.parts:
             parts.append((scale, values[name]))
             row = row if name == "E" else rf"\big(E_i + {name}_i\big)"
@@ -222,16 +224,6 @@ SAID = {
 }
 
 
-def _describe_part(name: str, change: Intervention, *, aware: bool) -> str:
-    """Describe in words a part of the embedding, such as positions or segments."""
-    more = {
-        r"\overline{G}": ", silenced ones as zeros" * bool(change.pieces_off),
-        r"p^{\sin}": " times α" * aware,
-        "S": ", silenced" * change.segments_off,
-    }
-    return SAID[name] + more.get(name, "")
-
-
 def _yield_upper_stages(
     model: EncoderClassifier, record: Record, tokens: tuple[str, ...], classes: tuple[str, ...], at: int, head: int
 ) -> Iterator[ForwardStage]:
@@ -243,23 +235,17 @@ def _yield_upper_stages(
     passes = f"Layer {at + 2} does the same again. " if more else ""
     passes = f"Layers {at + 2} to {at + 1 + more} do the same again. " if more > 1 else passes
     lines = (r"h_i = \operatorname{norm}(z_i)",) if rule is not None else ("h_i = z_i",)
-    stages = list(_yield_head_stages(model.head, inside, final, head))
+    stages, matrix, attention = list[ForwardStage](), final, model.head.attention
+    if model.head.branches:
+        stages.append(_build_convolutions(model.head, inside, final))
+        matrix = stages[0].matrices[-1]
+    if attention is not None:
+        stages.append(_build_head_attention(attention, inside, matrix, min(head, attention.heads - 1)))
     stages += build_pooling(model.head, inside, stages[-1].matrices[-1] if stages else final, lead=not stages)
     stages += yield_classifier(model.head, inside, stages[-1].matrices[-1], classes)
     first = stages[0]
     yield ForwardStage(first.key, first.title, (*lines, *first.formulas), passes + first.reading, first.matrices)
     yield from stages[1:]
-
-
-def _yield_head_stages(head: Head, record: Record, final: StageMatrix, number: int) -> Iterator[ForwardStage]:
-    """Yield the stages of a classification head's convolutions and attention, if it has them."""
-    matrix = final
-    if head.branches:
-        stage = _build_convolutions(head, record, final)
-        matrix = stage.matrices[-1]
-        yield stage
-    if head.attention is not None:
-        yield _build_head_attention(head.attention, record, matrix, min(number, head.attention.heads - 1))
 
 
 def _build_convolutions(head: Head, record: Record, final: StageMatrix) -> ForwardStage:

@@ -21,7 +21,7 @@ from core.models.builder import Model
 from core.models.trace import Intervene, Intervention
 from core.text.tokenizer import Encoding, Tokenizer
 from core.text.word_spans import Span, compute_shares, find_word_spans, merge_spans, remove_words
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 UNCHANGED = Intervention()
 HALF = 0.5  # A token is deleted with a word that has more than this share of its characters
@@ -46,10 +46,8 @@ class ExplainContext:
     def predict_without(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
         """Predict a text with words deleted and interventions applied; return one row for each set of deleted words.
 
-        Tokens truncated from the whole text stay out. An intervention at a token is deleted with the token.
-
-        Raises:
-            InputError: an intervention that does not fit the model.
+        Tokens truncated from the whole text stay out. An intervention at a token is deleted with the token. Raises
+        InputError for an intervention that does not fit the model.
         """
         texts, whole = self.delete_words(text, gone), [remove_words(text, words) for words in gone]
         intervene = self._renumber_changes(text, gone, texts) if self.at_tokens else self.intervene
@@ -160,15 +158,7 @@ def _match_tokens(before: Sequence[str], places: Sequence[int], now: Sequence[st
 
 def _renumber_tokens(change: Intervention, places: Mapping[int, int], first: int) -> Intervention:
     """Return an intervention with its token indices renumbered; `first` is the index of the first text token."""
-
-    def find_place(token: int) -> int | None:
-        """Return a token's index after words were deleted; None if the token is gone."""
-        return token if token < first else None if (now := places.get(token - first)) is None else first + now
-
-    gates = ((layer, find_place(token), value) for layer, token, value in change.gates)
-    pieces = ((find_place(token), piece) for token, piece in change.pieces_off)
-    return replace(
-        change,
-        gates=tuple((layer, now, value) for layer, now, value in gates if now is not None),
-        pieces_off=frozenset((now, piece) for now, piece in pieces if now is not None),
-    )
+    now = {token: token for token in range(first)} | {first + old: first + new for old, new in places.items()}
+    gates = tuple((layer, now[token], value) for layer, token, value in change.gates if token in now)
+    pieces = frozenset((now[token], piece) for token, piece in change.pieces_off if token in now)
+    return replace(change, gates=gates, pieces_off=pieces)

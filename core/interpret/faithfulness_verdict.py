@@ -104,8 +104,7 @@ that its explanations are illustrations at most.
 MEANING = (
     f"Evidence: words in the order of the method beat {whole_percent(THRESHOLDS['insertion'].evidence)} of random "
     "orders, and every other test is passed. It does not mean that the method names the decisive word."
-)
-"""The meaning of the verdict *evidence*, shown with it."""
+)  # The meaning of the verdict *evidence*, shown with it
 FEW = 30  # Sentences needed: with fewer, an interval may have no width
 DELETES = "deletion"
 """The deletion test would be circular for this method, so that it is tested on pairs of words instead."""

@@ -11,26 +11,30 @@ import torch
 from core.evaluation.inference import get_device
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number
-from core.interpret.cell_formulas import Array, Dot, Largest, Rule, Sum, to_float64
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
 from core.interpret.forward_stages import (
     ONE,
+    Array,
+    Dot,
     ForwardStage,
     ForwardStages,
+    Largest,
+    Rule,
     StageMatrix,
+    Sum,
     build_logits,
     build_probabilities,
     name_dimensions,
+    to_float64,
     yield_classifier,
 )
 from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING
-from core.models.activation_record import Record
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
 from core.models.head import Convolution
 from core.models.positions import number_segments
-from core.models.trace import Batch
+from core.models.trace import Batch, Record
 from core.text.lexicon import name_triples
 from core.text.pos_tags import TAGS
 from core.text.special_ids import UNKNOWN
@@ -52,7 +56,11 @@ def yield_plain_stages(
     elif isinstance(model, BagOfPairs):
         yield from _yield_pair(model, ids, tokens, classes)
     elif isinstance(model, BagOfNgrams):
-        yield from _yield_ngrams(model, ids, tokens, classes)
+        grams, found = _weigh_ngrams(model, ids, tokens)
+        reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
+        yield ForwardStage("weights", "Weights", (WEIGHED,), reading, found)
+        vector = StageMatrix("x", found[-1].values.T, ONE, found[-1].rows)
+        yield build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
 
 
 def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> ForwardStage:
@@ -141,16 +149,6 @@ WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
 BLOCKS = ("first", "second", "difference", "product")
 
 
-def _yield_ngrams(
-    model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
-    grams, found = _weigh_ngrams(model, ids, tokens)
-    reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
-    yield ForwardStage("weights", "Weights", (WEIGHED,), reading, found)
-    vector = StageMatrix("x", found[-1].values.T, ONE, found[-1].rows)
-    yield build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
-
-
 def _yield_pair(
     model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
 ) -> Iterator[ForwardStage]:
@@ -166,7 +164,8 @@ def _yield_pair(
     yield ForwardStage("weights", "Weights", (WEIGHED,), reading, shown)
     names = {int(gram): name for grams, found in texts for gram, name in zip(grams, found[-1].rows, strict=True)}
     every = np.array(list(names), int)
-    a, b = (_align_ngrams(every, grams, found[-1].values) for grams, found in texts)
+    weights = [dict(zip(grams.tolist(), found[-1].values[:, 0], strict=True)) for grams, found in texts]
+    a, b = (np.array([each.get(gram, 0.0) for gram in names])[:, None] for each in weights)
     rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
     rows, one = tuple(names.values()), ("weight",)
     matrices = [StageMatrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
@@ -178,13 +177,6 @@ def _yield_pair(
     vector = StageMatrix("x", values.reshape(1, -1), ONE, tuple(f"{name} {block}" for name in rows for block in BLOCKS))
     table = to_float64(model.weight).reshape(model.BLOCKS, -1, len(classes))[:, every].swapaxes(0, 1)
     yield build_logits(vector, table.reshape(-1, len(classes)), to_float64(model.bias), classes)
-
-
-def _align_ngrams(every: Array, grams: Array, values: Array) -> Array:
-    """Return a text's n-gram weights as a column with a row for each n-gram of the text pair, 0 if absent."""
-    found = np.zeros((len(every), 1))
-    found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
-    return found
 
 
 def _weigh_ngrams(
@@ -218,11 +210,9 @@ def compute_stages(
 ) -> ForwardStages:
     """Compute all forward-pass stages of a text under the context's intervention; the model stays unchanged.
 
-    Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map.
-
-    Raises:
-        InputError: the layer, head, component or intervention does not fit the model.
-        NotAvailable: the text has no token or too many, or the last stage differs from the model's prediction.
+    Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map. Raises
+    InputError if the layer, head, component or intervention does not fit the model, and NotAvailable if the text has no
+    token or too many, or the last stage differs from the model's prediction.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
     if not encoding.tokens:
@@ -250,7 +240,13 @@ def compute_stages(
     if reader.mix_weight is not None and own.parts is not None:
         mixed = reader.mix_weight, np.asarray(own.parts.tfidf, np.float64)
     last = build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
-    _check_answer(last.matrices[-1].values[0], own.probabilities[0], reader.classes)
+    computed, answer = last.matrices[-1].values[0], own.probabilities[0]
+    worst = int(np.abs(computed - answer).argmax())
+    if not abs(computed[worst] - answer[worst]) <= TOLERANCE:  # the recomputation lacks a part
+        raise NotAvailable(
+            f"Steps computes P({reader.classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
+            f"{number(float(answer[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
+        )
     at = [each + 1 if encoder else 0 for each in place[:2]]
     return ForwardStages(
         text=text,
@@ -279,16 +275,6 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
             raise InputError(f"{name} {chosen}: this model has {name}s {first} to {first + many - 1}")
         found.append(chosen - first)
     return found[0], found[1], found[2]
-
-
-def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None:
-    """Raise NotAvailable if recomputed probabilities differ from the model's own: the recomputation lacks a part."""
-    worst = int(np.abs(computed - own).argmax())
-    if not abs(computed[worst] - own[worst]) <= TOLERANCE:
-        raise NotAvailable(
-            f"Steps computes P({classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
-            f"{number(float(own[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
-        )
 
 
 def _build_tokens(

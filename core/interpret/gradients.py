@@ -14,12 +14,11 @@ import torch
 from torch import Tensor
 
 from core.data.dataset import Task
-from core.evaluation.ensemble import blend_tensors
-from core.evaluation.inference import scale_logits
+from core.evaluation.inference import blend_tensors, scale_logits
 from core.models.baselines import ReadsVectors
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 REFERENCE = "every word's vector zero, its place kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
@@ -27,8 +26,7 @@ POINTS, STEPS, MOST_STEPS = 32, 64, 1024
 """The path from the reference to the text is divided into parts with `POINTS` Gauss–Legendre points each; the number of
 parts is doubled until the attributions add up. (A single part with many points needs the eigenvalues of a large
 matrix.)"""
-SMALL = 0.02
-"""Accepted completeness error in log-odds, or as a share of a difference larger than 1."""
+SMALL = 0.02  # Accepted completeness error in log-odds, or as a share of a difference larger than 1
 TOKENS = 4096  # Tokens of a batch
 Embeds = EncoderClassifier | ReadsVectors  # Models with word embeddings
 
@@ -106,7 +104,6 @@ def _build_function(
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
     def compute_log_odds(embedded: Tensor) -> Tensor:
-        """Return the log-odds of the target class for token embeddings (n, L, d)."""
         texts = batch.repeat_text(len(embedded))
         if intervene is None:
             return target(model(texts, embedded=embedded).logits)

@@ -13,27 +13,26 @@ from torch import Tensor
 
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript
-from core.interpret.cell_formulas import (
+from core.interpret.forward_stages import (
     After,
     Array,
     Dot,
+    ForwardStage,
     MaskedScores,
     Rule,
     Softmax,
+    StageMatrix,
     Sum,
     make_linear_rule,
     make_norm_rule,
     make_sum_rule,
+    name_dimensions,
     to_float64,
 )
-from core.interpret.forward_stages import ForwardStage, StageMatrix, name_dimensions
-from core.models.activation_record import Record
-from core.models.encoder import Layer
-from core.models.feedforward import FeedForward, SwiGLU
-from core.models.latex_terms import Formula, Term
-from core.models.layer_interventions import Changes
+from core.models.attention_config import Formula, Term
+from core.models.encoder import FeedForward, Layer, SwiGLU
 from core.models.score_terms import apply_rotary
-from core.models.trace import Intervention
+from core.models.trace import Changes, Intervention, Record
 from core.text.lexicon import TRIPLE, name_triples
 
 NONE = "This model has none"
@@ -161,7 +160,6 @@ def _rotate_pairs(x: Array) -> Sum:
 
 
 def _score_content(chosen: ShownHead) -> Dot:
-    """Return the scaled products of queries and keys, before other terms change the attention scores."""
     q, k = (chosen.read_value(each) for each in "qk")
     if chosen.layer.attention.terms.rotary:
         q, k = _rotate_pairs(q).compute_values(), _rotate_pairs(k).compute_values()
@@ -295,7 +293,6 @@ def _describe_gate(chosen: ShownHead, matrices: list[StageMatrix], lines: list[s
     words = len(chosen.tokens) - first
 
     def to_column(value: Tensor) -> Array:
-        """Return the gate values of the word tokens as a column."""
         return to_float64(value[0])[first:, None] if value.dim() > 1 else to_float64(value)
 
     rule = make_sum_rule(recorded.parts, (words, 1), recorded.after, to_column)
@@ -365,7 +362,6 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
         return ForwardStage("combine", "Combine", ("P = A",), reading)
 
     def to_column(value: Tensor) -> Array:
-        """Return the attention-map weights λ of the shown head as a matrix, with a row per token or one for all."""
         return to_float64(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], to_column(chosen.record.values["lambda"].value[..., 0])

@@ -98,11 +98,7 @@ class Edits:
         return replace(self, pieces_off=tuple(sorted({*self.pieces_off, (token, piece)})))
 
     def add_silenced(
-        self,
-        kind: Literal["heads", "components", "maps", "lexical"],
-        place: tuple[int, ...] | int,
-        *,
-        mean: bool,
+        self, kind: Literal["heads", "components", "maps", "lexical"], place: tuple[int, ...] | int, *, mean: bool
     ) -> Edits:
         """Return model edits with one more part (such as a head) silenced, or replaced by its mean over tokens."""
         names = f"{kind}_off", f"{kind}_mean"

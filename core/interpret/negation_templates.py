@@ -30,12 +30,10 @@ TEMPLATES = {
     "nobody liked": "Nobody {} liked the film.",
     "nothing good": "There was nothing {} good about the film.",
     "not think that": "I do [not] think {} that the film was good.",
-}
-"""Name → template, of words in the built-in corpus."""
-FILLER = (
+}  # Name → template, of words in the built-in corpus
+FILLER = (  # Default insertion: phrases without polarity
     "then | in that room | on that day | at that hour | with all of them there | from the first week | to the last year"
 )
-"""Default insertion: phrases without polarity."""
 MOST_PIECES = 60
 LONGEST = 5_000  # Characters of a template and of an insertion
 _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
@@ -53,13 +51,9 @@ class FilledTemplate:
 def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> tuple[FilledTemplate, ...]:
     """Fill a sentence template with growing insertions: nothing, the first piece, the first two, and so on.
 
-    Args:
-        text: name of one of `TEMPLATES`, or a text with one {}, and the negation in brackets.
-        insert: words, inserted one at a time; or pieces separated by |, inserted a piece at a time.
-        most: largest number of pieces; None: all.
-
-    Raises:
-        InputError: no {} or several, brackets without a word, nothing to insert, or an invalid number of pieces.
+    `text` is the name of one of `TEMPLATES`, or a text with one {}, and the negation in brackets. Words are inserted
+    one at a time, pieces separated by | a piece at a time, at most `most` of them. Raises InputError for no {} or
+    several, brackets without a word, nothing to insert, or an invalid number of pieces.
     """
     template, pieces = TEMPLATES.get(text, text), _split_pieces(insert)
     if max(len(template), len(insert)) > LONGEST:

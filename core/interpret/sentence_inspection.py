@@ -11,8 +11,14 @@ import torch
 from torch import Tensor
 
 from core.data.dataset import Task
-from core.evaluation.ensemble import Ensemble, blend_logits
-from core.evaluation.inference import check_finite, compute_probabilities, get_device, switch_to_eval
+from core.evaluation.inference import (
+    Ensemble,
+    blend_logits,
+    check_finite,
+    compute_probabilities,
+    get_device,
+    switch_to_eval,
+)
 from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
@@ -21,7 +27,7 @@ from core.text.text_pairs import SIGN
 from core.text.token_table import to_batch
 from core.text.tokenizer import Encoding, Tokenizer
 from core.text.words import list_char_ngrams
-from core.training.calibration import UNSCALED, Scaling
+from core.training.temperature import UNSCALED, Scaling
 
 CLASS_TOKEN = "[CLS]"
 LAST_TOKEN = "[SEP]"
@@ -36,12 +42,9 @@ def name_padding(places: int) -> str:
 def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Compute each head's share (0 to 1) of attention weight that cancels when the head's maps are summed.
 
-    For query q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
-    over the tokens k; for the head, the mean over the queries q with any weight. At 0 nothing cancels, at 1 everything.
-
-    Args:
-        components: (N, H, L, L) maps of real tokens, queries in rows.
-        coefficients: (N, H, L), with their signs.
+    For query q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with signed coefficients c (N, H, L) and maps a (N,
+    H, L, L) of all components i over the real tokens k; for the head, the mean over the queries q with any weight. At 0
+    nothing cancels, at 1 everything.
     """
     weights = (coefficients[..., None] * components).astype(np.float64)
     whole, left = np.abs(weights).sum((0, -1)), np.abs(weights.sum(0)).sum(-1)  # (H, L)
@@ -157,11 +160,8 @@ def inspect_text(
 ) -> SentenceView:
     """Classify one text and return the prediction with the model's internal values; the model is unchanged.
 
-    With `unmixed`, the prediction is that of the network alone.
-
-    Raises:
-        InputError: the intervention does not fit the model.
-        NotAvailable: the logits are not finite.
+    With `unmixed`, the prediction is that of the network alone. Raises InputError if the intervention does not fit the
+    model, and NotAvailable if the logits are not finite.
     """
     encoding = tokenizer.encode(text)
     batch = Batch.from_arrays(to_batch(encoding))
@@ -223,7 +223,6 @@ def _mix_logits(
     together = blend_logits(parts, weight, task)
 
     def name_probabilities(logits: np.ndarray) -> dict[str, float]:
-        """Return class name → probability from logits (1, C)."""
         chances = compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist()
         return dict(zip(classes, chances, strict=True))
 
@@ -295,7 +294,6 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
     """
 
     def to_lists(values: np.ndarray | None) -> Any:
-        """Convert an array to nested lists for JSON; None stays None."""
         return None if values is None else values.tolist()
 
     weights = [view.average_padding_weight(layer).tolist() for layer in range(len(view.layers))]

@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.lessons import catalog, content, lesson, tally
+    from core.lessons import catalog, lesson, tally
 
 __getattr__ = make_getattr(__name__)

@@ -7,18 +7,25 @@ from typing import Any, NamedTuple
 from core import runs
 from core.exceptions import NotAvailable
 from core.formatting import count, format_plus_minus, number
-from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, WayOn, make_box
-from core.lessons.starters import read_metrics, read_split
+from core.lessons.lesson import (
+    Lesson,
+    LessonChoice,
+    LessonContent,
+    LessonQuestion,
+    LessonStage,
+    WayOn,
+    make_box,
+    read_metrics,
+    read_split,
+)
 from core.runs.store import RunStore, list_starters
 
 RUN = "starter-ndt-01-n3"
 TEST, HARD = "test", "challenge"
 GUESSING = 0.5  # two classes
-BARELY = 0.55
-"""Kinds of sentences with at most this share right count as guessed."""
+BARELY = 0.55  # kinds of sentences with at most this share right count as guessed
 STEP, FIRST = 5, 30  # of the slider, in sentences of 100
-KINDS = {"implicit": "hints", "long-range negation": "distant negation"}
-"""Plainer names of some kinds of sentences."""
+KINDS = {"implicit": "hints", "long-range negation": "distant negation"}  # plainer names of some kinds of sentences
 
 
 class _Score(NamedTuple):
@@ -42,7 +49,9 @@ def build_content(store: RunStore) -> LessonContent:
     test, hard, kinds = _read_score(store, RUN, TEST), _read_score(store, RUN, HARD), _read_kinds(store, RUN)
     other = _choose_better(store, test.accuracy)
     other_test, other_hard = _read_score(store, other, TEST), _read_score(store, other, HARD)
-    other_kinds, values = _read_kinds(store, other), _choose_values(test, hard)
+    top, bottom = 5 * round(20 * test.accuracy), 5 * round(20 * hard.accuracy)
+    values = [top, round((top + bottom) / 2), bottom, round(100 * GUESSING)]  # as on test, half the drop, the truth
+    other_kinds = _read_kinds(store, other)
     low = [kind["name"] for kind in kinds if kind["right"] <= BARELY * kind["n"]]
     labels = [f"about {value}" for value in values[:-1]] + [f"about {values[-1]}: it guesses"]
     mixed = [_mix_sentences(test, hard, share) for share in range(0, 101, STEP)]
@@ -78,7 +87,7 @@ def build_content(store: RunStore) -> LessonContent:
             LessonStage("", "One hundred new sentences. Framed: hard. Magenta: wrong.", "What did you see?"),
             LessonStage(
                 f"A better model: {other_test.of_100} of 100 on the test. On the harder ones?",
-                f"{_shorten_name(other)} has the best test score of all models here.",
+                f"{other.removeprefix('starter-')} has the best test score of all models here.",
                 finding=f"{other_hard.of_100} of 100. "
                 + ("A better test score did not help here." if same else "A better test score helped a little."),
                 reason=f"{number(other_test.accuracy)} on the test, {number(other_hard.accuracy)} on the harder "
@@ -134,15 +143,12 @@ def _read_score(store: RunStore, run: str, split: str) -> _Score:
 def _choose_better(store: RunStore, accuracy: float) -> str:
     """Return the starter run with the best accuracy on test, which must be better than the given one."""
     names = [path.name for path in list_starters() if path.name != RUN]
-    scored = {name: _read_score(store, name, TEST).accuracy for name in names if _has_splits(store, name)}
+    splits = {name: runs.predictions.list_evaluated_splits(store.get_path(name)) for name in names}
+    scored = {name: _read_score(store, name, TEST).accuracy for name in names if {TEST, HARD} <= set(splits[name])}
     best = max(scored, key=lambda name: scored[name], default="")
     if not best or scored[best] <= accuracy:
         raise NotAvailable(f"this lesson needs a starter run with a better test score than {RUN}")
     return best
-
-
-def _has_splits(store: RunStore, run: str) -> bool:
-    return {TEST, HARD} <= set(runs.predictions.list_evaluated_splits(store.get_path(run)))
 
 
 def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
@@ -165,12 +171,6 @@ def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
 def _find_surest_error(kinds: list[dict[str, Any]]) -> dict[str, Any]:
     errors = [item for kind in kinds for item in kind["items"] if not item["ok"]]
     return max(errors, key=lambda item: float(item["sure"]))
-
-
-def _choose_values(test: _Score, hard: _Score) -> list[int]:
-    """Return four accuracies in percent to choose from: as on test, half the drop, the truth, and guessing."""
-    top, bottom = 5 * round(20 * test.accuracy), 5 * round(20 * hard.accuracy)
-    return [top, round((top + bottom) / 2), bottom, round(100 * GUESSING)]
 
 
 def _find_nearest(values: list[int], truth: float) -> int:
@@ -213,10 +213,6 @@ def _describe_mark(score: _Score) -> dict[str, float]:
 
 def _join_names(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _shorten_name(run: str) -> str:
-    return run.removeprefix("starter-")
 
 
 ACCURACY = Lesson(

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from core import evaluation
 from core.formatting import count, number
-from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
-from core.lessons.recorded_training import MEANT, MEASURED, PRESET, PROBES, SETTINGS, read_records
-from core.lessons.word_sets import join_words, write_answer
+from core.lessons.lesson import (
+    Lesson,
+    LessonChoice,
+    LessonContent,
+    LessonQuestion,
+    LessonStage,
+    SmallShape,
+    WayOn,
+    join_words,
+    write_answer,
+)
 from core.runs.store import RunStore
 
+FILE = Path(__file__).with_name("recorded_training.json")
+PRESET = "vanilla"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "few": {"data.limit": 500, "training.epochs": 40, "training.patience": 0},
+    "many": {"data.limit": 0, "training.epochs": 10, "training.patience": 0},
+}
+"""Of each training, by name; all else is as in the preset."""
+MEASURED = 400  # sentences of training and of validation whose answers are counted
+PROBES = (
+    "The soup was delicious.",
+    "The soup was not delicious.",
+    "The soup was awful.",
+    "The soup was not awful.",
+    "I enjoyed the concert.",
+    "I did not enjoy the concert.",
+)
+"""Sentences that the model was asked on the way; none is in the corpus."""
+MEANT = ("positive", "negative", "negative", "positive", "positive", "negative")
+"""The class that the writer of each probe means."""
 CLASSES = ("negative", "positive")  # of the built-in corpus, in label order
 ASKED = (0, 1)  # the probe of the first and of the second question
 SURE = 0.9
 OPTIONS = ("Negative, and sure", "Negative, not sure", "Positive, not sure", "Positive, and sure")
-SURELY = " It does not hesitate."
+
+
+def read_records() -> dict[str, Any]:
+    """Return the records by name of the training."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
 
 
 def build_content(store: RunStore) -> LessonContent:
@@ -29,21 +63,22 @@ def build_content(store: RunStore) -> LessonContent:
     unknown = join_words(few["unknown"][ASKED[0]])
     first, second = (PROBES[probe] for probe in ASKED)
     word, negation = (_find_learned(many["steps"], probe) for probe in ASKED)
+    sure = " It does not hesitate." if _is_sure(answers[0]) else ""
     rows, all_rows, epochs = count(few["rows"]), count(many["rows"]), SETTINGS["few"]["training.epochs"]
     known, fresh = (number(ends[0][name], 2) for name in ("known", "fresh"))
     low, high = evaluation.intervals.compute_wilson(ends[0]["fresh"] * MEASURED, MEASURED)
+    known_at = next((step["step"] for step in few["steps"] if step["known"] >= 0.95), few["steps"][-1]["step"])
     same = sum((seed[ASKED[0]] >= 0.5) == (answers[0] >= 0.5) for seed in few["seeds"])
-    ask = "The model says:"
     return LessonContent(
         options=OPTIONS,
         questions=(
             LessonQuestion(
-                ask,
-                _write_choices(answers[0], f"{unknown} is not among its words." + SURELY * _is_sure(answers[0])),
+                "The model says:",
+                _write_choices(answers[0], f"{unknown} is not among its words.{sure}"),
                 _find_option(answers[0]),
             ),
             LessonQuestion(
-                ask,
+                "The model says:",
                 _write_choices(answers[1], f"“Not” changes its answer from step {negation} on."),
                 _find_option(answers[1]),
             ),
@@ -88,7 +123,7 @@ def build_content(store: RunStore) -> LessonContent:
         answers=(
             f"{told}. It does not know {unknown}.",
             f"{known} and {fresh}. It learned its sentences by heart, not the language.",
-            f"From step {_find_step(few['steps'])} on. New sentences hardly improve.",
+            f"From step {known_at} on. New sentences hardly improve.",
             f"{later}. It is right from step {negation} on; “{first}” from step {word} on.",
         ),
         ways=(
@@ -113,11 +148,6 @@ def _find_learned(steps: Sequence[dict[str, Any]], probe: int) -> int:
     right = [CLASSES[int(step["answers"][probe] >= 0.5)] == MEANT[probe] for step in steps]
     last_wrong = max((place for place, each in enumerate(right) if not each), default=-1)
     return int(steps[min(last_wrong + 1, len(steps) - 1)]["step"])
-
-
-def _find_step(steps: Sequence[dict[str, Any]], share: float = 0.95) -> int:
-    """Return the first recorded step at which this share of the learned sentences is right."""
-    return next((int(step["step"]) for step in steps if step["known"] >= share), int(steps[-1]["step"]))
 
 
 def _write_choices(positive: float, why: str) -> list[LessonChoice]:

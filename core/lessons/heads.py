@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from core import runs
@@ -19,8 +18,10 @@ from core.lessons.lesson import (
     LessonStage,
     SmallShape,
     WayOn,
+    find_flips,
+    read_split,
+    write_answer,
 )
-from core.lessons.starters import read_split
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ MOST_HEADS = 12  # 4 096 sets of heads travel with the page
 DARK = 3  # maps that count as dark
 CLEAR = 0.1  # from 0.5: answers that are nearer are no clear ones
 OPTIONS = ("The deciding head", "A dark map", "First layer", "Another head")
-THIN = 0.01
-"""Attention weights below are not drawn."""
+THIN = 0.01  # attention weights below are not drawn
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,18 @@ def build_content(store: RunStore) -> LessonContent:
     """Find a sentence that one head decides and one that the same head gets wrong, and switch off all sets of heads."""
     frame = read_split(store, RUN, SPLIT)
     run = runs.load.load_run(store, RUN)
-    heads = _count_heads(run)
+    model = run.record.config.model
+    heads = _Heads(model.layers, model.attention.heads)
+    if len(heads.places) > MOST_HEADS or len(run.record.classes) != 2:
+        raise NotAvailable(f"this lesson needs a model with at most {MOST_HEADS} heads and two classes, unlike {RUN}")
     first, second, head = _choose_sentences(_read_sentences(run, heads, frame))
     shown, again = _describe_sentence(run, heads, first), _describe_sentence(run, heads, second)
     darkest = shown["dark"][0] if shown["dark"][0] != head else shown["dark"][1]
     sets = _predict_sets(run, heads, first.text)
-    other_way = _find_other_way(sets, head, len(heads.places))
+    other_way = find_flips(sets, [place for place in range(len(heads.places)) if place != head], 1000)
     name, classes = heads.name(head), list(run.record.classes)
-    flipped = _write_answer(classes, first.alone[head])
-    fixed = _write_answer(classes, second.alone[head])
+    flipped = write_answer(classes, first.alone[head])
+    fixed = write_answer(classes, second.alone[head])
     counts = [_count_flips(run, heads, frame, place) for place in (head, darkest)]
     (negated, of_negated), (plain, of_plain) = counts[0]
     least = "" if other_way is None else f" Without {name} it takes {len(other_way)} heads."
@@ -122,9 +125,7 @@ def build_content(store: RunStore) -> LessonContent:
                 reason=f"{_write_capitalized(heads.name(darkest))} has the darkest map. Without it the answer stays.",
             ),
             LessonStage(
-                f"Flip the answer without {name}.",
-                f"Click a head to switch it off.{least}",
-                "What did you see?",
+                f"Flip the answer without {name}.", f"Click a head to switch it off.{least}", "What did you see?"
             ),
             LessonStage(
                 "This answer is wrong. Which head do you switch off?",
@@ -154,7 +155,7 @@ def build_content(store: RunStore) -> LessonContent:
         ),
         answers=(
             f"{_write_capitalized(name)}. The darkest map, {heads.name(darkest)}, does not flip it.",
-            f"The model says {flipped}. With all heads it says {_write_answer(classes, first.positive)}.",
+            f"The model says {flipped}. With all heads it says {write_answer(classes, first.positive)}.",
             "No other set of heads flips it."
             if other_way is None
             else f"For example {' and '.join(heads.name(place) for place in other_way)}.",
@@ -165,14 +166,6 @@ def build_content(store: RunStore) -> LessonContent:
             WayOn("Follow every step", "steps", {"run": RUN, "text": first.text}),
         ),
     )
-
-
-def _count_heads(run: LoadedRun) -> _Heads:
-    model = run.record.config.model
-    found = _Heads(model.layers, model.attention.heads)
-    if len(found.places) > MOST_HEADS or len(run.record.classes) != 2:
-        raise NotAvailable(f"this lesson needs a model with at most {MOST_HEADS} heads and two classes, unlike {RUN}")
-    return found
 
 
 def _read_sentences(run: LoadedRun, heads: _Heads, frame: pd.DataFrame) -> list[_Sentence]:
@@ -227,20 +220,6 @@ def _predict_sets(run: LoadedRun, heads: _Heads, text: str) -> list[int]:
     return found
 
 
-def _find_other_way(sets: Sequence[int], head: int, several: int) -> tuple[int, ...] | None:
-    """Return a smallest set of heads that flips the answer without the deciding head; None if there is none."""
-    others, before = [place for place in range(several) if place != head], sets[0] >= 500
-    for size in range(1, several):
-        found = [each for each in combinations(others, size) if (sets[_to_bits(each)] >= 500) != before]
-        if found:
-            return max(found, key=lambda each: abs(sets[_to_bits(each)] - 500))
-    return None
-
-
-def _to_bits(places: Sequence[int]) -> int:
-    return sum(1 << place for place in places)
-
-
 def _count_flips(run: LoadedRun, heads: _Heads, frame: pd.DataFrame, place: int) -> list[tuple[int, int]]:
     """Count how many answers flip without a head, of the sentences with a negation and of the plain ones."""
     counted = []
@@ -274,18 +253,12 @@ def _write_choices(heads: _Heads, sentence: _Sentence, dark: Sequence[int], righ
 def _write_second_choices(
     heads: _Heads, sentence: _Sentence, dark: Sequence[int], right: int, classes: Sequence[str]
 ) -> list[LessonChoice]:
-    choices = []
-    for place in range(len(heads.places)):
-        left = _write_answer(classes, sentence.alone[place])
-        feedback = "You found it again." if place == right else f"Without your head: {left}. Still wrong."
-        choices.append(
-            LessonChoice(_write_capitalized(heads.name(place)), _group_head(heads, place, dark, right), feedback)
-        )
-    return choices
-
-
-def _write_answer(classes: Sequence[str], positive: float) -> str:
-    return f"{classes[int(positive >= 0.5)]} {number(float(max(positive, 1 - positive)), 2)}"
+    left = [f"Without your head: {write_answer(classes, positive)}. Still wrong." for positive in sentence.alone]
+    left[right] = "You found it again."
+    return [
+        LessonChoice(_write_capitalized(heads.name(place)), _group_head(heads, place, dark, right), feedback)
+        for place, feedback in enumerate(left)
+    ]
 
 
 def _write_capitalized(text: str) -> str:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core import runs
+from core.exceptions import NotAvailable, RunDamaged, RunNotFound
+from core.formatting import number
+from core.lazy_imports import numpy as np
+from core.runs.record import EVALUATION, METRICS, PREDICTIONS, PROBABILITY
 from core.runs.store import RunStore
+from core.text.word_spans import Span, find_word_spans, remove_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.load import LoadedRun
 
 STAGES = ("Predict", "Reveal", "Move", "What did you see?")
 """The stages of every lesson, in the order of their numbers from 1 in links."""
@@ -100,3 +113,85 @@ class Lesson:
     small: Sequence[SmallShape]  # beside its title on the page Lessons
     build: Callable[[RunStore], LessonContent]
     """Computes the content from the starter runs; NotAvailable if one is missing."""
+
+
+def read_metrics(store: RunStore, run: str, split: str) -> dict[str, Any]:
+    """Return the stored metrics and intervals of a starter run on a split; NotAvailable: the run is not here."""
+    path = store.get_path(_require_run(store, run)) / EVALUATION / split / METRICS
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotAvailable(f"this lesson needs the results of {run} on {split}, and they are not here") from None
+    except (OSError, ValueError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+    return found
+
+
+def read_split(store: RunStore, run: str, split: str) -> pd.DataFrame:
+    """Return a starter run's stored predictions on a split, with a column `confidence` (0 to 1) of each prediction."""
+    path = store.get_path(_require_run(store, run)) / EVALUATION / split / PREDICTIONS
+    if not path.is_file():
+        raise NotAvailable(f"this lesson needs the results of {run} on {split}, and they are not here")
+    frame = runs.predictions.read_predictions(path)
+    return frame.assign(confidence=frame.filter(regex=f"^{PROBABILITY}").max(axis=1))
+
+
+def _require_run(store: RunStore, run: str) -> str:
+    try:
+        store.read(run)
+    except RunNotFound:
+        raise NotAvailable(f"this lesson needs the model {run}, and it is not here") from None
+    return run
+
+
+MOST_WORDS = 9  # of a sentence: 512 answers travel with the page, and it fits on a line
+WHOLE = 1_000_000  # in which probabilities travel
+
+
+def find_words(text: str) -> list[Span]:
+    """Return the spans of the words with a letter or digit; marks stay with the sentence."""
+    return [span for span in find_word_spans(text) if any(sign.isalnum() for sign in text[slice(*span)])]
+
+
+def split_text(text: str) -> dict[str, Any]:
+    """Split a text into its words, the text before each word, and the text after the last one."""
+    spans = find_words(text)
+    ends = [0, *(end for _, end in spans)]
+    return {
+        "text": text,
+        "words": [text[start:end] for start, end in spans],
+        "before": [text[end:start] for end, (start, _) in zip(ends, spans, strict=False)],
+        "after": text[ends[-1] :],
+    }
+
+
+def predict_sets(run: LoadedRun, text: str, words: Sequence[Span]) -> list[int]:
+    """Return the probability of the second class without each set of words, in millionths, by the set's bits."""
+    gone = [[word for place, word in enumerate(words) if bits >> place & 1] for bits in range(2 ** len(words))]
+    found = run.predict([remove_words(text, each) for each in gone]).probabilities[:, 1]
+    shares: list[int] = np.rint(WHOLE * found).astype(int).tolist()
+    return shares
+
+
+def find_flips(sets: Sequence[int], places: Sequence[int], whole: int = WHOLE) -> tuple[int, ...] | None:
+    """Return the smallest set of places without which the answer flips most clearly; None if no set does.
+
+    `sets` has a probability for each set of places, by the set's bits, in parts of `whole`.
+    """
+    distances = [each - whole / 2 for each in sets]
+    for size in range(1, len(places) + 1):
+        found = [(sum(1 << place for place in each), each) for each in combinations(places, size)]
+        if flips := [(bits, each) for bits, each in found if (distances[bits] >= 0) != (distances[0] >= 0)]:
+            return max(flips, key=lambda flip: abs(distances[flip[0]]))[1]
+    return None
+
+
+def write_answer(classes: Sequence[str], positive: float) -> str:
+    """Return the answer and its probability in words, such as `negative 0.91`."""
+    return f"{classes[int(positive >= 0.5)]} {number(float(max(positive, 1 - positive)), 2)}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return words in quotation marks, with `and` before the last."""
+    quoted = [f"“{word}”" for word in words]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))

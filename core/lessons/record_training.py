@@ -19,7 +19,7 @@ from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.data.load import load_dataset
 from core.evaluation.inference import compute_probabilities, predict_texts
 from core.evaluation.metrics import evaluate
-from core.lessons.recorded_training import FILE, MEASURED, PRESET, PROBES, SETTINGS
+from core.lessons.data import FILE, MEASURED, PRESET, PROBES, SETTINGS
 from core.models.builder import Model, build_model
 from core.runs.configuration import configure
 from core.text.token_table import build_token_table
@@ -30,10 +30,8 @@ from core.training.history import Row
 from core.training.loop import Training
 from core.training.training_stage import LOGGED_STEPS, Events, Examples
 
-DISTANCE = 1.13
-"""Each recorded step is at least by this factor later than the one before."""
-SEEDS = range(1, 5)
-"""Of the further trainings on few sentences, of which only the end is kept."""
+DISTANCE = 1.13  # each recorded step is at least by this factor later than the one before
+SEEDS = range(1, 5)  # of the further trainings on few sentences, of which only the end is kept
 
 
 class Recorder(Events):

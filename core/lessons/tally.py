@@ -20,8 +20,7 @@ from core.exceptions import InputError, StorageError
 from core.formatting import count
 
 FILE = "lessons.sqlite"
-LEAST = 5
-"""Answers from which they are shown: of fewer, a class could guess whose they are."""
+LEAST = 5  # answers from which they are shown: of fewer, a class could guess whose they are
 TURNS = 2  # the question, and the question once more
 MOST_CLASSES = 300  # the oldest are deleted
 MOST_VISITORS = 400  # in one class
@@ -62,7 +61,11 @@ class TallyStore:
         """Open a class for a lesson and return it with its code; the oldest classes beyond a limit are deleted."""
         with self._open_connection() as connection:
             taken = {row[0] for row in connection.execute("SELECT code FROM classes")}
-            code = next(each for each in iter(_draw_code, "") if each not in taken)
+            code = next(
+                each
+                for each in iter(lambda: "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH)), "")
+                if each not in taken
+            )
             owner = _hash_token(code, "owner", secret)
             opened = datetime.datetime.now(datetime.UTC).isoformat()
             connection.execute("INSERT INTO classes VALUES (?, ?, ?, ?, ?)", (code, lesson, options, owner, opened))
@@ -77,9 +80,7 @@ class TallyStore:
         if not code or not self.path.is_file():
             return None
         with self._open_connection(write=False) as connection:
-            asked = "SELECT code, lesson, options, owner FROM classes WHERE code = ?"
-            row = connection.execute(asked, (code,)).fetchone()
-        return SchoolClass(*row) if row else None
+            return _find_class(connection, code)
 
     def record_answer(self, code: str, turn: int, secret: str, option: int) -> None:
         """Store a visitor's answer to the first (0) or second (1) question, replacing an earlier answer."""
@@ -155,18 +156,19 @@ def is_owner(found: SchoolClass, secret: str) -> bool:
     return secrets.compare_digest(found.owner, _hash_token(found.code, "owner", secret))
 
 
-def _draw_code() -> str:
-    return "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH))
-
-
 def _hash_token(code: str, role: str, secret: str) -> str:
     return hashlib.sha256(f"{role} {code} {secret}".encode()).hexdigest()[:20]
 
 
-def _require_class(connection: sqlite3.Connection, code: str) -> SchoolClass:
+def _find_class(connection: sqlite3.Connection, code: str) -> SchoolClass | None:
     asked = "SELECT code, lesson, options, owner FROM classes WHERE code = ?"
-    if row := connection.execute(asked, (code,)).fetchone():
-        return SchoolClass(*row)
+    row = connection.execute(asked, (code,)).fetchone()
+    return SchoolClass(*row) if row else None
+
+
+def _require_class(connection: sqlite3.Connection, code: str) -> SchoolClass:
+    if found := _find_class(connection, code):
+        return found
     raise InputError(f"there is no class {code!r:.20}; ask for a new link")
 
 

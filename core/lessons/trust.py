@@ -10,14 +10,26 @@ from core import evaluation, interpret, runs
 from core.exceptions import NotAvailable
 from core.formatting import number, whole_percent
 from core.lazy_imports import numpy as np
-from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
-from core.lessons.starters import read_split
-from core.lessons.word_sets import MOST_WORDS, WHOLE, find_words, predict_sets, split_text
+from core.lessons.lesson import (
+    MOST_WORDS,
+    WHOLE,
+    Lesson,
+    LessonChoice,
+    LessonContent,
+    LessonQuestion,
+    LessonStage,
+    SmallShape,
+    WayOn,
+    find_words,
+    predict_sets,
+    read_split,
+    split_text,
+)
 from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 
 if TYPE_CHECKING:
-    from core.interpret.explained_text import ExplainedText
+    from core.interpret.attribution import ExplainedText
     from core.runs.load import LoadedRun
 
 RUN = "starter-ndt-01-n3"
@@ -82,10 +94,12 @@ def build_content(store: RunStore) -> LessonContent:
     run = runs.load.load_run(store, RUN)
     if len(run.record.classes) != 2:
         raise NotAvailable(f"this lesson needs a model with two classes, unlike {RUN}")
-    sentences = _read_sentences(run, _choose_texts(store))
+    readings = interpret.attribution.iterate_texts(run.make_reader(), _choose_texts(store))
+    sentences = [_TestedSentence(run, each) for each in readings]
     first, second = (_choose_sentence(sentences, passed) for passed in (0, 1))
     (good, bad), (later_good, later_bad) = _write_ends(first), _write_ends(second)
-    a, b, n = *_count_lower(sentences), len(sentences)
+    gaps, n = np.array([each.gaps[FIRST] for each in sentences]), len(sentences)
+    a, b = int((gaps < -ALIKE).sum()), int((gaps > ALIKE).sum())  # lowered more by A, by B
     low, high = evaluation.intervals.compute_wilson(a, n)
     words, later = _write_number(first.step), _write_number(second.step)
     names = [f"{letter} is {name}" for letter, name in zip(LETTERS, METHODS.values(), strict=True)]
@@ -145,24 +159,12 @@ def _choose_texts(store: RunStore) -> list[str]:
     return [fit[place] for place in np.linspace(0, len(fit) - 1, min(SAMPLE, len(fit))).astype(int)]
 
 
-def _read_sentences(run: LoadedRun, texts: list[str]) -> list[_TestedSentence]:
-    return [
-        _TestedSentence(run, each) for each in interpret.batched_attribution.iterate_texts(run.make_reader(), texts)
-    ]
-
-
 def _choose_sentence(sentences: Sequence[_TestedSentence], passed: int) -> _TestedSentence:
     """Return the sentence on which an explanation passes and is farthest below the other."""
     found = [each for each in sentences if each.passed == passed and each.curves[passed, each.step] < 0.5]
     if not found:
         raise NotAvailable(f"explanation {LETTERS[passed]} passes on no sentence of {RUN}; this lesson needs one")
     return max(found, key=lambda each: abs(each.gaps[each.step]))
-
-
-def _count_lower(sentences: Sequence[_TestedSentence]) -> tuple[int, int]:
-    """Count the sentences in which the first words of A, and those of B, lower the answer more."""
-    gaps = np.array([each.gaps[FIRST] for each in sentences])
-    return int((gaps < -ALIKE).sum()), int((gaps > ALIKE).sum())
 
 
 def _write_ends(sentence: _TestedSentence) -> tuple[str, str]:
@@ -187,25 +189,15 @@ def _write_tops(sentence: _TestedSentence) -> str:
 def _write_choices(sentence: _TestedSentence) -> list[LessonChoice]:
     good, bad = _write_ends(sentence)
     words, right = _write_number(sentence.step), sentence.passed
-    alone = [
-        LessonChoice(f"Explanation {letter}", int(place != right), text)
-        for place, (letter, text) in enumerate(
-            zip(
-                LETTERS,
-                [
-                    f"You found it. Without its first {words}: {sentence.answer} {good}."
-                    if place == right
-                    else f"Without its first {words} the answer is still {sentence.answer} {bad}."
-                    if sentence.curves[place, sentence.step] >= 0.5
-                    else f"Without its first {words}: {sentence.answer} {bad}. The other one falls to {good}."
-                    for place in range(2)
-                ],
-                strict=True,
-            )
-        )
-    ]
+    wrong = f"Without its first {words}: {sentence.answer} {bad}. The other one falls to {good}."
+    if sentence.curves[1 - right, sentence.step] >= 0.5:
+        wrong = f"Without its first {words} the answer is still {sentence.answer} {bad}."
+    found = f"You found it. Without its first {words}: {sentence.answer} {good}."
     return [
-        *alone,
+        *(
+            LessonChoice(f"Explanation {letter}", int(place != right), found if place == right else wrong)
+            for place, letter in enumerate(LETTERS)
+        ),
         LessonChoice("Both", 2, f"They differ. Without the first {words}, one leaves {good}, the other {bad}."),
         LessonChoice("Neither", 3, f"One does. Without the first {words} of {LETTERS[right]}: {good}."),
     ]

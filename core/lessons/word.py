@@ -10,14 +10,20 @@ from core import evaluation, interpret, runs
 from core.exceptions import NotAvailable
 from core.formatting import number, whole_percent
 from core.lazy_imports import numpy as np
-from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, WayOn, make_box
-from core.lessons.starters import read_split
-from core.lessons.word_sets import (
+from core.lessons.lesson import (
     MOST_WORDS,
+    Lesson,
+    LessonChoice,
+    LessonContent,
+    LessonQuestion,
+    LessonStage,
+    WayOn,
     find_flips,
     find_words,
     join_words,
+    make_box,
     predict_sets,
+    read_split,
     split_text,
     write_answer,
 )
@@ -26,7 +32,7 @@ from core.runs.store import RunStore
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.interpret.explained_text import ExplainedText
+    from core.interpret.attribution import ExplainedText
     from core.runs.load import LoadedRun
 
 RUN = "starter-ndt-01-n3"
@@ -175,9 +181,8 @@ def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_WordEffects
 
 
 def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_WordEffects]:
-    readings = interpret.batched_attribution.iterate_texts(
-        run.make_reader(), texts, [run.record.classes[1]] * len(texts)
-    )
+    target = [run.record.classes[1]] * len(texts)
+    readings = interpret.attribution.iterate_texts(run.make_reader(), texts, target)
     return [_WordEffects(reading, label) for reading, label in zip(readings, labels, strict=True)]
 
 
@@ -232,18 +237,12 @@ WORD = Lesson(
     belief="Many believe that the word with most attention decides. Attention only shows what is read.",
     small=[
         make_box(x, y, width, 13, *(("accent",) if (x, y) == (44, 28) else ("right", 0.4)))
-        for x, y, width in (
-            (4, 6, 26),
-            (34, 6, 46),
-            (84, 6, 20),
-            (108, 6, 26),
-            (4, 28, 36),
-            (44, 28, 30),
-            (78, 28, 50),
-            (4, 50, 22),
-            (30, 50, 40),
-            (74, 50, 24),
+        for y, row in (
+            (6, ((4, 26), (34, 46), (84, 20), (108, 26))),
+            (28, ((4, 36), (44, 30), (78, 50))),
+            (50, ((4, 22), (30, 40), (74, 24))),
         )
+        for x, width in row
     ],
     build=build_content,
 )

@@ -10,15 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models.activation_record import Record
-from core.models.attention_kernels import attend_explicit, attend_fused
-from core.models.banded_attention import attend_banded
+from core.models.attention_kernels import attend_banded, attend_explicit, attend_fused, build_support_mask
 from core.models.config import DENSE_TRACE
-from core.models.layer_interventions import Changes, LexicalChanges
 from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
 from core.models.score_terms import AttentionInputs, Terms, apply_rotary
-from core.models.sparse_mask import build_support_mask
-from core.models.trace import Intervention, LayerTrace
+from core.models.trace import Changes, Intervention, LayerTrace, LexicalChanges, Record
 
 Mixing = SingleMap | Differential | DifferentialV2 | Additive
 

@@ -8,12 +8,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from core.exceptions import ConfigError
-from core.models.latex_terms import EquationLine, Term
 from core.settings import LARGEST_SEED, Group, Need, Trial, check_needs, check_ranges, setting
+
+
+class EquationLine(NamedTuple):
+    """A line of a model's LaTeX equation with its explanation."""
+
+    latex: str
+    words: str
+
+
+class Formula(NamedTuple):
+    """The LaTeX parts of the attention equation: queries, keys, divisor, factors, added terms, mask, and norm."""
+
+    q: str
+    k: str
+    below: str
+    before: str = ""
+    factor: str = ""
+    added: str = ""
+    seen: str = "j"
+    combined: str = "A"
+    norm: str = ""
+    words: str = "One map weighs the values."  # How the maps combine
+
+
+@dataclass(frozen=True)
+class Term:
+    """An extension of plain attention: name, description, parameters, and how it changes the equation."""
+
+    name: str  # Short name for tables: `gate`
+    detail: str  # What it does, in a few words
+    parameters: int = 0
+    write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)  # Changes the equation
+    lines: tuple[EquationLine, ...] = ()  # Definitions of its symbols
+
 
 Constraint = Literal["01", "pm1", "pos", "free"]
 
@@ -43,6 +76,9 @@ LAMBDA_RANGES: dict[Constraint, LambdaRange] = {
     "pos": LambdaRange(r"[0,\infty)", r"\operatorname{ReLU}", (0.0, 10.0), (0.0, 1.5)),
     "free": LambdaRange(r"(-\infty,\infty)", r"\operatorname{id}", (-10.0, 10.0), (-1.5, 1.5)),
 }
+DIFFERENTIAL = r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}"
+OF_TOKEN = r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)"
+ADDITIVE = r"\lambda_n = p_n\,\alpha_n + (1-p_n)\,\beta_n"
 DIFFERENTIAL_START = (0.0, 0.99)  # Range of the differential rule's start, as heads are scaled by 1 - start
 
 
@@ -173,10 +209,7 @@ class AttentionConfig:
         "Scores are cosines times a learned temperature tau, one per layer, in place of q·k / sqrt(head width).",
     )
     gate: bool = setting(
-        False,
-        "gate on the keys",
-        GATE,
-        "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4).",
+        False, "gate on the keys", GATE, "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4)."
     )
     lexicon_gate: bool = setting(
         False,
@@ -296,7 +329,6 @@ class AttentionConfig:
             raise ConfigError(f"{name}: {low:g} to {high:g} with this rule for lambda; the nearest is {near}")
 
     def _check_places(self) -> None:
-        """Check the attention's window size, and the map and heads of the lexical term; raises ConfigError."""
         if not 0 <= self.window <= WIDEST or self.window % 2:
             raise ConfigError(
                 f"model.attention.window={self.window!s:.40}: an even number, half on each side (0: all see all); "
@@ -469,5 +501,4 @@ TERMS: tuple[Callable[[AttentionConfig, int], Term | None], ...] = (
     _describe_gate,
     _describe_lexical,
     _describe_window,
-)
-"""Terms of the scores and of the window; `core.models.mixing_terms` describes how maps combine."""
+)  # Terms of the scores and of the window; `core.models.model_description` describes how maps combine

@@ -10,13 +10,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from core.exceptions import InputError
-from core.models.activation_record import SILENT, Record
 from core.models.capabilities import BASELINES
 from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
 from core.models.positions import MARK, Segments, number_segments
 from core.models.score_terms import compute_valence
-from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output, Trace
+from core.models.trace import SILENT, Batch, HeadTrace, Intervene, Intervention, Output, Record, Trace
 
 
 class Plain(nn.Module):

@@ -11,18 +11,17 @@ from torch import nn
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing
 from core.models.attention_config import list_terms
+from core.models.attention_kernels import Support
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.capabilities import list_capabilities
 from core.models.config import AttentionConfig, ModelConfig
-from core.models.encoder import EncoderClassifier, Layer
-from core.models.feedforward import FeedForward, SwiGLU
+from core.models.encoder import EncoderClassifier, FeedForward, Layer, SwiGLU
 from core.models.head import Head
 from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
-from core.models.mixing_terms import list_mixing_terms
+from core.models.model_description import list_mixing_terms
 from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal
 from core.models.pretrained import BackboneAttention, Body, PretrainedClassifier
 from core.models.score_terms import KeyGate, LexicalTerm, Terms
-from core.models.sparse_mask import Support
 
 Model = EncoderClassifier | Plain
 
@@ -39,17 +38,10 @@ def build_model(
 ) -> Model:
     """Build a model from its settings with fresh weights, drawn from torch's global generator.
 
-    Args:
-        config: All settings of the architecture.
-        vocabulary: Number of token ids.
-        classes: Number of logits.
-        max_length: Maximum length in tokens; only `pad_mode=as_released` uses it.
-        body: The backbone of a pretrained model, which keeps its weights.
-        pairs: Whether texts are pairs, whose tokens get a learned vector for the first or second text.
-        each_token: Whether every token gets logits, not the text.
-
-    Raises:
-        ConfigError: Fewer than two classes, no maximum length for padding, or a model that cannot tag tokens.
+    `vocabulary` is the number of token ids, `max_length` only for `pad_mode=as_released`, `body` the backbone of a
+    pretrained model, which keeps its weights. The tokens of `pairs` get a learned vector for the first or second text.
+    With `each_token` every token gets logits, not the text. Raises ConfigError for fewer than two classes, no maximum
+    length for padding, or a model that cannot tag tokens.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")
@@ -66,11 +58,14 @@ def build_model(
     fill = max_length if config.pad_mode == "as_released" else 0
     if config.pad_mode == "as_released" and not fill:
         raise ConfigError("model.pad_mode=as_released: needs text.max_length, the length that texts are filled up to")
+    positions: Sinusoidal | PolarityAware | None = Sinusoidal() if config.position == "sinusoidal" else None
+    if config.position == "polarity-aware":
+        positions = PolarityAware(width=config.width, recency=config.recency, tags=config.pos_tags)
     model = EncoderClassifier(
         vocabulary=vocabulary,
         width=config.width,
         scale=math.sqrt(config.width) if config.initial == "xavier" else 1.0,
-        positions=_build_positions(config),
+        positions=positions,
         layers=[_build_layer(config, index) for index in range(config.layers)],
         final_norm=_build_norm(config) if config.norm_place == "pre" else nn.Identity(),
         head=_build_head(config, classes, each_token=each_token),
@@ -163,12 +158,6 @@ def _build_head(config: ModelConfig, classes: int, *, each_token: bool = False) 
         dropout=0.0 if config.head.linear else config.dropout,
         each_token=each_token,
     )
-
-
-def _build_positions(config: ModelConfig) -> Sinusoidal | PolarityAware | None:
-    if config.position == "polarity-aware":
-        return PolarityAware(width=config.width, recency=config.recency, tags=config.pos_tags)
-    return Sinusoidal() if config.position == "sinusoidal" else None
 
 
 def _build_layer(config: ModelConfig, index: int) -> Layer:

@@ -11,11 +11,9 @@ BASELINES: dict[Family, frozenset[str]] = {
     "tfidf-nb": frozenset(),
     "tfidf-svm": frozenset(),
     "lexicon": frozenset({"polarity"}),
-}
-"""Without `pooled` a text has no vector: the classifier reads counts, or one number."""
+}  # Without `pooled` a text has no vector: the classifier reads counts, or one number
 
-HEAD, EMBEDDING = "head", "embedding"
-"""The spaces of the head's input and of the first layer's input."""
+HEAD, EMBEDDING = "head", "embedding"  # The spaces of the head's input and of the first layer's input
 
 
 def list_spaces(config: ModelConfig) -> tuple[str, ...]:

@@ -13,8 +13,7 @@ from core.settings import Group, Need, check_needs, check_ranges, collect_settin
 Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
-DENSE_TRACE = 1024
-"""With a window: longer texts are computed in linear time also when traced, without maps."""
+DENSE_TRACE = 1024  # With a window: longer texts are computed in linear time also when traced, without maps
 MOST_DROPOUT = 0.99  # a higher rate would scale the remaining entries by more than a hundred
 LONGEST_PATH = 4096
 READS: dict[Family, tuple[str, ...]] = {
@@ -30,8 +29,7 @@ READS: dict[Family, tuple[str, ...]] = {
     "tfidf-nb": (),
     "tfidf-svm": (),
     "lexicon": (),
-}
-"""Model settings that a family uses; the encoder uses all. A change of an unused setting is refused."""
+}  # Model settings that a family uses; the encoder uses all. A change of an unused setting is refused.
 
 LAYERS: Group = "Layers"
 POSITIONS: Group = "Positions"
@@ -159,10 +157,7 @@ class ModelConfig:
     feedforward: Literal["relu", "gelu", "swiglu"] = setting("relu", "feed-forward", LAYERS)
     ff_width: int = setting(256, "feed-forward width", LAYERS, within=(1, 65_536))
     pooling: Literal["mean", "cls"] = setting(
-        "mean",
-        "pooling",
-        HEAD,
-        "mean over the real tokens, or the output at a learned class token put before them.",
+        "mean", "pooling", HEAD, "mean over the real tokens, or the output at a learned class token put before them."
     )
     head: HeadConfig = field(default_factory=HeadConfig)
     dropout: float = setting(
@@ -190,15 +185,22 @@ class ModelConfig:
         if self.family == "encoder":
             self._check_widths()
             check_needs(self, "model")
-            self._check_padding()
+            if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
+                raise ConfigError(
+                    "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, "
+                    "and no class token stands before it; choose model.pad_mode=masked"
+                )
             self._check_head()
         else:
             self._check_family()
         if self.family == "pretrained":
-            self._check_backbone()
+            if "\0" in self.backbone or len(self.backbone) > LONGEST_PATH:
+                raise ConfigError(f"model.backbone={self.backbone!r:.60}: a name, or the path of a folder")
+            if self.width % self.attention.heads:
+                raise ConfigError(f"model.width={self.width}: must be divisible by {self.attention.heads} heads")
+            self._check_head()
 
     def _check_family(self) -> None:
-        """Raise ConfigError for a setting that has no effect on the chosen family of models."""
         read = READS[self.family]
         for each in collect_settings(ModelConfig):
             if (
@@ -210,13 +212,6 @@ class ModelConfig:
                 raise ConfigError(f"model.{each.name}={value!s:.80}: no effect on model.family={self.family}; {what}")
         if self.family == "cnn" and not self.head.parse_widths():
             raise ConfigError("model.head.kernels: a CNN without windows sees nothing; choose model.head.kernels=3,4,5")
-
-    def _check_backbone(self) -> None:
-        if "\0" in self.backbone or len(self.backbone) > LONGEST_PATH:
-            raise ConfigError(f"model.backbone={self.backbone!r:.60}: a name, or the path of a folder")
-        if self.width % self.attention.heads:
-            raise ConfigError(f"model.width={self.width}: must be divisible by {self.attention.heads} heads")
-        self._check_head()
 
     def _check_widths(self) -> None:
         divisor = self.attention.heads * (2 if self.attention.qk_width == "half" else 1)
@@ -235,15 +230,7 @@ class ModelConfig:
                     f"model.width={self.width}: must be divisible by {number} ({why}); the nearest is {near}"
                 )
 
-    def _check_padding(self) -> None:
-        if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
-            raise ConfigError(
-                "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, and "
-                "no class token stands before it; choose model.pad_mode=masked"
-            )
-
     def _check_head(self) -> None:
-        """Check that the number of attention heads in the model's head divides its input width."""
         joined = self.width + len(self.head.parse_widths()) * self.head.channels
         heads = self.head.attention_heads
         if heads and joined % heads:

@@ -11,12 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.activation_record import SILENT, Record
 from core.models.attention import Attention, AttentionCore
 from core.models.attention_config import Lexical
 from core.models.dropout import Dropout
 from core.models.head import Head
-from core.models.layer_interventions import Changes
 from core.models.positions import (
     CLASS_TAG,
     MARK,
@@ -28,7 +26,51 @@ from core.models.positions import (
     silence_ngrams,
 )
 from core.models.score_terms import NEUTRAL, AttentionInputs
-from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
+from core.models.trace import SILENT, Batch, Changes, Intervene, Intervention, LayerTrace, Output, Record, Trace
+
+KINDS = {"relu": "ReLU", "gelu": "GELU"}
+
+
+class FeedForward(nn.Module):
+    """The feed-forward part of a transformer layer: W2 drop(act(W1 x)) with ReLU or GELU."""
+
+    def __init__(self, *, width: int, hidden: int, activation: Literal["relu", "gelu"], dropout: float) -> None:
+        super().__init__()
+        self.activation = F.relu if activation == "relu" else F.gelu
+        self.up = nn.Linear(width, hidden)
+        self.down = nn.Linear(hidden, width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
+        """Map token vectors (B, L, d) through two linear maps with an activation to (B, L, d)."""
+        middle = self.activation(self.up(x))
+        rewritten = self.down(self.dropout(middle))
+        if record:
+            name = "relu" if self.activation is F.relu else "gelu"
+            record("m", middle, rf"m_i = \operatorname{{{KINDS[name]}}}(u_i W_1 + b_1)", after=name)
+            record("f", rewritten, "f_i = m_i W_2 + b_2")
+        return rewritten
+
+
+class SwiGLU(nn.Module):
+    """The gated feed-forward part of a transformer layer: W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9)."""
+
+    def __init__(self, *, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, hidden)
+        self.up = nn.Linear(width, hidden)
+        self.down = nn.Linear(hidden, width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
+        """Map token vectors (B, L, d) through the gated feed-forward part to (B, L, d)."""
+        gate, up = F.silu(self.gate(x)), self.up(x)
+        middle = gate * up
+        rewritten = self.down(self.dropout(middle))
+        if record:
+            record("m", middle, r"m_i = \operatorname{SiLU}(u_i W_1) \odot u_i W_3", ((gate, up),))
+            record("f", rewritten, "f_i = m_i W_2 + b_2")
+        return rewritten
 
 
 class Layer(nn.Module):
@@ -83,14 +125,10 @@ class EncoderClassifier(nn.Module):
     is masked. `provides` are its capabilities (`core.models.capabilities`).
     """
 
-    width: int
-    """Model width d, the size of a token vector."""
-    first: int
-    """Position of a text's first token: 1 after a class token, else 0."""
-    last: int
-    """Special tokens after a text: 0 without a pretrained encoder."""
-    mark: int | None
-    """Id of the separator between the texts of a pair; None if the model reads single texts."""
+    width: int  # Model width d, the size of a token vector
+    first: int  # Position of a text's first token: 1 after a class token, else 0
+    last: int  # Special tokens after a text: 0 without a pretrained encoder
+    mark: int | None  # Id of the separator between the texts of a pair; None if the model reads single texts
 
     def __init__(  # noqa: PLR0913 - one argument per configurable part
         self,
@@ -134,18 +172,11 @@ class EncoderClassifier(nn.Module):
     ) -> Output:
         """Classify a batch of texts; with `trace`, also return the inner states (evaluation mode only).
 
-        Args:
-            batch: With tags and polarity if the model reads them.
-            trace: Fill `Output.trace`.
-            intervene: Changes inside the model for this call: one for all texts, or one for each.
-            similarity: Fill `Output.similarity`, also in training; every map then stays in memory.
-            embedded: (B, L, d) replaces `embed_tokens(batch)`, for gradients with respect to the words.
-            donor: Trace of one other text with as many tokens, for interventions that copy from it.
-            record: Receives intermediate values.
-
-        Raises:
-            RuntimeError: A trace in training mode, where dropout would change it.
-            InputError: An intervention on something that the model or text lacks, or a missing or unfit donor.
+        `intervene` are changes inside the model for this call: one for all texts, or one for each; those that copy from
+        another text need a `donor`, its trace, with as many tokens. `similarity` fills `Output.similarity`, also in
+        training; every map then stays in memory. `embedded` (B, L, d) replaces `embed_tokens(batch)`, for gradients
+        with respect to the words. Raises RuntimeError for a trace in training mode, where dropout would change it, and
+        InputError for an intervention on something that the model or text lacks, or a missing or unfit donor.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -292,12 +323,7 @@ class EncoderClassifier(nn.Module):
         return last, seen
 
     def _build_input(
-        self,
-        x: Tensor,
-        batch: Batch,
-        embedded: Tensor | None = None,
-        off: Sequence[bool] = (),
-        record: Record = SILENT,
+        self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = (), record: Record = SILENT
     ) -> Tensor:
         """Build the input (B, L, d) of the first layer: embeddings or `embedded`, class token, positions, segments."""
         first = self.first

@@ -10,10 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import ConfigError
-from core.models.activation_record import SILENT, Record
 from core.models.attention_kernels import attend_explicit, attend_fused
 from core.models.dropout import Dropout
-from core.models.trace import HeadTrace
+from core.models.trace import SILENT, HeadTrace, Record
 
 
 class HeadOutput(NamedTuple):
@@ -27,26 +26,14 @@ class HeadOutput(NamedTuple):
 class Head(nn.Linear):
     """The head of a model: optional convolutions, attention and dense layer, then pooling and a linear classifier.
 
-    H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
+    H (B, L, d) → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
 
-    All steps but pooling and classifier are optional (Inceptive Transformers, section 3). Padding adds nothing, and a
-    text without tokens pools to zeros.
-
-    Args:
-        width: Width d of the token vectors.
-        classes: Number C of classes.
-        kernels: Widths of the parallel convolutions; empty: none, and R = H.
-        channels: Output channels of each convolution.
-        attention_heads: Heads of the attention over R, which has no residual; 0: no attention.
-        dense: Width of the hidden layer; 0: none.
-        one_logit: The classifier gives one number z and the logits are [0, z], so that their cross-entropy is the
-            binary cross-entropy of sigmoid(z).
-        pooling: Mean of the real tokens, or the first token.
-        dropout: On H, before the convolutions.
-        each_token: Without pooling, every token has logits; those of padding have no meaning.
-
-    Raises:
-        ConfigError: if the attention heads do not divide the width of R.
+    All steps but pooling (the mean of the real tokens, or the first token) and classifier are optional (Inceptive
+    Transformers, section 3). Padding adds nothing, and a text without tokens pools to zeros. The attention has no
+    residual; dropout is on H, before the convolutions. With `one_logit` the classifier gives one number z and the
+    logits are [0, z], so that their cross-entropy is the binary cross-entropy of sigmoid(z). With `each_token`, without
+    pooling, every token has logits; those of padding have no meaning. Raises ConfigError if the attention heads do not
+    divide the width of R.
     """
 
     def __init__(

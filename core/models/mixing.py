@@ -13,9 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from core.models.activation_record import SILENT, Record
-from core.models.attention_config import Constraint
-from core.models.mixing_terms import ADDITIVE, DIFFERENTIAL, OF_TOKEN
+from core.models.attention_config import ADDITIVE, DIFFERENTIAL, OF_TOKEN, Constraint
+from core.models.trace import SILENT, Record
 
 LAMBDA_STD = 0.02
 _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
@@ -97,15 +96,10 @@ class DifferentialV2(nn.Module):
 class Additive(nn.Module):
     """The map coefficients 1, λ_i of NDT: λ_i = p_i alpha_i + (1 - p_i) beta_i, p_i = mean(f(q_i) * f(k_i)) (eqs. 4-6).
 
-    Args:
-        layer: From 1; alpha and beta depend on it.
-        components: N, the base component included.
-        constraint: The range of lambda, through f.
-        width: Model width d; the vectors have d / 4 entries.
-        sets: 1, or the number of heads for one lambda per head.
-        learn_beta: Train beta; otherwise it is a constant, like alpha.
-        from_input: k_i is a linear map of each token, so that lambda differs between tokens.
-        start: The start of every lambda; None: the fit to the paper's learned values.
+    alpha and beta depend on the `layer`, from 1; beta is a constant, like alpha, unless it is learned. f gives the
+    range of λ, the `constraint`. There are N `components`, the base included; the vectors have d / 4 entries. `sets` is
+    1, or the number of heads for one λ per head. With `from_input` k_i is a linear map of each token, so that λ differs
+    between tokens. `start` is the start of every λ; None: the fit to the paper's learned values.
     """
 
     sign = 1.0

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.formatting import count, join_names
-from core.models.attention_config import list_terms
+from core.models.attention_config import (
+    ADDITIVE,
+    DIFFERENTIAL,
+    LAMBDA_RANGES,
+    OF_TOKEN,
+    AttentionConfig,
+    EquationLine,
+    Formula,
+    Term,
+    list_terms,
+)
 from core.models.config import Family, ModelConfig
-from core.models.latex_terms import EquationLine, Formula, Term
-from core.models.mixing_terms import list_mixing_terms
 
 TAG_ROWS = 14  # Universal parts of speech, the unknown one and the class token
 PLACES, TYPES = 512, 2  # Learned positions and token types of BERT
@@ -63,29 +71,23 @@ def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[M
 def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
     """Return the equation of a model in LaTeX with exactly its terms, and the definitions of its symbols."""
     found = list_parts(config, vocabulary=0, classes=2)
-    attention = [
-        line for part in found if part.key == "attention" for line in _yield_attention_lines(config, part.terms)
-    ]
-    return (*attention, *(line for part in found for line in part.lines))
-
-
-def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[EquationLine]:
-    """Yield the LaTeX equations of the combined attention map, of a single map, and of the symbols in them."""
-    part = config.attention
+    lines = [line for each in found for line in each.lines]
+    attention, part = next((each for each in found if each.key == "attention"), None), config.attention
+    if attention is None:
+        return tuple(lines)
     width = part.get_qk_width(config.width) // part.heads
     formula = Formula(f"q_i{part.superscript}", f"k_j{part.superscript}", rf"\sqrt{{{width}}}")
-    for term in terms:
+    for term in attention.terms:
         formula = term.write(formula)
     inner = rf"\big({formula.combined}\,V\big)" if formula.norm else rf"{formula.combined}\,V"
-    yield EquationLine(rf"\mathrm{{out}} = {formula.norm}{inner}", formula.words)
     content = rf"{formula.before}\frac{{{formula.q}\cdot {formula.k}}}{{{formula.below}}}{formula.factor}"
-    yield EquationLine(
+    weights = EquationLine(
         rf"{'A_{n}' if part.components > 1 else 'A'} = "
         rf"\operatorname{{softmax}}_{{{formula.seen}}}\Big({content}{formula.added}\Big)",
         f"How much token i reads token j, by the content of both{' and what is added' if formula.added else ''}.",
     )
-    for term in terms:
-        yield from term.lines
+    defined = (line for term in attention.terms for line in term.lines)
+    return EquationLine(rf"\mathrm{{out}} = {formula.norm}{inner}", formula.words), weights, *defined, *lines
 
 
 def list_features(config: ModelConfig) -> tuple[str, ...]:
@@ -158,7 +160,13 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
     alone = (EquationLine(embedded, "What enters the first layer."),) if config.position == "none" else ()
     yield ModelPart("embedding", "Embedding", detail, (vocabulary + first) * d, lines=alone)
     if config.ngram_buckets:
-        yield _describe_ngrams(config)
+        mean = EquationLine(
+            r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
+            "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
+        )
+        detail = f"of 3 to 5 letters, {count(config.ngram_buckets)} buckets × {d}, their mean added"
+        size, mark = config.ngram_buckets * d, "character n-grams"
+        yield ModelPart("ngrams", "Character n-grams", detail, size, mark=mark, lines=(mean,))
     if config.position == "sinusoidal":
         line = EquationLine(rf"{embedded} + p^{{\sin}}_i", "What enters the first layer: the token and its place.")
         yield ModelPart("positions", "Positions", "sinusoids, nothing learned", lines=(line,))
@@ -166,21 +174,7 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
         yield _describe_positions(config, embedded)
 
 
-def _describe_ngrams(config: ModelConfig) -> ModelPart:
-    """Return the description of the model part that adds character n-grams to word embeddings: size and equation."""
-    mean = EquationLine(
-        r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
-        "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
-    )
-    rows = config.ngram_buckets
-    detail = f"of 3 to 5 letters, {count(rows)} buckets × {config.width}, their mean added"
-    return ModelPart(
-        "ngrams", "Character n-grams", detail, rows * config.width, mark="character n-grams", lines=(mean,)
-    )
-
-
 def _describe_positions(config: ModelConfig, embedded: str) -> ModelPart:
-    """Return the description of a model's polarity-aware positions: sinusoid, recency and part of speech."""
     named = [("sinusoid", "α", r"\alpha\,p^{\sin}_i")]
     if config.recency:
         named.append(("recency", "β", r"\beta\,[\sin\tfrac{\pi i}{T},\cos\tfrac{\pi i}{T}]"))
@@ -240,7 +234,16 @@ def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
     head, kernels, token = config.head, config.head.parse_widths(), "h_i"
     joined = config.width + len(kernels) * head.channels
     if kernels:
-        yield _yield_convolutions(config, joined)
+        branches = ";".join(f"C_{{{k}}}(H)_i" for k in kernels)
+        beside, widths = "Next to each token, what the convolutions find around it.", join_names([*map(str, kernels)])
+        yield ModelPart(
+            "convolutions",
+            "Convolutions",
+            f"{widths} tokens wide, {head.channels} channels each, besides the tokens: {joined}",
+            sum(config.width * head.channels * k + 3 * head.channels for k in kernels),  # weights, bias, batch norm
+            mark=f"convolutions {head.kernels}",
+            lines=(EquationLine(rf"r_i = [h_i;\,{branches}]", beside),),
+        )
         token = "r_i"
     if head.attention_heads:
         words = f"One more attention, of {head.attention_heads} heads."
@@ -260,21 +263,6 @@ def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
     vector = token.replace("_i", "_1") if first else rf"\tfrac{{1}}{{T}}\textstyle\sum_i {token}"
     words = f"The {'class token' if first else 'mean of the T tokens'} and a linear map."
     yield from _yield_classifier(config, joined, classes, vector, words)
-
-
-def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
-    d, channels, kernels = config.width, config.head.channels, config.head.parse_widths()
-    branches = ";".join(f"C_{{{k}}}(H)_i" for k in kernels)
-    return ModelPart(
-        "convolutions",
-        "Convolutions",
-        f"{join_names([*map(str, kernels)])} tokens wide, {channels} channels each, besides the tokens: {joined}",
-        sum(d * channels * k + 3 * channels for k in kernels),  # weights, bias, batch norm
-        mark=f"convolutions {config.head.kernels}",
-        lines=(
-            EquationLine(rf"r_i = [h_i;\,{branches}]", "Next to each token, what the convolutions find around it."),
-        ),
-    )
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
@@ -304,7 +292,6 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
 
 
 def _describe_words(config: ModelConfig, vocabulary: int) -> ModelPart:
-    """Return the description of a baseline model's word embeddings: their number, width and parameters."""
     return ModelPart(
         "embedding", "Embedding", f"{count(vocabulary)} tokens × {config.width}", vocabulary * config.width
     )
@@ -363,3 +350,109 @@ def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> It
     yield ModelPart("counts", counts, detail, lines=(weights,))
     line = EquationLine(r"\mathrm{logits} = W\,x/\lVert x\rVert + b", "A linear map.")
     yield ModelPart("classifier", solver, f"→ {classes} classes", (vocabulary + 1) * classes, lines=(line,))
+
+
+COMBINED = "Each map weighs the values; λ weights the maps."
+
+
+def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
+    """List descriptions of how a head combines and normalises its attention maps, in the order of these steps."""
+    return tuple(
+        term for say in (_describe_mixing, _describe_row_norm, _describe_head_norm) if (term := say(part, width))
+    )
+
+
+def _describe_mixing(part: AttentionConfig, width: int) -> Term | None:
+    if part.mixing == "single":
+        return None
+    if part.mixing == "differential-v2":
+        line = EquationLine(OF_TOKEN, "One per token i and head h.")
+        detail = "two maps subtracted, λ per token and head"
+        write = _write_subtraction(r"\lambda_i")
+        return Term("A₀ − λA₁, λ of the token", detail, width * part.heads, write, (line,))
+    return _describe_differential(part, width) if part.mixing == "differential" else _describe_addition(part, width)
+
+
+def _write_subtraction(lam: str) -> Callable[[Formula], Formula]:
+    return lambda formula: formula._replace(combined=rf"\Big(A_0 - {lam} A_1\Big)", words=COMBINED)
+
+
+def _describe_differential(part: AttentionConfig, width: int) -> Term:
+    begin = "grows with the layer" if part.start is None else f"is {part.start:g}"
+    return Term(
+        "A₀ − λA₁",
+        f"two maps subtracted, one λ{' per head' * part.lambda_per_head}{_describe_start(part)}",
+        4 * part.lambda_sets * (part.get_qk_width(width) // part.heads),
+        _write_subtraction(r"\lambda"),
+        lines=(
+            EquationLine(
+                DIFFERENTIAL, f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}"
+            ),
+        ),
+    )
+
+
+def _describe_addition(part: AttentionConfig, width: int) -> Term:
+    extra = (part.components - 1) * part.lambda_sets
+    each = " per token" if part.lambda_input else " per head" if part.lambda_per_head else ""
+    maps = "1 map" if part.components == 1 else f"{part.components} maps"
+    token = ",i" * part.lambda_input
+    further = "".join(rf" + \lambda_{{{n}{token}}} A_{{{n}}}" for n in range(1, part.components))
+    return Term(
+        f"{maps}, λ in {LAMBDA_RANGES[part.constraint].words}",
+        f"further maps added, each with its λ{each}{', β learned' * part.learn_beta}{_describe_start(part)}",
+        extra * (width // 4) * (1 + width if part.lambda_input else 2) + extra * part.learn_beta,
+        lambda formula: formula._replace(combined=rf"\Big(A_0{further}\Big)", words=COMBINED),
+        _define_lambda(part) if part.components > 1 else (),
+    )
+
+
+def _define_lambda(part: AttentionConfig) -> tuple[EquationLine, EquationLine]:
+    between = LAMBDA_RANGES[part.constraint]
+    each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
+    beta = "α is fixed, β learned" if part.learn_beta else "α and β are fixed"
+    fitted = "fitted to what the paper's models learned"
+    begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
+    return (
+        EquationLine(
+            ADDITIVE.replace(r"\lambda_n", rf"\lambda{each}").replace("p_n", f"p{each}"),
+            f"The weight of map n, between two ends; {beta}: {begin}.{' One per head.' * part.lambda_per_head}",
+        ),
+        EquationLine(
+            rf"p{each} = \operatorname{{mean}}\big({between.function}(u_n)\odot {between.function}({key})\big)",
+            f"In {between.words}, from two learned vectors{' and the token' * part.lambda_input}.",
+        ),
+    )
+
+
+def _describe_start(part: AttentionConfig) -> str:
+    return "" if part.start is None else f", starting at {part.start:g}"
+
+
+def _describe_row_norm(part: AttentionConfig, width: int) -> Term | None:
+    if not part.row_norm:
+        return None
+    words = " The weights c of the maps are divided by the sum of their magnitudes."
+    return Term(
+        "row norm",
+        "weights of the maps divided by the sum of their magnitudes",
+        write=lambda formula: formula._replace(
+            combined=rf"\frac{{1}}{{\sum_n|c_n|}}\,{formula.combined}", words=formula.words + words
+        ),
+    )
+
+
+def _describe_head_norm(part: AttentionConfig, width: int) -> Term | None:
+    if not part.head_norm:
+        return None
+    scale = ""
+    if part.mixing == "differential":
+        scale = r"(1-\lambda_{\mathrm{init}})"
+    if part.mixing == "additive" and part.components > 1:
+        scale = r"\frac{1}{1+\sum_n\lambda_{n,\mathrm{init}}}"
+    return Term(
+        "head norm",
+        "RMSNorm of each head's output",
+        width // part.heads,
+        lambda formula: formula._replace(norm=rf"{scale}\,\operatorname{{RMSNorm}}"),
+    )

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.activation_record import SILENT, Record
+from core.models.trace import SILENT, Record
 
 TAGS = 12  # Universal parts of speech, ids 1 to 12; 0: unknown or padded
 CLASS_TAG = TAGS + 1
@@ -118,8 +118,7 @@ def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> 
     return grams
 
 
-MARK = 2
-"""The id of the pair mark in all tokenizers; it is the last token of the first text."""
+MARK = 2  # The id of the pair mark in all tokenizers; it is the last token of the first text
 
 
 def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:

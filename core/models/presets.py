@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.models import deviations
+from core.models import paper_settings
 from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
-from core.models.deviations import Departure
+from core.models.paper_settings import Departure
 
 NDT = "NDT, arXiv 2603.20704"
 SENTIFORMER = "SentiFormer"
@@ -22,8 +22,7 @@ PAPERS: dict[str, str] = {
     "lexical_attention": LEXICAL,
     "inceptive": INCEPTIVE,
     "baseline": "Baselines",
-}
-"""Key → short title of each paper, in the order of the presets."""
+}  # Key → short title of each paper, in the order of the presets
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class Preset:
     source: str
     line: str
     settings: dict[str, Any] = field(default_factory=dict)
-    departures: tuple[Departure, ...] = ()
-    """Deviations from its paper, and choices that the paper leaves open."""
+    departures: tuple[Departure, ...] = ()  # Deviations from its paper, and choices that the paper leaves open
 
 
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
@@ -56,8 +54,7 @@ SENTIFORMER_RECIPE: dict[str, Any] = {
     "training.decay": "matrices",
     "training.label_smoothing": 0.1,
     "training.metric": "loss",
-}
-"""Section 2 of the paper; the departures list what it leaves open."""
+}  # Section 2 of the paper; the departures list what it leaves open
 PRETRAINED_RECIPE: dict[str, Any] = {
     "text.tokenizer": "pretrained",
     "text.normaliser": "none",
@@ -73,7 +70,6 @@ PRETRAINED_RECIPE: dict[str, Any] = {
 
 
 def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
-    """Return a preset of the SentiFormer paper: the full model with some parts changed."""
     model = ModelConfig(
         width=256,
         layers=6,
@@ -84,11 +80,11 @@ def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int 
     )
     tags = {"text.tagger": "auto"} if model.needs_tags else {}
     own = (
-        *(deviations.GATE if gate else ()),
-        *(deviations.WINDOW if window else ()),
-        *((deviations.RECENCY,) if model.position == "polarity-aware" and model.recency else ()),
-        *((deviations.TAGGER,) if tags else ()),
-        *deviations.SENTIFORMER,
+        *(paper_settings.GATE if gate else ()),
+        *(paper_settings.WINDOW if window else ()),
+        *((paper_settings.RECENCY,) if model.position == "polarity-aware" and model.recency else ()),
+        *((paper_settings.TAGGER,) if tags else ()),
+        *paper_settings.SENTIFORMER,
     )
     return Preset(model, "sentiformer", f"{SENTIFORMER}, {source}", line, {**SENTIFORMER_RECIPE, **tags}, own)
 
@@ -125,21 +121,15 @@ def _make_tweet(version: str, phase: int) -> Preset:
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
     line = f"{name}: {layers} layers, width {width}, {heads} heads; {inside}."
     source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
-    return Preset(
-        model, "tweet_encoder_7essxin", source, line, settings, _list_tweet_deviations(version, width, ff_width)
-    )
-
-
-def _list_tweet_deviations(version: str, width: int, ff_width: int) -> tuple[Departure, ...]:
-    own = [deviations.V8_WIDTH] if version == "v8" else []
+    own = [paper_settings.V8_WIDTH] if version == "v8" else []
     if ff_width == width and version != "v8":
-        own.append(deviations.HALVED._replace(instead=str(2 * width)))
+        own.append(paper_settings.HALVED._replace(instead=str(2 * width)))
     if version == "v5":
-        own.append(deviations.V5_ROWS)
+        own.append(paper_settings.V5_ROWS)
     if released := _RELEASED_VOCABULARY.get(version):
-        said = deviations.RELEASED_VOCABULARY.paper.format(f"{released:,}")
-        own.append(deviations.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
-    return (*deviations.TWEET, *own)
+        said = paper_settings.RELEASED_VOCABULARY.paper.format(f"{released:,}")
+        own.append(paper_settings.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
+    return Preset(model, "tweet_encoder_7essxin", source, line, settings, (*paper_settings.TWEET, *own))
 
 
 _TWEET = {
@@ -158,13 +148,12 @@ _RELEASED_VOCABULARY = {"v5": 20_000, **{f"v{version}": 35_000 for version in ra
 
 
 def _make_lexical(line: str, **attention: Any) -> Preset:
-    """Return a preset of the lexical attention paper: an encoder from scratch with one way to use the lexicon."""
     model = ModelConfig(
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
     lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
-    own = (*deviations.LEXICAL, *deviations.SIGMA) if lexicon else deviations.LEXICAL
-    own = (*own, deviations.HADAMARD) if model.attention.lexical == "hadamard" else own
+    own = (*paper_settings.LEXICAL, *paper_settings.SIGMA) if lexicon else paper_settings.LEXICAL
+    own = (*own, paper_settings.HADAMARD) if model.attention.lexical == "hadamard" else own
     return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
 
 
@@ -175,17 +164,15 @@ INCEPTIVE_RECIPE: dict[str, Any] = {
     "training.weight_decay": 1e-3,
     "training.warmup": 0.0,
     "training.patience": 0,
-}
-"""Section 2 of the paper, with the default learning rate, as encoders start from scratch."""
+}  # Section 2 of the paper, with the default learning rate, as encoders start from scratch
 INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attention_heads": 8, "dense": 512}
 
 
 def _make_inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
-    """Return a preset of the Inceptive Transformers paper: a small encoder with the paper's head."""
     model = ModelConfig(head=HeadConfig(**head))
-    own = (*deviations.INCEPTIVE, *(deviations.CONVOLUTIONS if model.head.kernels else ()))
-    own = (*own, deviations.HEADS) if model.head.attention_heads else own
-    own = (*own, deviations.NO_HEAD_DROPOUT) if model.head.linear else own
+    own = (*paper_settings.INCEPTIVE, *(paper_settings.CONVOLUTIONS if model.head.kernels else ()))
+    own = (*own, paper_settings.HEADS) if model.head.attention_heads else own
+    own = (*own, paper_settings.NO_HEAD_DROPOUT) if model.head.linear else own
     return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE, own)
 
 
@@ -197,14 +184,14 @@ PRESETS: dict[str, Preset] = {
         "ndt",
         f"{NDT}, section 2 (Vanilla)",
         "Plain transformer encoder: LayerNorm, ReLU 256, four heads.",
-        departures=deviations.NDT,
+        departures=paper_settings.NDT,
     ),
     "vanilla-swiglu": Preset(
         _make_ndt_config(AttentionConfig()),
         "ndt",
         "control, not in the paper",
         "Plain attention in the body of NDT (RMSNorm, SwiGLU 384): separates attention from feed-forward.",
-        departures=deviations.NDT,
+        departures=paper_settings.NDT,
     ),
     "differential": Preset(
         _make_ndt_config(
@@ -213,14 +200,14 @@ PRESETS: dict[str, Preset] = {
         "ndt",
         "Differential Transformer, arXiv 2410.05258, as baseline of NDT; bidirectional",
         "Two maps, the second subtracted with a learned lambda; per-head norm.",
-        departures=deviations.DIFFERENTIAL,
+        departures=paper_settings.DIFFERENTIAL,
     ),
     "differential-v2": Preset(
         _make_ndt_config(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential-v2")),
         "ndt",
         "Differential Transformer V2 (official repository); bidirectional",
         "Two maps, lambda a sigmoid of the token, one per head; no per-head norm.",
-        departures=deviations.DIFFERENTIAL,
+        departures=paper_settings.DIFFERENTIAL,
     ),
     **{
         f"ndt-{constraint}-n{n}": Preset(
@@ -230,7 +217,7 @@ PRESETS: dict[str, Preset] = {
             "ndt",
             f"{NDT}, eqs. 2-7, {between.plain}, N={n}",
             f"Adds {n - 1} attention map{'s' * (n > 2)}, each weighted by a lambda in {between.plain}.",
-            departures=deviations.ADDITIVE,
+            departures=paper_settings.ADDITIVE,
         )
         for constraint, between in LAMBDA_RANGES.items()
         for n in (2, 3, 4)
@@ -294,7 +281,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, section V (BiLSTM, 2 layers of 256); its dropout is not stated",
         "Two layers read the words one after the other in both directions; the last state of each answers.",
         {"training.lr": 1e-3},
-        deviations.BASELINE_TRAINING,
+        paper_settings.BASELINE_TRAINING,
     ),
     "cnn": Preset(
         ModelConfig(family="cnn", width=300, head=HeadConfig(kernels="3,4,5", channels=100), dropout=0.5),
@@ -302,7 +289,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, Table I (CNN, widths 3, 4, 5); Kim (2014)",
         "Looks for patterns of three to five words, wherever they stand.",
         {"training.lr": 1e-3},
-        (*deviations.BASELINE_TRAINING, deviations.FILTERS),
+        (*paper_settings.BASELINE_TRAINING, paper_settings.FILTERS),
     ),
     "tfidf-logreg": Preset(
         ModelConfig(family="tfidf-logreg"),
@@ -342,18 +329,13 @@ PRESETS: dict[str, Preset] = {
     ),
     "pretrained": Preset(
         ModelConfig(
-            family="pretrained",
-            width=768,
-            layers=12,
-            attention=AttentionConfig(heads=12),
-            ff_width=3072,
-            pooling="cls",
+            family="pretrained", width=768, layers=12, attention=AttentionConfig(heads=12), ff_width=3072, pooling="cls"
         ),
         "baseline",
         "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",
         "An encoder that others have trained on much text, fine-tuned: --set model.backbone=NAME.",
         PRETRAINED_RECIPE,
-        deviations.PRETRAINED,
+        paper_settings.PRETRAINED,
     ),
 }
 

@@ -16,19 +16,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models.activation_record import SILENT, Record
 from core.models.attention import AttentionCore, append_columns
 from core.models.dropout import Dropout, replace_layers
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
-from core.models.layer_interventions import Changes
 from core.models.mixing import SingleMap
 from core.models.positions import number_segments
 from core.models.score_terms import NEUTRAL, AttentionInputs, Terms
-from core.models.trace import Batch, Intervention, LayerTrace
+from core.models.trace import SILENT, Batch, Changes, Intervention, LayerTrace, Record
 
-KNOWN = 2
-"""Ids 0 and 1 are padding and the unknown word in all tokenizers; the ids of a backbone are shifted by 2."""
+KNOWN = 2  # Ids 0 and 1 are padding and the unknown word in all tokenizers; the ids of a backbone are shifted by 2
 
 
 class Specials(NamedTuple):
@@ -185,12 +182,7 @@ class PretrainedClassifier(EncoderClassifier):
         return Batch(ids, keep, polarity=polarity), keep
 
     def _build_input(
-        self,
-        x: Tensor,
-        batch: Batch,
-        embedded: Tensor | None = None,
-        off: Sequence[bool] = (),
-        record: Record = SILENT,
+        self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = (), record: Record = SILENT
     ) -> Tensor:
         """Build the input (B, L, e) of the first layer from word embeddings x, or from `embedded` in their place."""
         if embedded is not None:

@@ -15,15 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models.activation_record import SILENT, Record
-from core.models.latex_terms import Term
-from core.models.layer_interventions import LexicalChanges
-from core.models.sparse_mask import Support
-from core.models.trace import LayerTrace
+from core.models.attention_config import Term
+from core.models.attention_kernels import Support
+from core.models.trace import SILENT, LayerTrace, LexicalChanges, Record
 
 NEUTRAL = 1 / 3  # Each share of the polarity of a token that no lexicon lists
-GATE_STD, GATE_OPEN = 0.02, 2.0
-"""SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
+GATE_STD, GATE_OPEN = 0.02, 2.0  # SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens
 LEXICON_GATE = 1.0
 
 

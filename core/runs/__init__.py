@@ -7,30 +7,8 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.runs import (
-        labeled_predictions,
-        archive,
-        backbone_builder,
-        comparison,
-        data_shift,
-        pipeline,
-        training_jobs,
-        evaluation_data,
-        layers,
-    )
-    from core.runs import (
-        lineage,
-        load,
-        predictions,
-        projections,
-        report,
-        results,
-        train_overlap,
-        comparison_data,
-        store,
-        sweep,
-        talks,
-    )
-    from core.runs import sweep_drive, sweep_table, word_tagging, tag_predictions, distillation, worker
+    from core.runs import archive, background_jobs, backbone_weights, comparison, data_shift, distillation
+    from core.runs import evaluation_data, lineage, load, pipeline, predictions, projections, report, results
+    from core.runs import store, sweep, sweep_drive, sweep_table, talks, training_jobs, word_tagging
 
 __getattr__ = make_getattr(__name__)

@@ -48,8 +48,7 @@ from core.text.lexicon import VADER
 from core.training.config import TFIDF
 from core.training.history import read_history
 
-LIMIT = 512 * 1024**2
-"""Bytes on disk of a run: ten times the largest run with default settings."""
+LIMIT = 512 * 1024**2  # bytes on disk of a run: ten times the largest run with default settings
 FILES = 500
 KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -68,10 +67,7 @@ _BROKEN = (
 
 
 def export_run(store: RunStore, run: str) -> bytes:
-    """Pack a run as the bytes of a zip file; the same run always gives the same bytes.
-
-    Raises InputError while the run is training, and RunDamaged if one of its files cannot be read.
-    """
+    """Pack a run as zip, always the same bytes; InputError: it is training, RunDamaged: a file cannot be read."""
     record, folder = store.read(run), store.get_path(run)
     if record.status in ("queued", "running"):
         raise InputError(f"run '{run}' is {record.status}; export it when it has ended")
@@ -232,11 +228,7 @@ def _make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
 
 
 def remove_paths(config: RunConfig) -> RunConfig:
-    """Return a run's settings without file paths, so that an exported archive names no files of this machine.
-
-    Names of data sets and of the built-in lexicon are kept. The name of a teacher run is marked as from elsewhere, as a
-    run of that name may exist here.
-    """
+    """Return a run's settings without file paths of this machine; a teacher run is marked as from elsewhere."""
     name, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
     rows: dict[str, Any] = {} if is_registered(name) else {"name": _hide_location(name)}
     if examples := config.data.examples:
@@ -280,7 +272,11 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
-            store.update(run, config=_relocate_lineage(config, store.folder / run))  # also writes the new name
+            own = store.folder / run / LINEAGE
+            names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
+            found = [str(own / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
+            data_config = dataclasses.replace(config.data, lineage=join_list(found))
+            store.update(run, config=dataclasses.replace(config, data=data_config))  # also writes the new name
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 
@@ -303,12 +299,6 @@ def _clean_files(landing: Path) -> None:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     except DataError as error:
         raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
-
-
-def _relocate_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
-    found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
-    return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=join_list(found)))
 
 
 def _check_quota(store: RunStore, landing: Path) -> None:

@@ -1,25 +1,39 @@
-"""The pretrained encoder (backbone) of a run: its architecture, and its weights, which the run does not copy."""
+"""The pretrained encoder (backbone) of a run: its architecture, its weights, which the run does not copy, and modules.
+
+Imports torch and transformers only to build the modules, which have Sentiscope's attention.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import json_store
 from core.atomic import write_text
-from core.exceptions import RunDamaged
-from core.paths import ELSEWHERE
-from core.runs.backbones import FAMILIES, SMALL, Backbone, find_backbone, find_run_backbone, is_supported
+from core.exceptions import DataError, RunDamaged, SentiscopeError
+from core.paths import ELSEWHERE, read_regular
+from core.runs.backbones import (
+    FAMILIES,
+    SMALL,
+    Backbone,
+    check_installed,
+    find_backbone,
+    find_run_backbone,
+    is_supported,
+)
 from core.runs.record import CHECKPOINT
 
 if TYPE_CHECKING:
     from core.models.builder import Model
     from core.models.config import ModelConfig
     from core.models.pretrained import Body
+    from core.text.subword_tokenizers import PretrainedTokenizer, PublishedTokenizer
     from core.text.tokenizer import Tokenizer
 
 BACKBONE = "backbone.json"
@@ -36,8 +50,7 @@ class BackboneRecord:
     name: str
     folder: str
     files: dict[str, str]
-    architecture: dict[str, Any]
-    """The content of its `config.json`, which has no paths."""
+    architecture: dict[str, Any]  # the content of its `config.json`, which has no paths
     version: int = field(default=VERSION)
 
     @classmethod
@@ -95,8 +108,6 @@ class BackboneRecord:
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
-        from core.runs.backbone_builder import split_backbone
-
         return split_backbone(self.architecture, dropout, tokenizer, folder)
 
 
@@ -134,9 +145,97 @@ def list_frozen(model: Model) -> frozenset[str]:
 def summarize_backbone(known: BackboneRecord, model: Model, names: frozenset[str]) -> Mapping[str, Any]:
     """Summarise the encoder for the run record: name, weight digests, and counts of unchanged and of all parameters."""
     sizes = {name: each.numel() for name, each in model.named_parameters()}
-    return {
-        "name": known.name,
-        "digests": known.files,
-        "unchanged": sum(sizes[name] for name in names),
-        "of": sum(sizes.values()),
-    }
+    numbers = {"unchanged": sum(sizes[name] for name in names), "of": sum(sizes.values())}
+    return {"name": known.name, "digests": known.files, **numbers}
+
+
+NAME = "sentiscope"  # under which Sentiscope's attention is registered with transformers
+USED = {
+    *("model_type", "vocab_size", "max_position_embeddings", "type_vocab_size", "pad_token_id", "embedding_size"),
+    *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act", "layer_norm_eps"),
+    *("dim", "n_layers", "n_heads", "hidden_dim", "activation", "sinusoidal_pos_embds", "initializer_range"),
+}
+"""Keys of `config.json` that are used; others may name code, another precision or another kind of model."""
+
+
+def split_backbone(
+    architecture: dict[str, Any], dropout: float, tokenizer: PretrainedTokenizer, folder: Path | None = None
+) -> Body:
+    """Split a pretrained encoder into modules; `dropout` applies to hidden states, not to attention weights.
+
+    The weights are read from `folder`; None: random weights, to be overwritten. `architecture` is the content of
+    `config.json`. Raises NotAvailable without transformers, DataError for unreadable files or weights that do not fit.
+    """
+    from torch import nn
+
+    from core.models.pretrained import Body, Specials, compute_attention
+
+    with _silence_transformers() as hf:
+        hf.AttentionInterface.register(NAME, compute_attention)
+        rates = ("hidden_dropout_prob", "dropout"), ("attention_probs_dropout_prob", "attention_dropout")
+        given = {name: value for name, value in architecture.items() if name in USED}
+        given |= {**dict.fromkeys(rates[0], dropout), **dict.fromkeys(rates[1], 0.0)}
+        try:
+            config = hf.AutoConfig.for_model(**given)
+            if folder:
+                model = _read_model(hf, folder, config)
+            else:
+                model = hf.AutoModel.from_config(config, attn_implementation=NAME)
+        except SentiscopeError:
+            raise
+        except Exception as error:  # transformers raises many kinds of errors for invalid files
+            said = " ".join(str(error).split())
+            raise DataError(f"cannot be read: {said:.300}", file=str(folder or "the backbone")) from error
+    if config.vocab_size < tokenizer.rows:
+        said = f"its tokenizer has {tokenizer.rows} tokens, and its table of words {config.vocab_size}"
+        raise DataError(said, file=str(folder))
+    blocks = (model.transformer if hasattr(model, "transformer") else model.encoder).layer
+    project = getattr(model, "embeddings_project", nn.Identity())
+    return Body(model.embeddings, project, list(blocks), Specials(*tokenizer.specials))
+
+
+def _read_model(hf: Any, folder: Path, config: Any) -> Any:
+    """Read a pretrained model from a folder's safetensors files only; DataError: the weights do not fit `config`."""
+    import torch
+
+    safely = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    kind = {"config": config, "attn_implementation": NAME, "dtype": torch.float32}
+    model, found = hf.AutoModel.from_pretrained(folder, **kind, **safely, output_loading_info=True)
+    missing = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
+    if missing or found["mismatched_keys"]:
+        why = f"{', '.join(missing[:3])} missing" if missing else "some have another shape"
+        raise DataError(f"the weights are not those of the architecture in its config.json: {why}", file=str(folder))
+    return model
+
+
+def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
+    """Read the tokenizer of a pretrained encoder; DataError: unreadable, NotAvailable: it needs transformers."""
+    from core.text.subword_tokenizers import PublishedTokenizer, convert_panics
+
+    path = backbone.tokenizer
+    try:
+        if path is not None:
+            return PublishedTokenizer(read_regular(path, SMALL).decode("utf-8"), backbone.longest, backbone.name)
+        with _silence_transformers() as hf, convert_panics():
+            made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
+            return PublishedTokenizer(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
+    except SentiscopeError:
+        raise
+    except Exception as error:  # the tokenizers library raises plain exceptions
+        raise DataError(f"its tokenizer cannot be read: {error!s:.200}", file=str(backbone.folder)) from error
+
+
+@contextlib.contextmanager
+def _silence_transformers() -> Iterator[Any]:
+    """Yield the transformers library with its log messages and progress bars silenced."""
+    check_installed()
+    import transformers as hf
+
+    library = logging.getLogger("transformers")
+    before = library.level
+    library.setLevel(logging.ERROR)
+    hf.utils.logging.disable_progress_bar()
+    try:
+        yield hf
+    finally:
+        library.setLevel(before)

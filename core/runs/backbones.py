@@ -29,8 +29,7 @@ from core.recipes import get_backbone
 SETTING = "model.backbone"
 FOLDER = "SENTISCOPE_BACKBONES"  # environment variable: a folder that contains a folder for each encoder
 CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
-PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")
-"""Weights that could run code, or belong to another library."""
+PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")  # could run code, or are for another library
 ADAPTER = "adapter_config.json"  # transformers would silently add this adapter to the weights
 SMALL = 64 * 1024**2  # bytes of a JSON file: the largest tokenizers have 20 MB
 SENTENCEPIECE = "sentencepiece.bpe.model"  # a tokenizer that needs the sentencepiece library
@@ -110,17 +109,17 @@ class Backbone:
     @property
     def weights(self) -> list[Path]:
         """Return the paths of the encoder's weight files: one file, or the parts that its index file lists."""
-        if _is_file(self.folder / ADAPTER):
+        if os.path.isfile(self.folder / ADAPTER):
             raise DataError(
                 "this folder holds an adapter, whose weights lie on top of another model's; merge the two where you "
                 "made it (peft: model.merge_and_unload().save_pretrained) and name that folder",
                 file=str(self.folder / ADAPTER),
             )
         whole = self.folder / WEIGHTS
-        paths = self._list_parts() if not _is_file(whole) and _is_file(self.folder / INDEX) else [whole]
-        missing = [path for path in paths if not _is_file(path)]
+        paths = self._list_parts() if not os.path.isfile(whole) and os.path.isfile(self.folder / INDEX) else [whole]
+        missing = [path for path in paths if not os.path.isfile(path)]
         if missing or not paths:
-            there = [name for name in PICKLES if _is_file(self.folder / name)]
+            there = [name for name in PICKLES if os.path.isfile(self.folder / name)]
             beside = (
                 f"; {there[0]} is there, which is not read: such a file can run code of others. Save it as safetensors "
                 "where you trust it (transformers: model.save_pretrained), or"
@@ -144,14 +143,14 @@ class Backbone:
     @property
     def tokenizer(self) -> Path | None:
         """Return the path of the encoder's `tokenizer.json`; None if it must be built from vocabulary files."""
-        if _is_file(self.folder / TOKENIZER):
+        if os.path.isfile(self.folder / TOKENIZER):
             return self.folder / TOKENIZER
         own = FAMILIES[self.kind].vocabulary
-        if not own or not all(_is_file(self.folder / name) for name in own):
+        if not own or not all(os.path.isfile(self.folder / name) for name in own):
             beside = (
                 f"; {SENTENCEPIECE} is there, which is not read here. Save it as {TOKENIZER} where sentencepiece is "
                 "installed (transformers: tokenizer.save_pretrained), or"
-                if _is_file(self.folder / SENTENCEPIECE)
+                if os.path.isfile(self.folder / SENTENCEPIECE)
                 else ";"
             )
             raise DataError(f"not there{beside} {explain_download(self.name)}", file=str(self.folder / TOKENIZER))
@@ -169,7 +168,12 @@ class Backbone:
         if self.longest < 1:
             raise DataError("has no places for tokens", file=file)
         for path in self.weights:
-            _check_whole(path)
+            try:
+                with safetensors.safe_open(path, framework="np"):  # reads the header
+                    pass
+            except (safetensors.SafetensorError, OSError) as error:
+                said = f"cannot be read, it may be cut off: {error!s:.200}; get it again"
+                raise DataError(said, file=str(path)) from error
 
     def hash_weights(self) -> dict[str, str]:
         """Return the SHA-256 of each weight file of the pretrained encoder, as file name → digest."""
@@ -212,15 +216,12 @@ def check_installed() -> None:
 
 
 def find_backbone(name: str) -> Backbone:
-    """Find a pretrained encoder by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
-
-    Raises ConfigError, with the searched places and the download command, if it is not found.
-    """
+    """Find an encoder by name or path; ConfigError, with searched places and download command: not found."""
     called = name.removeprefix(ELSEWHERE)
     for folder in _list_candidates(called):
-        if _is_file(folder / CONFIG):
+        if os.path.isfile(folder / CONFIG):
             return Backbone(called, folder)
-    if _is_a_name(called) and _is_folder(_expand_user(called)):
+    if _is_a_name(called) and os.path.isdir(os.path.expanduser(called)):
         raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {explain_download(called)}")
     looked = f"{FOLDER} ({get_own_folder() or 'not set'}), the hub's cache ({get_hub_cache()})"
     raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {explain_download(called)}")
@@ -249,10 +250,9 @@ def get_hub_cache() -> Path:
 
 
 def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Add to the settings the sizes of the pretrained encoder that the settings, or else the recipe, name.
+    """Add to the settings the sizes of the encoder that they, or else the recipe, name.
 
-    Raises InputError if no encoder is named, it cannot be used or another size is given; NotAvailable without
-    transformers.
+    Raises InputError without an encoder that can be used, or for another size; NotAvailable without transformers.
     """
     if preset not in PRESETS or PRESETS[preset].model.family != "pretrained":
         return dict(settings)
@@ -273,18 +273,14 @@ def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "
 
 
 def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
-    """Find the pretrained encoder of a run, with identical weights, at its recorded folder or by its name.
-
-    An imported run has no recorded folder, so only the known folders of this machine are searched. Raises RunDamaged,
-    which says what to do, if the weights are missing or differ.
-    """
+    """Find the encoder of a run, with identical weights, at its recorded folder or by name; RunDamaged: not there."""
     called = name.removeprefix(ELSEWHERE)
     root = get_own_folder()
     places = (Path(folder), *_list_candidates(called)) if folder else tuple(_find_by_name(called))
     last = Path(called).name
     for place in (*places, *([root / last] if root and last not in ("", "..") else [])):
         found = Backbone(called, place)
-        there = all(_is_file(place / file) for file in (*digests, CONFIG))
+        there = all(os.path.isfile(place / file) for file in (*digests, CONFIG))
         if there and found.hash_weights() == dict(digests):
             return found
     told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
@@ -301,34 +297,10 @@ def is_supported(architecture: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and kind in FAMILIES
 
 
-def _check_whole(path: Path) -> None:
-    """Raise DataError for a truncated weight file; only the header of the safetensors file is read."""
-    try:
-        with safetensors.safe_open(path, framework="np"):
-            pass
-    except (safetensors.SafetensorError, OSError) as error:
-        raise DataError(f"cannot be read, it may be cut off: {error!s:.200}; get it again", file=str(path)) from error
-
-
-def _is_file(path: Path) -> bool:
-    """Return whether a path is a file; False also if the name is too long or access is denied."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
 def _list_candidates(name: str) -> Iterator[Path]:
     if _is_a_name(name):
         yield from _find_by_name(name)
-        yield _expand_user(name)
+        yield Path(os.path.expanduser(name))
 
 
 def _find_by_name(name: str) -> Iterator[Path]:
@@ -347,20 +319,13 @@ def _is_a_name(text: str) -> bool:
     )
 
 
-def _expand_user(name: str) -> Path:
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:  # ~NAME of an unknown user
-        return Path(name)
-
-
 def _list_snapshots(folder: Path) -> Iterator[Path]:
     main = folder / "refs" / "main"
     with contextlib.suppress(OSError, ValueError):
-        if _is_file(main):
+        if os.path.isfile(main):
             yield folder / "snapshots" / main.read_text(encoding="utf-8").strip()
     with contextlib.suppress(OSError):
-        if _is_folder(folder / "snapshots"):
+        if os.path.isdir(folder / "snapshots"):
             yield from sorted((folder / "snapshots").iterdir())
 
 
@@ -377,7 +342,7 @@ def _list_own() -> Iterator[tuple[str, Path]]:
 def _list_cached() -> Iterator[tuple[str, Path]]:
     for folder in sorted(get_hub_cache().glob("models--*")):
         for snapshot in _list_snapshots(folder):
-            if _is_file(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
+            if os.path.isfile(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
                 yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
                 break
 
@@ -392,11 +357,7 @@ def _is_ours(config: Path) -> bool:
 
 
 def describe_backbone(backbone: Backbone) -> dict[str, Any]:
-    """Describe a pretrained encoder, and whether it can be used, as plain data.
-
-    `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
-    `problem` (a sentence), and `lacks` (the name of the missing or unusable file).
-    """
+    """Describe a pretrained encoder as plain data, with `ok`, `problem` (a sentence) and `lacks` (a file)."""
     found: dict[str, Any] = {"name": backbone.name, "folder": str(backbone.folder)}
     found |= {"ok": True, "problem": "", "lacks": ""}
     try:

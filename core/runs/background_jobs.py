@@ -1,5 +1,10 @@
 """Background jobs that compute and cache analyses of a run: processes that wait in a queue and report progress.
 
+A new analysis is a subclass of `Analysis` with `words`, `find`, an `Offer`, and a constructor whose file name covers
+all inputs of the result; queue, files, progress, cancellation and the button of the page follow from the class. An
+analysis of a split is a module of `core.error_analysis.analyses` with `find` and an `Offer`; it also gets a command and
+a section of the page.
+
 <stem>.json: the result; <stem>.progress.json: the process and its progress, only during the computation and after a
 failure; <stem>.log: the output of that process.
 """
@@ -9,30 +14,32 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import logging
 import math
 import os
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 import psutil
 
 from core import json_store
 from core.atomic import convert_os_errors, make_folder, write_text
+from core.cache import get_cache_folder
 from core.exceptions import RunDamaged, SentiscopeError
 from core.json_store import Seconds
 from core.runs import queue
 from core.runs.record import Process
-from core.runs.store import RunStore, describe_process, get_own_process, is_alive
+from core.runs.store import RunStore, describe_process, get_own_process, is_alive, is_starter
 
 TELL_SECONDS = 0.5  # least time between two progress reports
-Tell = Callable[[str, float | None], None]
-"""A progress callback: the current step, and the fraction that is done."""
+Tell = Callable[[str, float | None], None]  # a progress callback: the current step, and the fraction that is done
 
 
 @dataclass(frozen=True)
@@ -121,10 +128,7 @@ def spawn_process(
 
 
 def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
-    """Start a queued background process that computes a result and outlives this one, unless one is running.
-
-    Its name in the queue begins with `kind`. Raises InputError if the queue of this server is full.
-    """
+    """Start a background process, `kind` in the queue, unless one is running; InputError: the queue is full."""
     if read_job(files).status == "running":
         return
     queue.check_room(store.folder, queue.SHORT)
@@ -182,3 +186,95 @@ def _read_progress(files: Files) -> _ProgressFile | None:
     with contextlib.suppress(FileNotFoundError, RunDamaged):
         return json_store.read(files.get_path("progress.json"), _ProgressFile)
     return None
+
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The texts that a page shows about an analysis not computed yet: button, title, error and duration."""
+
+    button: str
+    title: str
+    failed: str
+    takes: str
+
+
+@dataclass(frozen=True)
+class Analysis(Files, ABC, Generic[Found]):
+    """A slow analysis of a run whose result is computed once and stored under a hash of its inputs."""
+
+    store: RunStore = field(repr=False, compare=False)
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def offer(self) -> Offer:
+        """Return the texts that a page shows about the analysis: button, title, error and duration."""
+
+    @property
+    def shape(self) -> Any:
+        """Return the schema type that a stored analysis result is validated with."""
+        return dict[str, Any]
+
+    @property
+    @abstractmethod
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments of the `sentiscope` command that computes and stores this analysis."""
+
+    @abstractmethod
+    def find(self, tell: Tell) -> Found:
+        """Compute the result of the analysis and report progress to the callback `tell`."""
+
+    def read(self) -> Found | None:
+        """Return the stored result of the analysis; None if there is none or its file cannot be read."""
+        try:
+            tree = json_store.read_tree(self.get_path("json"))
+            checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
+        except (FileNotFoundError, RunDamaged):
+            return None
+        found: Found = checked if hasattr(checked, "__struct_fields__") else tree  # a shape may list some fields only
+        return found
+
+    def write(self, found: Found, seconds: float) -> None:
+        """Store the result of the analysis, which took `seconds` to compute."""
+        tree = json.dumps(found, ensure_ascii=False, allow_nan=False, default=msgspec.to_builtins)
+        write_text(self.get_path("json"), tree)
+
+    def compute(self, on_progress: Tell | None = None) -> Found:
+        """Compute the analysis in this process, publish its progress, and store the result."""
+        with publish_progress(self, on_progress) as tell:
+            began = time.monotonic()
+            found = self.find(tell)
+            self.write(found, time.monotonic() - began)
+        return found
+
+    def compute_anyway(self, on_progress: Tell | None = None) -> Found:
+        """Compute the analysis even if its folder cannot be created; then only log that the result is not stored."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            logging.getLogger(__name__).warning("%s is not stored: %s", self.get_path("json"), error)
+            return self.find(on_progress or (lambda what, share: None))
+        return self.compute(on_progress)
+
+    def read_or_compute(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
+        """Return the result of the analysis, computed now if none is stored or readable, and whether it was stored."""
+        try:
+            found = self.read()
+        except RunDamaged:
+            found = None
+        return (self.compute(on_progress), False) if found is None else (found, True)
+
+    def start(self) -> None:
+        """Start a background process that computes the analysis; InputError: this server's queue is full."""
+        start_job(self.store, self, build_command(*self.words), self.name)
+
+
+def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
+    """Return the folder of a run's analysis: in the run, or for a starter that does not ship it in the cache."""
+    if is_starter(run) and not (run / kind / f"{stem}.json").is_file():
+        return get_cache_folder() / (cached or kind)
+    return run / kind

@@ -14,7 +14,6 @@ from core.config import RunConfig, compose
 from core.data.findings import plural
 from core.exceptions import ConfigError
 from core.formatting import count
-from core.models.config import ModelConfig
 from core.models.model_description import count_parameters, list_parts
 from core.runs import queue
 from core.runs.record import RunRecord
@@ -79,10 +78,9 @@ class Cost(NamedTuple):
 
 
 def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """Estimate the memory and time of a planned training; None for a model trained from scratch, which always fits.
+    """Estimate memory and time of a training from earlier runs; None for a model trained from scratch.
 
-    Raises ConfigError, with cheaper settings, if it exceeds memory or time. Text length and speed are estimated from
-    the `records` of earlier runs.
+    Raises ConfigError, with cheaper settings, if it exceeds memory or time.
     """
     if config.model.family != "pretrained":
         return None
@@ -147,13 +145,10 @@ LENGTHS: dict[str, dict[str, Any]] = {
 The time is not fixed, as it depends on texts, model and machine: `estimate_time` estimates it.
 """
 START_SECONDS = 10.0  # imports, data, vocabulary, and the metrics at the end
-GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
-"""A cautious guess for one step: 64 texts of the built-in corpus take this model 0.03 s on two cores."""
+GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045  # a step, cautiously: 0.03 s for 64 built-in texts on two cores
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
-MASKED_SHARE = 0.15
-"""Share of masked tokens, as in core.training.mlm, which needs torch (a test compares them)."""
-DENSE = 256
-"""Up to this length a window saves nothing, as in core.models.attention, which needs torch (a test compares them)."""
+MASKED_SHARE = 0.15  # share of masked tokens, as in core.training.mlm, which needs torch (a test compares them)
+DENSE = 256  # up to this length a window saves nothing, as in core.models.attention (a test compares them)
 SIMILAR = 4.0  # largest ratio between the step costs of a planned run and of an earlier run used for the estimate
 LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
 """Seconds per training text and token of the longest text: for five fits of TF-IDF, and for one pass of a run."""
@@ -229,8 +224,7 @@ class Size:
 
     parameters: int
     vocabulary: int
-    counted: Literal["run", "data", "bound"]
-    """Whether the vocabulary was counted by an earlier run or in the data, or is an upper bound."""
+    counted: Literal["run", "data", "bound"]  # by an earlier run, in the data, or an upper bound
 
 
 def estimate_size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
@@ -285,22 +279,14 @@ def _compute_step_cost(config: RunConfig, length: int) -> float:
     elif model.family == "cnn":
         each = model.width * sum(head.parse_widths()) * head.channels
     else:
-        each = model.layers * _compute_layer_cost(model, length) + _compute_head_cost(model, length)
+        part, local = model.attention, sum(head.parse_widths()) * head.channels
+        seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
+        layer = (2 * part.components + 2) * model.width**2 + 2 * part.components * seen * model.width
+        layer += 3 * model.width * model.ff_width
+        joined = model.width + len(head.parse_widths()) * head.channels
+        pooling = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
+        each = model.layers * layer + model.width * local + pooling
     return config.training.batch_size * length * each + 1e8
-
-
-def _compute_layer_cost(model: ModelConfig, length: int) -> int:
-    part = model.attention
-    seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
-    projections = (2 * part.components + 2) * model.width**2
-    return projections + 2 * part.components * seen * model.width + 3 * model.width * model.ff_width
-
-
-def _compute_head_cost(model: ModelConfig, length: int) -> int:
-    head = model.head
-    joined = model.width + len(head.parse_widths()) * head.channels
-    attention = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
-    return model.width * sum(head.parse_widths()) * head.channels + attention
 
 
 def count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:

@@ -12,7 +12,7 @@ import pandas as pd
 from core import json_store
 from core.cache import get_cache_folder, keep_files, mark_used
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, encode_targets
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.evaluation.split_differences import (
     ComparedTexts,
     compare_split,
@@ -22,9 +22,9 @@ from core.evaluation.split_differences import (
 )
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import hash_value
+from core.runs.lineage import load_trained_data
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
-from core.runs.train_overlap import load_trained_data
 
 if TYPE_CHECKING:
     from core.runs.load import LoadedRun
@@ -102,10 +102,7 @@ class FileSample:
                 self._rows[place] = row
 
     def compare_with_test(self) -> dict[str, Any]:
-        """Compare the sampled rows of a file with the texts of the run's test split, by predicted labels.
-
-        Without the texts of a test or validation split, the result contains only the reason.
-        """
+        """Compare the sampled rows with the run's test texts by predicted labels, or give the reason why not."""
         record, folder = self._loaded.record, self._loaded.folder
         there = list_evaluated_splits(folder)
         split = next((name for name in (TEST, VALIDATION) if name in there), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,10 @@ from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.evaluation.inference import predict_texts
 from core.fingerprint import hash_file, hash_value
+from core.runs.configuration import check_classes, find_teacher
 from core.runs.load import load_run
 from core.runs.record import RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
-from core.runs.warm_start import check_classes, find_teacher
 from core.text.config import TextConfig
 from core.text.normalization import make_text_keys
 from core.training.linear import fit_linear
@@ -26,8 +27,7 @@ from core.training.linear import fit_linear
 FOLDS = 5
 PRESET = "tfidf-logreg-chars"
 PORTION = 2048  # texts that a teacher run predicts between two calls of `pause`
-FILE = "teacher.npy"
-"""File in the directory of a run while it trains, so that it can be resumed without its teacher."""
+FILE = "teacher.npy"  # file in the directory of a run while it trains, so that it can be resumed without its teacher
 
 
 def get_soft_labels(
@@ -35,8 +35,7 @@ def get_soft_labels(
 ) -> np.ndarray:
     """Return a teacher's class probabilities (n, C) of the training texts, stored in the new run's `folder`.
 
-    `pause` is called where the work can be interrupted. Raises ConfigError if the teacher is missing or has other
-    classes, and DataError if TF-IDF cannot learn from these data.
+    `pause` is called where work can stop. ConfigError: no or another teacher; DataError: TF-IDF cannot learn.
     """
     path = folder / FILE
     if path.is_file():
@@ -95,18 +94,11 @@ def cross_fit_tfidf(
     held = _get_texts(dataset, VALIDATION), dataset.get_targets(VALIDATION)
     places = assign_folds(texts.tolist(), labels, (text, config.text), seed)
     found = np.zeros((len(texts), len(dataset.classes)), np.float32)
+    train = partial(fit_linear, config=config.text, classes=len(dataset.classes), family=config.model.family)
     for fold in np.unique(places):
         pause()
         ours = places == fold
-        fit = fit_linear(
-            texts[~ours].tolist(),
-            labels[~ours],
-            *held,
-            config=config.text,
-            classes=len(dataset.classes),
-            family=config.model.family,
-            chosen=chosen,
-        )
+        fit = train(texts[~ours].tolist(), labels[~ours], *held, chosen=chosen)
         chosen = fit.settings["C"]
         found[ours] = predict_texts(fit.model, fit.tokenizer, texts[ours].tolist(), task=dataset.task).probabilities
     return found

@@ -14,16 +14,14 @@ from core import evaluation
 from core.cache import get_cache_folder
 from core.exceptions import InputError, NotAvailable
 from core.fingerprint import get_file_version, hash_value
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer
+from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord, refuse_tagged
 from core.runs.store import RunStore, get_machine_id
 from core.training.history import replace_nonfinite
 
 TIMED = {"milliseconds", "tokens"}
-WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
-"""Keys of a measurement; older versions measured only a batch."""
+WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}  # of a measurement; older ones lack some
 
 
 @dataclass(frozen=True)
@@ -33,12 +31,9 @@ class Efficiency:
     parameters: int
     seconds: float
     disk: int  # bytes of weights and tokenizer, including a TF-IDF model that is mixed in
-    one: float | None = None
-    """Milliseconds for one text of median length, from token ids to logits; median of passes on one CPU thread."""
-    batch: float | None = None
-    """Milliseconds per text in a batch of 64 texts whose lengths are distributed as in the data."""
-    memory: int | None = None
-    """Peak bytes of weights, inputs and intermediate results for the batch of 64, without the libraries."""
+    one: float | None = None  # milliseconds for a text of median length, ids to logits; median on one CPU thread
+    batch: float | None = None  # milliseconds per text in a batch of 64 texts with the lengths of the data
+    memory: int | None = None  # peak bytes of weights, inputs and results between for the batch, without libraries
     tokens: tuple[int, int] | None = None  # tokens of the one text, and the padded length of the batch
     where: str = ""
 
@@ -67,10 +62,7 @@ def get_version(store: RunStore, run: str) -> str:
 
 
 def measure_costs(store: RunStore, run: str) -> Efficiency:
-    """Return the costs of a run; measure and store its prediction speed and memory if they are unknown.
-
-    Raises InputError if there is no such run, or it has no weights or predictions yet.
-    """
+    """Return the costs of a run, measured and stored if unknown; InputError: no such run, or nothing to measure yet."""
     record = store.read(run)
     if _find_stored(store, record) is None:
         Speed.from_run(store, run).compute()
@@ -102,27 +94,23 @@ class Speed(Analysis[Inference]):
     def find(self, tell: Tell) -> Inference:
         """Measure the prediction speed and memory of the run in this process."""
         tell("predicting on one thread", None)
-        found = _measure_inference(self.store, self.run)
+        folder, record = self.store.get_path(self.run), self.store.read(self.run)
+        splits = list_evaluated_splits(folder)
+        refuse_tagged(record)
+        if not splits:
+            raise InputError(f"run '{self.run}' is {record.status} and has no predictions: nothing can be measured yet")
+        if why := explain_lacking_texts(folder, record):
+            raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
+        split = "test" if "test" in splits else splits[-1]
+        texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
+        from core.runs.load import load_run
+        from core.text.token_table import build_token_table
+
+        loaded = load_run(self.store, self.run)
+        beside = None if loaded.mix is None else (loaded.mix.model, build_token_table(loaded.mix.tokenizer, texts))
+        tokens = build_token_table(loaded.tokenizer, texts)
+        found = evaluation.efficiency.measure_inference(loaded.model, tokens, beside)
         return cast(Inference, replace_nonfinite({**found, "machine": get_machine_id()}))
-
-
-def _measure_inference(store: RunStore, run: str) -> dict[str, object]:
-    from core.text.token_table import build_token_table
-
-    folder, record = store.get_path(run), store.read(run)
-    splits = list_evaluated_splits(folder)
-    refuse_tagged(record)
-    if not splits:
-        raise InputError(f"run '{run}' is {record.status} and has no predictions: nothing can be measured yet")
-    if why := explain_lacking_texts(folder, record):
-        raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
-    split = "test" if "test" in splits else splits[-1]
-    texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
-    from core.runs.load import load_run
-
-    loaded = load_run(store, run)
-    beside = None if loaded.mix is None else (loaded.mix.model, build_token_table(loaded.mix.tokenizer, texts))
-    return evaluation.efficiency.measure_inference(loaded.model, build_token_table(loaded.tokenizer, texts), beside)
 
 
 def _find_stored(store: RunStore, record: RunRecord) -> Inference | None:

@@ -104,10 +104,9 @@ def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str])
 
 
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
-    """Read the requested rows (one is enough) for evaluating a run, with labels as the run's class numbers.
+    """Read the requested rows (one is enough), with labels as the run's class numbers.
 
-    Raises InputError for unknown data or splits, for labels that are no class of the run
-    (`core.data.labels.UnmatchedLabels`), or for rows with several labels if the run is single-label.
+    Raises InputError for unknown data, unmatched labels (`UnmatchedLabels`) or several labels for a single-label run.
     """
     words, split, notes = read_labeled_rows(record, wanted)
     data = wanted.data or record.config.data.name

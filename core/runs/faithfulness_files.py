@@ -18,8 +18,7 @@ from core.data.dataset import VALIDATION
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_file, hash_value
 from core.interpret.faithfulness_verdict import Belief
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer, locate_folder
+from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
 from core.runs.record import WEIGHTS
 from core.runs.store import RunStore
 
@@ -58,10 +57,7 @@ class BeliefFiles(Analysis[Belief]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> BeliefFiles:
-        """Return the faithfulness analysis of one method, or of all; its file name depends on settings and weights.
-
-        Raises RunNotFound, RunDamaged without weights, and InputError for an invalid number of sentences.
-        """
+        """Return the analysis of one method or all, named after settings and weights; InputError: bad `limit`."""
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of sentences from 1 to {MOST}")
         folder, record = store.get_path(run), store.read(run)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
+import safetensors
+import safetensors.torch
 import torch
+from torch import Tensor, nn
 
 from core.config import compose
 from core.evaluation.baseline import CHARACTERS
 from core.evaluation.class_separability import read_layers
-from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import PassagePredictions, Predictions, predict_passages, predict_texts
+from core.evaluation.inference import Ensemble, PassagePredictions, Predictions, predict_passages, predict_texts
 from core.exceptions import InputError, RunDamaged
+from core.formatting import count
+from core.interpret.ablation import LambdaCurves, compute_lambda_curves
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
 from core.interpret.explain_context import UNCHANGED, ExplainContext
-from core.interpret.lambda_response import LambdaCurves, compute_lambda_curves
 from core.interpret.model_edits import UNCHANGED as NO_EDITS
 from core.interpret.model_edits import Edits, get_text_editable
 from core.interpret.sentence_inspection import SentenceView, inspect_text
@@ -31,14 +36,14 @@ from core.models.dropout import activate_dropout, shuffle_weights
 from core.models.encoder import EncoderClassifier
 from core.models.model_description import count_parameters
 from core.models.trace import Intervene, Intervention
+from core.paths import open_regular
 from core.runs.backbone_weights import BackboneRecord, list_frozen
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.weights import check_size, find_missing, read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
-from core.training.adamw import freeze_layers
 from core.training.history import read_history
+from core.training.training_stage import freeze_layers
 
 Change = Intervention | None
 CHARACTERS_HEARD = 200_000  # characters tokenised between two progress reports: some tenths of a second
@@ -48,8 +53,7 @@ CHARACTERS_HEARD = 200_000  # characters tokenised between two progress reports:
 class LoadedRun:
     """A run with its model in evaluation mode on the CPU, shared by all callers and never changed.
 
-    Its methods raise InputError for an unknown class, method or place inside the model, and RunDamaged if a file of the
-    TF-IDF model that is mixed in is missing or cannot be read.
+    Its methods raise InputError for an unknown class, method or place, RunDamaged for a bad file of TF-IDF.
     """
 
     record: RunRecord
@@ -132,17 +136,8 @@ class LoadedRun:
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
         """Return all inner values of the model for one text; with `unmixed`, no TF-IDF model is mixed in."""
         record = self.record
-        return inspect_text(
-            self.model,
-            self.tokenizer,
-            record.classes,
-            text,
-            task=record.task,
-            intervene=intervene,
-            scaling=record.scaling,
-            mix=self.mix,
-            unmixed=unmixed,
-        )
+        look = functools.partial(inspect_text, task=record.task, scaling=record.scaling, mix=self.mix)
+        return look(self.model, self.tokenizer, record.classes, text, intervene=intervene, unmixed=unmixed)
 
     def parse_edits(self, text: str, line: str) -> Edits:
         """Parse a typed line of model edits (such as heads off) for a text; InputError lists the invalid ones."""
@@ -182,10 +177,7 @@ class LoadedRun:
         return other
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
-        """Return the context in which `core.interpret` explains the run.
-
-        `intervene` and `unmixed` change the model as in `predict`.
-        """
+        """Return the context in which `core.interpret` explains the run, changed as in `predict`."""
         record = self.record
         return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),
@@ -203,10 +195,7 @@ class LoadedRun:
 
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
-    """Load a run's best model so far and its tokenizer; with `tags`, a run that labels words is accepted.
-
-    Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
-    """
+    """Load a run's best model and tokenizer; RunNotFound, RunDamaged, or InputError for a tagging run unless `tags`."""
     record, folder = store.read(run), store.get_path(run)
     if not tags:
         refuse_tagged(record)
@@ -268,3 +257,91 @@ def _explain_missing(record: RunRecord) -> str:
     if record.status == "done":
         return f"run '{record.run}' had written it, so it was removed later: train or import the run again"
     return f"run '{record.run}' {'was' if record.status == 'cancelled' else 'has'} {record.status}: resume or remove it"
+
+
+Kept = Literal["float32", "float16", "int8"]
+SCALE = ":scale"  # suffix of the name of an int8 tensor for the tensor with the scale of each row
+LARGEST = 127
+LARGEST_HEADER = 16 * 1024**2  # bytes of a file's list of tensors, at most; the largest encoders have 0.1 MB
+
+
+def pack_weights(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
+    """Return the weights of a model as the bytes of a safetensors file, except the tensors named in `without`.
+
+    float16: every floating-point tensor. int8: tensors with at least two dimensions, each row scaled so that its
+    largest number is 127; other tensors as float16. The rounding error is at most half a step: 2^-11 of a number in
+    float16, and 1/254 of the row's largest number in int8.
+    """
+    stored: dict[str, Tensor] = {}
+    for name, tensor in model.state_dict().items():
+        if name in without:
+            continue
+        whole = tensor.detach().cpu().contiguous()
+        if kept == "float32" or not whole.is_floating_point():
+            stored[name] = whole
+        elif kept == "int8" and whole.ndim > 1:
+            rows = whole.reshape(len(whole), -1)
+            scale = stored[name + SCALE] = rows.abs().amax(1) / LARGEST
+            steps = torch.where(scale > 0, scale, 1.0)[:, None]
+            stored[name] = (rows / steps).round().to(torch.int8).reshape(whole.shape)
+        else:
+            stored[name] = whole.half()
+    return safetensors.torch.save(stored)
+
+
+def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Convert stored tensors back to a model's weights; int8 tensors are multiplied by their scales."""
+    return {
+        name: tensor.float() * stored[name + SCALE].reshape(-1, *(1,) * (tensor.ndim - 1))
+        if name + SCALE in stored
+        else tensor
+        for name, tensor in stored.items()
+        if not name.endswith(SCALE)
+    }
+
+
+def check_size(path: Path, numbers: int) -> None:
+    """Raise RunDamaged, before a model is built, for a weight file with fewer bytes than the model has parameters."""
+    try:
+        with open_regular(path, sys.maxsize) as stream:
+            size, header = os.fstat(stream.fileno()).st_size, int.from_bytes(stream.read(8), "little")
+    except (OSError, ValueError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if header > LARGEST_HEADER:
+        raise RunDamaged(f"{path}: cannot be read: its list of tensors has more than {LARGEST_HEADER // 1024**2} MB")
+    if size < numbers:
+        raise RunDamaged(
+            f"{path}: cannot be read: by its settings the model has {count(numbers)} numbers, and the file has "
+            f"{count(size)} bytes"
+        )
+
+
+def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
+    """Return the names of a model's tensors that its file lacks, from the header; RunDamaged: unreadable or unfit."""
+    own = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    own |= {name + SCALE: shape[:1] for name, shape in own.items()}
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            there = {name: file.get_slice(name).get_shape() for name in file.keys()}
+    except (safetensors.SafetensorError, OSError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
+    for name, shape in there.items():
+        if name not in own:
+            raise RunDamaged(f"{path}: belongs to another model: this one has no {name:.100}")
+        if shape != own[name]:
+            raise RunDamaged(f"{path}: {name} has the shape {shape}, and this model {own[name]}")
+    return frozenset(name for name in own if not name.endswith(SCALE)) - set(there)
+
+
+def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
+    """Load weights, except the loaded tensors in `without`; RunDamaged: incomplete, of another model or not finite."""
+    try:
+        own = {name: tensor for name, tensor in model.state_dict().items() if name in without}
+        found = unpack_weights(safetensors.torch.load_file(path))
+        model.load_state_dict({**own, **found})
+    except (safetensors.SafetensorError, OSError, RuntimeError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
+    for name, tensor in found.items():
+        # If a tensor contains NaN, its smallest and largest number are NaN too; unlike isfinite, this makes no copy.
+        if tensor.is_floating_point() and tensor.numel() and not torch.isfinite(torch.stack(tensor.aminmax())).all():
+            raise RunDamaged(f"{path}: cannot be used: {name} holds a number that is not finite")

@@ -23,11 +23,10 @@ from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_tar
 from core.data.load import load_dataset
 from core.data.mixture import CORPUS, write_lineage
 from core.data.mixture import COUNTER_EXAMPLES as NAME
-from core.evaluation import scores
+from core.evaluation import metrics
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
-from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import compute_probabilities, get_device, predict_texts
+from core.evaluation.inference import Ensemble, compute_probabilities, get_device, predict_texts
 from core.evaluation.metrics import evaluate
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
@@ -35,12 +34,12 @@ from core.models.builder import Model, build_model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import distillation, queue, word_tagging
-from core.runs.backbone_builder import read_tokenizer
-from core.runs.backbone_weights import list_frozen, resolve_backbone, summarize_backbone
+from core.runs.backbone_weights import list_frozen, read_tokenizer, resolve_backbone, summarize_backbone
+from core.runs.configuration import Start
 from core.runs.cost_estimate import check_fits, get_free_memory
 from core.runs.data_shift import compare_run_split
 from core.runs.lineage import collect_lineage, describe_unknown, find_parents
-from core.runs.load import read_mixed_in
+from core.runs.load import pack_weights, read_mixed_in, read_weights
 from core.runs.record import (
     CHECKPOINT,
     HISTORY,
@@ -55,26 +54,20 @@ from core.runs.record import (
 )
 from core.runs.results import EvaluatedSplit, write_split
 from core.runs.store import RunStore, get_machine_id
-from core.runs.warm_start import Start
-from core.runs.weights import pack_weights, read_weights
 from core.text.config import TextConfig
 from core.text.subword_tokenizers import PublishedTokenizer
 from core.text.token_table import TokenTable, build_token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import fit_tokenizer, load_tokenizer
 from core.training.augmentation import append_joined, append_nonsense
-from core.training.calibration import UNSCALED, Scaling
-from core.training.checkpoint import FILE, Progress
 from core.training.config import resolve_metric
 from core.training.device import choose_device, keep_freed_memory
 from core.training.history import Row, read_history, replace_nonfinite
 from core.training.linear import fit_lexicon, fit_linear
-from core.training.loop import PROBE, Training, read_gates, read_learned_numbers
-from core.training.loss import mix_targets
-from core.training.mlm import Masking
-from core.training.ppmi import compute_word_vectors, place_vectors
-from core.training.temperature import compute_class_prior, fit_scaling
-from core.training.training_stage import Events, Examples
+from core.training.loop import PROBE, Training, mix_targets, read_gates, read_learned_numbers
+from core.training.mlm import Masking, compute_word_vectors, place_vectors
+from core.training.temperature import UNSCALED, Scaling, compute_class_prior, fit_scaling
+from core.training.training_stage import FILE, Events, Examples, Progress
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -91,7 +84,11 @@ class Experiment(Events):
 
     def perform(self) -> None:
         """Run a training from data to TF-IDF baseline; Cancelled: the user stopped it, finished steps are kept."""
-        device = self._configure_device()
+        device = choose_device(self.config.training.device)
+        keep_freed_memory()
+        torch.set_num_threads(self.config.training.threads or queue.count_threads())
+        versions = {"sentiscope": core.__version__, "python": platform.python_version(), "torch": torch.__version__}
+        self._update_record(device=str(device), threads=torch.get_num_threads(), versions=versions)
         dataset = self._load_data()
         fit = self._train_by_steps if self.config.model.by_steps else self._fit_baseline
         model, tokenizer = fit(dataset, device)
@@ -107,14 +104,6 @@ class Experiment(Events):
         # A finished run is never resumed, and a checkpoint is four times as large as the weights.
         shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
         (self.folder / distillation.FILE).unlink(missing_ok=True)
-
-    def _configure_device(self) -> torch.device:
-        device = choose_device(self.config.training.device)
-        keep_freed_memory()
-        torch.set_num_threads(self.config.training.threads or queue.count_threads())
-        versions = {"sentiscope": core.__version__, "python": platform.python_version(), "torch": torch.__version__}
-        self._update_record(device=str(device), threads=torch.get_num_threads(), versions=versions)
-        return device
 
     def _load_data(self) -> Dataset:
         self._report_stage("data")
@@ -169,15 +158,8 @@ class Experiment(Events):
         tags = dataset.task == word_tagging.TASK
         score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits
         torch.manual_seed(self.config.training.seed)
-        model = build_model(
-            self.config.model,
-            vocabulary=tokenizer.size,
-            classes=len(dataset.classes),
-            max_length=tokenizer.max_length,
-            body=body,
-            pairs=tokenizer.pairs,
-            each_token=tags,
-        )
+        sizes = {"vocabulary": tokenizer.size, "max_length": tokenizer.max_length, "classes": len(dataset.classes)}
+        model = build_model(self.config.model, **sizes, body=body, pairs=tokenizer.pairs, each_token=tags)
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
             self._add_results(start=start.copy_into(model, dataset.classes))
@@ -209,7 +191,10 @@ class Experiment(Events):
         if borrowed is not None:
             self.unchanged = list_frozen(model)
             self._add_results(backbone=summarize_backbone(borrowed, model, self.unchanged))
-        self._record_plan(training)
+        rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
+        begun = {"step": 0, "epoch": 0, **self.record.progress}  # a checkpoint's progress is kept
+        plan = {"steps": training.steps, "epochs": self.config.training.epochs, "rows": rows}
+        self._update_record(progress={**begun, **plan, "machine": get_machine_id()})
         self._report_stage("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
@@ -263,15 +248,8 @@ class Experiment(Events):
             return known.get("seconds", 0.0)
         assert isinstance(model, EncoderClassifier)  # settings allow no other model
         make_folder(self.folder / CHECKPOINT)
-        stage = Masking(
-            model=model,
-            tokens=tokens,
-            config=self.config.training,
-            history=self.folder / MASKED,
-            checkpoint=self.folder / CHECKPOINT / "masked",
-            device=device,
-            events=_MaskedEvents(self),
-        )
+        files = self.folder / MASKED, self.folder / CHECKPOINT / "masked"
+        stage = Masking(model, tokens, self.config.training, *files, device, _MaskedEvents(self))
         self._report_stage("masked words", steps=stage.steps)
         seconds = stage.run()
         loss = read_history(self.folder / MASKED).select_kind("epoch")[-1]["train_loss"]
@@ -291,13 +269,6 @@ class Experiment(Events):
         tokenizer.buckets = config.model.ngram_buckets
         write_text(path, tokenizer.to_json())
         return tokenizer, start
-
-    def _record_plan(self, training: Training) -> None:
-        """Record the planned steps, epochs and rows before the first step; progress of a checkpoint is kept."""
-        rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
-        begun = {"step": 0, "epoch": 0, **self.record.progress}
-        ends = {"steps": training.steps, "epochs": self.config.training.epochs}
-        self._update_record(progress={**begun, **ends, "rows": rows, "machine": get_machine_id()})
 
     def _fit_baseline(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         """Fit and store a baseline that has no training steps, with scikit-learn on the CPU."""
@@ -346,7 +317,7 @@ class Experiment(Events):
             if tokenizer.lexicon is not None:
                 neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
-                thresholds = scores.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
+                thresholds = metrics.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
             found = split, dataset.splits[split], predictions, dataset.classes, dataset.task, thresholds
             evaluated.append(EvaluatedSplit(*found, ordered=dataset.ordered, scaling=scaling))
         before = {each.split: each.as_trained for each in evaluated}

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core import data
+from core.data.dataset import encode_targets
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged, RunNotFound
+from core.formatting import count
+from core.metrics import TUNED, get_metric
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord, refuse_tagged
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+    from core.evaluation.metrics import Scores
+    from core.evaluation.significance import ScorePair
+    from core.runs.evaluation_data import DataRequest, EvaluationData
+else:
+    from core.lazy_imports import numpy as np
 
 
 def list_evaluated_splits(run: Path) -> list[str]:
@@ -86,7 +98,7 @@ def _join_texts(path: Path, table: pd.DataFrame) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=8)
 def _read_texts(folder: Path, split: str) -> pd.DataFrame:
-    from core.runs.train_overlap import load_trained_data
+    from core.runs.lineage import load_trained_data
 
     splits = load_trained_data(RunStore(folder.parent).read(folder.name)).splits
     if split not in splits:
@@ -101,12 +113,7 @@ def list_embedded_splits(store: RunStore, run: str) -> list[str]:
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a split's text embeddings (n, d) and true class numbers (n,), or (n, C) zeros and ones for multi-label.
-
-    Raises RunDamaged if a file is incomplete, or the files do not belong together.
-    """
-    import numpy as np
-
+    """Return embeddings (n, d), class numbers (n,) or zeros and ones (n, C); RunDamaged: incomplete or unfit files."""
     path = run / EVALUATION / split / EMBEDDINGS
     try:
         vectors = np.load(path, allow_pickle=False).astype(np.float32)
@@ -125,3 +132,160 @@ def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.nd
         raise RunDamaged(f"{path}: does not fit {len(labels)} predictions of the classes {', '.join(classes)}")
     found = labels.to_numpy(np.int64)
     return vectors, found if multi else found[:, 0]
+
+
+OURS = ("row", "text", "label", "predicted")
+"""Columns of stored predictions that are not the data's own; those of labels and probabilities have prefixes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The predictions of one run on n labelled rows: texts, labels, probabilities and data columns."""
+
+    record: RunRecord
+    texts: list[str]
+    labels: np.ndarray  # (n,) class numbers of the run, or (n, C) zeros and ones
+    probabilities: np.ndarray  # (n, C) float64
+    columns: pd.DataFrame  # n rows of the data's own columns, such as `phenomenon`
+    thresholds: Mapping[str, float] | None = None  # multi-label: label → threshold tuned on validation
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def to_scores(self, metric: str) -> Scores:
+        """Return the labels and predictions that a metric reads; multi-label: cut at 0.5 or at tuned thresholds."""
+        from core.evaluation.metrics import HALF, build_scores
+
+        chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
+        record, limits = self.record, np.array([chosen.get(name, HALF) for name in self.record.classes])
+        return build_scores(self.labels, self.probabilities, record.task, limits, ordered=record.ordered)
+
+
+def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
+    """Pair the scores of two runs on the same rows, with a mask of the rows whose values for a metric differ."""
+    from core.evaluation.significance import ScorePair
+
+    if get_metric(metric).whole_rows:
+        return ScorePair(first, second, first.correct != second.correct)
+    if get_metric(metric).reads in ("probabilities", "ranking"):
+        return ScorePair(first, second, (first.probabilities != second.probabilities).any(1))
+    apart = first.answers != second.answers
+    return ScorePair(first, second, apart if apart.ndim == 1 else apart.any(1))
+
+
+def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
+    """Read a run's stored predictions on a split of its own data; RunDamaged: unreadable, or not of its classes."""
+    path = store.get_path(record.run) / EVALUATION / split / PREDICTIONS
+    return parse_answers(read_predictions(path), record)
+
+
+def parse_answers(frame: pd.DataFrame, record: RunRecord) -> Answers:
+    """Convert a table of stored predictions of a run to arrays; RunDamaged: a class of the run is not in the table."""
+    try:
+        chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
+        if record.task == "multi":
+            labels: np.ndarray = frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
+        else:
+            place = {name: number for number, name in enumerate(record.classes)}
+            labels = frame["label"].map(place).to_numpy(np.int64)
+        texts = frame["text"].tolist()
+    except (KeyError, ValueError):
+        refuse_misfit(frame, record.classes)
+    own = [name for name in frame if name not in OURS and not str(name).startswith((LABEL, PROBABILITY))]
+    return Answers(record, texts, labels, chances, frame[own], record.tuned_thresholds)
+
+
+def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> tuple[Answers, EvaluationData]:
+    """Return a run's predictions on other rows, and these; InputError: unknown data, or labels of other classes."""
+    from core.runs.evaluation_data import predict_rows, read_evaluation_data
+    from core.runs.load import load_run
+
+    loaded = load_run(store, record.run)
+    given = read_evaluation_data(loaded.record, wanted)
+    found = predict_rows(loaded, given)
+    labels = encode_targets(given.rows, len(record.classes), record.task)
+    columns = given.rows.drop(columns=["text", "label"])
+    texts, limits = given.rows["text"].tolist(), record.tuned_thresholds
+    return Answers(record, texts, labels, found.probabilities, columns, limits), given
+
+
+def align_answers(several: Sequence[Answers]) -> list[Answers]:
+    """Reorder predictions to the rows and classes of the first run; InputError names two runs that do not match."""
+    first, *others = several
+    return [first, *(_align_rows(first, _align_classes(first, other)) for other in others)]
+
+
+def average_answers(several: Iterable[Answers]) -> Answers:
+    """Average the predicted probabilities of runs that differ in seed; InputError: they have different rows."""
+    same = align_answers(list(several))
+    mean = np.mean([each.probabilities for each in same], 0)
+    return dataclasses.replace(same[0], probabilities=mean, thresholds=None)
+
+
+def _align_classes(first: Answers, other: Answers) -> Answers:
+    ours, theirs = first.record.classes, other.record.classes
+    refused = f"{_name_pair(first, other)} cannot be compared"
+    if first.record.task != other.record.task:
+        raise InputError(f"{refused}: one gives each text one label, the other several")
+    if ours == theirs:
+        return other
+    if set(ours) != set(theirs):
+        raise InputError(f"{refused}: the classes are {', '.join(ours)} and {', '.join(theirs)}")
+    order = [theirs.index(name) for name in ours]
+    labels = other.labels[:, order] if other.labels.ndim == 2 else np.argsort(order)[other.labels]
+    record = dataclasses.replace(other.record, classes=ours)
+    return dataclasses.replace(other, record=record, labels=labels, probabilities=other.probabilities[:, order])
+
+
+def _align_rows(first: Answers, other: Answers) -> Answers:
+    if first.texts == other.texts and np.array_equal(first.labels, other.labels):
+        return other
+    ours, theirs = _make_keys(first), _make_keys(other)
+    common = sum((Counter(ours) & Counter(theirs)).values())
+    if common < max(len(ours), len(theirs)):
+        raise InputError(
+            f"{_name_pair(first, other)} were not tested on the same rows: {count(len(ours))} and {count(len(theirs))},"
+            f" {count(common) if common else 'none'} in common{_explain_rows(first.record, other.record)}. Compare them"
+            f" on one file: `sentiscope compare {first.record.run} {other.record.run} --data FILE`"
+        )
+    places: dict[tuple[str, bytes], list[int]] = {}
+    for place, key in reversed(list(enumerate(theirs))):
+        places.setdefault(key, []).append(place)
+    return select_rows(other, np.array([places[key].pop() for key in ours]))
+
+
+def _explain_rows(first: RunRecord, other: RunRecord) -> str:
+    ours, theirs = first.config.data, other.config.data
+    if ours.name != theirs.name:
+        return ""
+    reasons = []
+    if ours.split_rule != theirs.split_rule:
+        older, newer = (first, other) if ours.split_rule < theirs.split_rule else (other, first)
+        old, new = older.config.data.split_rule, newer.config.data.split_rule
+        reasons.append(
+            f"'{older.run}' was cut by an older rule than '{newer.run}' (data.split_rule={old} and {new}; a new "
+            f"training with --set data.split_rule={old} has the rows of '{older.run}')"
+        )
+    first_learned, other_learned = ({Path(name).name for name in each.parse_list("lineage")} for each in (ours, theirs))
+    if first_learned != other_learned:
+        reasons.append("rows that a run which one of them started from had learned from are left out")
+    return f": {'; '.join(reasons)}" if reasons else ""
+
+
+def select_rows(answers: Answers, rows: np.ndarray) -> Answers:
+    """Select rows of a run's predictions by position."""
+    return dataclasses.replace(
+        answers,
+        texts=[answers.texts[row] for row in rows],
+        labels=answers.labels[rows],
+        probabilities=answers.probabilities[rows],
+        columns=answers.columns.iloc[rows],
+    )
+
+
+def _make_keys(answers: Answers) -> list[tuple[str, bytes]]:
+    return [(text, label.tobytes()) for text, label in zip(answers.texts, answers.labels, strict=True)]
+
+
+def _name_pair(first: Answers, other: Answers) -> str:
+    return f"'{first.record.run}' and '{other.record.run}'"

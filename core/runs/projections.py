@@ -13,29 +13,28 @@ import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import msgspec
 
-from core import evaluation, json_store
+from core import data, evaluation, json_store
 from core.atomic import write_bytes, write_text
-from core.cache import pack_array
-from core.exceptions import InputError, RunDamaged
+from core.cache import get_cache_folder, pack_array
+from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
-from core.models.capabilities import HEAD, list_spaces
+from core.models.capabilities import HEAD, list_capabilities, list_spaces
 from core.paths import read_regular
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Analysis, Offer, locate_folder
-from core.runs.layers import LayerFiles
-from core.runs.predictions import list_embedded_splits, read_vectors
-from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, refuse_tagged
+from core.runs import predictions
+from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
     import numpy as np
 
     from core.evaluation.projection import OnProgress, Projection, ProjectionConfig
+    from core.models.encoder import EncoderClassifier
 else:
     from core.lazy_imports import numpy as np
 
@@ -106,7 +105,7 @@ class MapFiles(Analysis["Projection"]):
         source = folder / EVALUATION / split
         refuse_tagged(record)
         if split != Path(split).name or not (source / EMBEDDINGS).is_file() or not (source / PREDICTIONS).is_file():
-            found = ", ".join(list_embedded_splits(store, run)) or "none: it is not evaluated yet"
+            found = ", ".join(predictions.list_embedded_splits(store, run)) or "none: it is not evaluated yet"
             raise InputError(f"run '{run}' has no embeddings of a split '{split}'; it has {found}")
         if config.space and config.space not in (there := list_spaces(record.config.model)[1:]):
             raise InputError(f"space {config.space!r}: run '{run}' has {', '.join((HEAD, *there))}")
@@ -128,11 +127,7 @@ class MapFiles(Analysis["Projection"]):
         return LayerFiles.from_run(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
-        """Read the embeddings and compute their map.
-
-        Raises RunDamaged, InputError for too few rows or infinite values, and NotAvailable without the method's
-        library.
-        """
+        """Read the embeddings and compute their map; InputError: too few rows, or values that are not finite."""
         if self.config.space:
             self.layers.read_or_compute(tell)
         tell("reading the embeddings", None)
@@ -140,7 +135,7 @@ class MapFiles(Analysis["Projection"]):
 
     def read_space(self, classes: tuple[str, ...]) -> Space:
         """Return the vectors that the map projects; NotAvailable: the vectors of the layers are not computed yet."""
-        vectors, labels = read_vectors(self.store.get_path(self.run), self.split, classes)
+        vectors, labels = predictions.read_vectors(self.store.get_path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
         rows, vectors = self.layers.load_vectors(self.config.space)
@@ -192,3 +187,109 @@ def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgres
     """Project the vectors of a layer, embedding or head to a 2D or 3D map that keeps the split's row numbers."""
     made = evaluation.projection.project_split(space.vectors, space.labels, config, on_progress)
     return dataclasses.replace(made, rows=space.rows[made.rows])
+
+
+VERSION = 1  # increased when the same run gives other results
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class LayerStage(msgspec.Struct):
+    """How well the vectors at one place in a model (embedding, a layer or the head) separate the classes."""
+
+    name: str  # `embedding`, `layer 1` …, `head`
+    width: int
+    silhouette: Annotated[float, msgspec.Meta(ge=-1, le=1)] | None  # mean by true class, Euclidean
+    purity: Share | None  # mean share of the ten nearest neighbours with the same true class; None for few sentences
+
+
+class Layers(msgspec.Struct):
+    """How well the vectors at each place in a model (embedding, layers, head) separate the classes of a split."""
+
+    stages: tuple[LayerStage, ...]  # embedding, every layer, head
+    rows: tuple[int, ...]
+    total: int
+    chance: Share  # purity of random neighbours
+    reason: str  # why there is no silhouette; empty if there is one
+
+
+@dataclass(frozen=True)
+class LayerFiles(Analysis[Layers]):
+    """The analysis of how well each layer of a run separates the classes of a split."""
+
+    run: str
+    split: str
+
+    name = "layers"
+    shape = Layers
+    offer = Offer(
+        "Read the layers",
+        "Reading the layers",
+        "The layers could not be read",
+        "The model reads a sample of the split again, layer by layer. Takes up to a minute; the result is stored.",
+    )
+
+    @classmethod
+    def from_run(cls, store: RunStore, run: str, split: str) -> LayerFiles:
+        """Return the layer analysis of a run; its file is named after the weights, tokenizer and predictions.
+
+        Raises InputError for an unknown run or split, and NotAvailable if the model has no layers or no weights.
+        """
+        record, folder = store.read(run), store.get_path(run)
+        refuse_tagged(record)
+        if "hidden" not in list_capabilities(record.config.model):
+            raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
+        if split not in (there := predictions.list_evaluated_splits(folder)):
+            found = ", ".join(there) or "none"
+            raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {found}")
+        if why := predictions.explain_lacking_texts(folder, record):
+            raise NotAvailable(why)
+        if not (folder / WEIGHTS).is_file():
+            raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
+        of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
+        depends = {"version": VERSION, "split": split, "files": list(map(hash_file, of))}
+        return cls(get_cache_folder() / cls.name, hash_value(depends), store, run, split)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments of the `sentiscope` command that analyses the layers of a run."""
+        return "layers", self.run, "--split", self.split
+
+    def find(self, tell: Tell) -> Layers:
+        """Compute and store the sampled texts' vectors at every layer, and measure how well the classes separate."""
+        tell("loading the model", None)
+        from core.runs.load import load_run
+
+        folder, loaded = self.store.get_path(self.run), load_run(self.store, self.run)
+        pooled, labels = predictions.read_vectors(folder, self.split, loaded.record.classes)
+        strata = data.splits.find_strata(labels) if labels.ndim == 2 else labels
+        rows = evaluation.projection.sample_rows(strata, evaluation.projection.ROWS, 0)
+        texts = predictions.read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
+        model, sampled = cast("EncoderClassifier", loaded.model), [texts.iloc[row] for row in rows]
+        how, report = evaluation.class_separability, lambda share: tell("reading the sentences", 0.8 * share)
+        read = how.read_layers(model, loaded.tokenizer, sampled, report)
+        places = [*zip(list_spaces(loaded.record.config.model)[1:], read, strict=True), (HEAD, pooled[rows])]
+        found = []
+        for place, (name, points) in enumerate(places):
+            tell("measuring the layers", 0.8 + 0.2 * place / len(places))
+            found.append(LayerStage(name, points.shape[1], *how.measure_separability(points, labels[rows])))
+        write_bytes(self.get_path("npy"), pack_array(read))
+        chance = evaluation.projection.compute_chance_purity(labels[rows])
+        return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, how.explain_no_silhouette(labels))
+
+    def read(self) -> Layers | None:
+        """Return the stored class separability of each layer; None if it or the stored vectors are missing."""
+        return super().read() if self.get_path("npy").is_file() else None
+
+    def load_vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sampled rows and their vectors (m, d) at a layer; NotAvailable: none yet, RunDamaged: unfit."""
+        known = self.read()
+        if known is None:
+            raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")
+        path, names = self.get_path("npy"), [each.name for each in known.stages]
+        try:
+            found = np.load(io.BytesIO(read_regular(path, LARGEST)), allow_pickle=False)
+            if found.shape[:2] != (len(names) - 1, len(known.rows)):
+                raise ValueError("it does not fit the rows")
+            return np.array(known.rows, np.int64), found[names.index(stage)]
+        except (OSError, ValueError, IndexError, MemoryError) as error:
+            raise RunDamaged(f"{path}: cannot be read: {error}; remove it, and the layers are read again") from error

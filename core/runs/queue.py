@@ -27,8 +27,7 @@ POLL_SECONDS = 0.3
 SLOWEST_SECONDS = 2.0  # polling interval at the end of the queue: hundreds of waiting processes must not load a core
 START_SECONDS = 10.0  # how long a new process waits until its parent has written the record
 FOLDER = ".queue"
-TRAINING, SHORT = "", "short-"
-"""Kinds of work with separate tickets and slots: a map need not wait for a training run of an hour."""
+TRAINING, SHORT = "", "short-"  # kinds of work with separate tickets and slots: maps do not wait for trainings
 HELD = "SENTISCOPE_HELD"  # environment variable: numbers of locked file handles that are inherited over exec
 
 
@@ -54,10 +53,7 @@ def count_threads() -> int:
 
 @contextlib.contextmanager
 def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
-    """Lock a run's directory for this process, waiting at most `wait` seconds; yield the lock's file handle.
-
-    Raises InputError if another process has the lock.
-    """
+    """Lock a run's directory, waiting at most `wait` seconds; yield the handle. InputError: another has it."""
     with open_lock(run / ".lock") as handle:
         until = time.monotonic() + wait
         while not try_lock(handle):
@@ -71,10 +67,7 @@ def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
 def wait_for_slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait until a training or short job may start, oldest first, and yield the file handle of its slot.
-
-    `stopped` is called first and while waiting; Cancelled if it returns True.
-    """
+    """Wait, oldest first, until a job may start; yield its slot's file handle. Cancelled if `stopped()` is true."""
     folder = runs / FOLDER
     make_folder(folder)
     ticket = _get_ticket(folder, run, created, kind)
@@ -165,7 +158,8 @@ def _wait_turn(ticket: Path, kind: str, stopped: Callable[[], bool], held: conte
     while True:
         if stopped():
             raise Cancelled("cancelled while waiting in the queue")
-        place = _count_older(ticket, kind)
+        older = [other for other in _list_tickets(ticket.parent, kind) if other.name < ticket.name]
+        place = 0 if all(map(_clear_away, older)) else len(older)  # tickets of dead processes are deleted
         if place == 0 and (mine := _take_slot(ticket.parent, kind, held)) is not None:
             return mine
         time.sleep(min(SLOWEST_SECONDS, POLL_SECONDS * (1 + place / 8)))
@@ -190,12 +184,6 @@ def _hold_ticket(path: Path) -> Iterator[None]:
 
 def _list_tickets(folder: Path, kind: str) -> list[Path]:
     return sorted(folder.glob(f"{kind}ticket-*"))
-
-
-def _count_older(ticket: Path, kind: str) -> int:
-    """Count the older tickets in the queue; return 0, and delete them, if all their processes are dead."""
-    older = [other for other in _list_tickets(ticket.parent, kind) if other.name < ticket.name]
-    return 0 if all(_clear_away(other) for other in older) else len(older)
 
 
 def _clear_away(path: Path) -> bool:

@@ -16,7 +16,7 @@ from core.json_store import Count, Figure, Seconds, flatten_tree
 from core.metrics import INTERVAL_VERSION
 from core.metrics import METRICS as MEASURES
 from core.paths import ELSEWHERE
-from core.training.calibration import Scaling
+from core.training.temperature import Scaling
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 
@@ -33,12 +33,10 @@ EVALUATION = "evaluation"
 LINEAGE = "lineage"  # folder of digests of the training texts; see core.runs.lineage
 PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
 """Files of a split, in `evaluation/<split>/`; see core.runs.results."""
-TAGS = "tags.parquet"
-"""Replaces predictions and embeddings for runs that tag words; see core.runs.word_tagging."""
+TAGS = "tags.parquet"  # replaces predictions and embeddings for runs that tag words; see core.runs.word_tagging
 PROBABILITY = "probability:"  # prefix of the column with the probability of a class in the predictions
 LABEL = "label:"  # prefix of the 0/1 column of a label of a multi-label task
-SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")
-"""All files needed for predictions; the last two only with a TF-IDF mixture."""
+SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")  # for predictions; the last two: mixture
 IMPORTED = ".imported"  # file with the size in bytes of an imported run; it is not exported
 CANCEL = "CANCEL"  # file that requests a stop: training saves a checkpoint at its next step and ends
 DISCARD = "discard"  # content of that file if the checkpoint is to be deleted too
@@ -57,11 +55,9 @@ class Process:
     """The process that trains a run, identified by ID, start time and host, as process IDs are reused."""
 
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
-    started: Seconds
-    """psutil's create_time of that process; on Linux it changes when the machine's clock is set."""
+    started: Seconds  # psutil's create_time of that process; on Linux it changes when the machine's clock is set
     host: str
-    ticks: Count = 0
-    """Clock ticks from the start of the machine to that of the process, independent of its clock; 0: unknown."""
+    ticks: Count = 0  # clock ticks from the start of the machine to that of the process; 0: unknown
 
 
 class Position(TypedDict, total=False):
@@ -117,7 +113,7 @@ class Temperature(TypedDict, total=False):
 
 
 class TfidfMixture(TypedDict, total=False):
-    """The weights and metrics of TF-IDF mixed into a run's predictions; see core.evaluation.ensemble."""
+    """The weights and metrics of TF-IDF mixed into a run's predictions; see core.evaluation.inference."""
 
     model: str
     weight: Annotated[float, Meta(ge=0, le=1)]  # of the network (TF-IDF has the rest), chosen on validation

@@ -12,24 +12,23 @@ import numpy as np
 from core.data.dataset import VALIDATION, Task, encode_targets
 from core.data.findings import plural
 from core.data.mixture import find_learned
-from core.evaluation import ensemble, metrics, scores
+from core.evaluation import inference, metrics
 from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
 from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals, list_class_intervals
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.formatting import count, join_names, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
-from core.runs import train_overlap
+from core.runs import lineage
 from core.runs.data_shift import compare_run_rows
 from core.runs.evaluation_data import EvaluationData, predict_rows
-from core.runs.labeled_predictions import read_answers
 from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
-from core.runs.predictions import list_evaluated_splits
+from core.runs.predictions import list_evaluated_splits, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.settings import LARGEST_SEED
@@ -54,8 +53,7 @@ def build_report(
 ) -> dict[str, Any]:
     """Evaluate a run on labelled rows, as plain data; `lines` are decision thresholds by class for error costs.
 
-    With `by`, a column of the rows, also for each of its values; InputError: unknown column. `on_progress` receives the
-    current step and share, and may raise to stop.
+    `by`: a column whose values are measured too, else InputError. `on_progress` may raise to stop.
     """
     record, rows = loaded.record, given.rows
     column = read_column(rows, by, record.classes) if by else None
@@ -64,10 +62,21 @@ def build_report(
     said = predict_rows(loaded, given)
     found = said.probabilities
     on_progress("looking for texts that it was trained on", 0.3)
-    trained, reading = _find_learned(loaded), train_overlap.encode_texts(loaded.tokenizer, rows["text"].tolist())
+    trained, reading = _find_learned(loaded), lineage.encode_texts(loaded.tokenizer, rows["text"].tolist())
     known, unknown = _find_seen(loaded, rows["text"].tolist(), reading, trained)
     on_progress("intervals", 0.5)
-    measured = {**_describe_data(record, given), **measure_predictions(record, labels, found)}
+    measured = {
+        "run": record.run,
+        "data": given.data,
+        "split": given.split,
+        "task": record.task,
+        "n": len(rows),
+        "labels": list(record.classes),
+        "dropped": given.dropped,
+        "renamed": given.renamed,
+        "notes": list(given.notes),
+        **measure_predictions(record, labels, found),
+    }
     measured["seen_in_training"] = _count_seen(record, known, unknown)
     measured["truncated"] = _count_truncated(loaded, reading, given)
     measured["unknown_words"] = _count_unknown(loaded, rows["text"].tolist())
@@ -104,11 +113,11 @@ def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np
     if task == "single":
         return {**found, "confusion": metrics.compute_confusion(labels, probabilities.argmax(1), len(classes))}
     thresholds, names = get_thresholds(record)
-    found["confusion"] = scores.count_confusions(*given, classes)
+    found["confusion"] = metrics.count_confusions(*given, classes)
     if names is None:
         return {**found, "tuned": None}
     tuned = {"thresholds": names, **_measure_at(record, thresholds, *given)}
-    return {**found, "tuned": {**tuned, "confusion": scores.count_confusions(*given, classes, thresholds)}}
+    return {**found, "tuned": {**tuned, "confusion": metrics.count_confusions(*given, classes, thresholds)}}
 
 
 def get_thresholds(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
@@ -201,7 +210,7 @@ def _explain_temperature(told: Mapping[str, Any]) -> str:
 
 
 def _compare_with_train(
-    record: RunRecord, trained: train_overlap.TrainingTexts | str, given: EvaluationData
+    record: RunRecord, trained: lineage.TrainingTexts | str, given: EvaluationData
 ) -> dict[str, Any]:
     name = given.split if given.data == record.config.data.name else Path(given.data).name
     try:
@@ -216,26 +225,12 @@ def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> d
     """Describe the TF-IDF mixture of predictions, with metrics of the network and of TF-IDF alone; None: no mixture."""
     if said.parts is None:
         return None
-    weight, parts = record.mix_weight, ensemble.evaluate_parts(said.parts, labels, record.task, ordered=record.ordered)
+    weight, parts = record.mix_weight, inference.evaluate_parts(said.parts, labels, record.task, ordered=record.ordered)
     name = "accuracy" if record.task == "single" else "f1_macro"
     numbers = (f"{part} {parts[key][name]:.3f}" for key, part in (("network", "the network"), ("tfidf", "TF-IDF")))
     mixture = f"{record.mixture[:1].upper()}{record.mixture[1:]}"
     note = f"{mixture}: {METRICS[name].title.lower()} alone, {', '.join(numbers)}."
     return {"weight": weight, **parts, "note": note}
-
-
-def _describe_data(record: RunRecord, given: EvaluationData) -> dict[str, Any]:
-    return {
-        "run": record.run,
-        "data": given.data,
-        "split": given.split,
-        "task": record.task,
-        "n": len(given.rows),
-        "labels": list(record.classes),
-        "dropped": given.dropped,
-        "renamed": given.renamed,
-        "notes": list(given.notes),
-    }
 
 
 def _measure_at(
@@ -255,8 +250,8 @@ def _compute_metrics(
     return {"metrics": metrics.evaluate(*given, ordered=record.ordered), "intervals": ranges}
 
 
-def _find_learned(loaded: LoadedRun) -> train_overlap.TrainingTexts | str:
-    learned = train_overlap.TrainingTexts(loaded.record, loaded.tokenizer)
+def _find_learned(loaded: LoadedRun) -> lineage.TrainingTexts | str:
+    learned = lineage.TrainingTexts(loaded.record, loaded.tokenizer)
     try:
         learned.keys  # noqa: B018 - loads the data if the keys are not cached
     except NotAvailable as error:
@@ -265,7 +260,7 @@ def _find_learned(loaded: LoadedRun) -> train_overlap.TrainingTexts | str:
 
 
 def _measure_baselines(
-    record: RunRecord, trained: train_overlap.TrainingTexts | str, texts: list[str], labels: np.ndarray
+    record: RunRecord, trained: lineage.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
     """Return the metrics of the TF-IDF baselines on the same rows, by preset, or the reason why there are none."""
     if isinstance(trained, str):
@@ -286,11 +281,11 @@ def _measure_baselines(
 
 
 def _find_seen(
-    loaded: LoadedRun, texts: list[str], reading: train_overlap.EncodedTexts, trained: train_overlap.TrainingTexts | str
+    loaded: LoadedRun, texts: list[str], reading: lineage.EncodedTexts, trained: lineage.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
     """Return which rows the run or its ancestors were trained on, and ancestors whose training texts are unknown."""
     record = loaded.record
-    known = trained if isinstance(trained, str) else train_overlap.find_overlap(reading, trained)
+    known = trained if isinstance(trained, str) else lineage.find_overlap(reading, trained)
     if not record.lineage:
         return known, tuple(find_parents(record.config))
     try:
@@ -324,11 +319,11 @@ def _count_unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
     return {"rows": rows, "share": rows / len(texts)}
 
 
-def _count_truncated(loaded: LoadedRun, reading: train_overlap.EncodedTexts, given: EvaluationData) -> dict[str, Any]:
+def _count_truncated(loaded: LoadedRun, reading: lineage.EncodedTexts, given: EvaluationData) -> dict[str, Any]:
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
         passages = split_passages(given.rows["text"][row], given.passage)
-        cut[row] = train_overlap.encode_texts(loaded.tokenizer, passages).cut.any()
+        cut[row] = lineage.encode_texts(loaded.tokenizer, passages).cut.any()
     about = {"passages": bool(given.passage), "in_passages": not loaded.record.pairs}
     return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length, **about}
 
@@ -347,9 +342,7 @@ def _format_share(share: float) -> str:
     return "less than 1 %" if share < 0.005 else whole_percent(share)
 
 
-def measure_doubt(
-    loaded: LoadedRun, texts: Sequence[str], trained: train_overlap.TrainingTexts | str
-) -> dict[str, Any]:
+def measure_doubt(loaded: LoadedRun, texts: Sequence[str], trained: lineage.TrainingTexts | str) -> dict[str, Any]:
     """Measure how often the prediction for made-up texts of unknown words is close to the class prior.
 
     Half of the words are made of letters of `texts`. The prior is that of the record, or else of `trained`, the texts
@@ -372,7 +365,7 @@ def measure_doubt(
     return {"rows": rows, "near": near, "prior": shares, "note": note}
 
 
-def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | str) -> Sequence[float] | None:
+def _get_doubt_prior(record: RunRecord, trained: lineage.TrainingTexts | str) -> Sequence[float] | None:
     """Return the class probabilities that a run should predict for unknown words; None if training data are missing."""
     classes = len(record.classes)
     if record.scaling.prior:
@@ -392,10 +385,7 @@ class CostThreshold:
 
 
 def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, CostThreshold]:
-    """Choose each class's cheapest threshold on validation, given its cost ratio of false negative to false positive.
-
-    Raises InputError for an unknown class, a ratio that is not positive, or if validation was not evaluated.
-    """
+    """Choose each class's cheapest threshold on validation by its cost ratio (false negative to false positive)."""
     if strange := [name for name in ratios if name not in record.classes]:
         raise InputError(f"--cost {strange[0]}: no class of run '{record.run}'; it has {', '.join(record.classes)}")
     if not ratios:

@@ -24,27 +24,27 @@ import pandas as pd
 from core.atomic import make_folder, write_bytes, write_text
 from core.cache import pack_array
 from core.data.dataset import Task, encode_targets
-from core.evaluation import scores
 from core.evaluation.class_separability import compute_silhouettes
-from core.evaluation.ensemble import evaluate_parts
-from core.evaluation.inference import Predictions
+from core.evaluation.inference import Predictions, evaluate_parts
 from core.evaluation.intervals import compute_intervals
 from core.evaluation.metrics import (
+    HALF,
+    SEVERAL,
     compute_calibration,
     compute_confusion,
+    count_confusions,
     evaluate,
     evaluate_classes,
     evaluate_unscaled,
     explain_left_out,
+    join_class_names,
 )
-from core.evaluation.scores import HALF
 from core.metrics import select_thresholded
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
-from core.training.calibration import UNSCALED, Scaling
 from core.training.history import replace_nonfinite
+from core.training.temperature import UNSCALED, Scaling
 
-ANSWERS = ("row", "label", "predicted")
-"""Columns of a prediction table that a run without texts stores, in addition to labels and probabilities."""
+ANSWERS = ("row", "label", "predicted")  # columns that a run without texts stores beside labels and probabilities
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class EvaluatedSplit:
     def silhouette(self) -> dict[str, Any]:
         """Return the silhouette of the classes in the split's embeddings, or the reason why it is undefined."""
         if self.task == "multi":
-            return {"rows": 0, "of": len(self.frame), "left_out": scores.SEVERAL}
+            return {"rows": 0, "of": len(self.frame), "left_out": SEVERAL}
         return compute_silhouettes(self.predictions.pooled, self.labels, self.classes).summarize()
 
 
@@ -141,7 +141,7 @@ def build_prediction_table(
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = (scores.join_class_names(each, classes) for each in (labels, probabilities > HALF))
+        label, predicted = (join_class_names(each, classes) for each in (labels, probabilities > HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),
@@ -184,7 +184,7 @@ def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:
     if evaluated.task == "single":
         common["confusion"] = compute_confusion(labels, probabilities.argmax(1), len(classes))
         return {**common, "calibration": compute_calibration(labels, probabilities)}
-    common["confusion"] = scores.count_confusions(labels, probabilities, classes)
+    common["confusion"] = count_confusions(labels, probabilities, classes)
     if evaluated.thresholds is None:
         return common
     metrics, ranges = evaluated.tuned
@@ -192,6 +192,6 @@ def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:
         "metrics": metrics,
         "intervals": ranges,
         "per_class": evaluate_classes(labels, probabilities, classes, evaluated.task, evaluated.thresholds),
-        "confusion": scores.count_confusions(labels, probabilities, classes, evaluated.thresholds),
+        "confusion": count_confusions(labels, probabilities, classes, evaluated.thresholds),
     }
     return {**common, "tuned": tuned}

@@ -151,17 +151,11 @@ class RunStore:
         return path
 
     def read(self, run: str) -> RunRecord:
-        """Read the current record of a run; a running one whose process has died counts as failed.
-
-        Raises RunNotFound, and RunDamaged with the file and the reason if its record cannot be read.
-        """
+        """Read a run's record; if its process has died it counts as failed. Raises RunNotFound, RunDamaged."""
         return _read_checked(self.get_path(run))
 
     def list(self) -> list[RunRecord]:
-        """List the records of all runs, newest first; a damaged run has status `damaged` and the reason.
-
-        A run of the user hides a starter of the same name.
-        """
+        """List all records, newest first; damaged ones with the reason. A run hides a starter of the same name."""
         records = []
         for name, path in self._list_paths().items():
             try:
@@ -181,10 +175,7 @@ class RunStore:
         return found
 
     def write(self, record: RunRecord) -> None:
-        """Replace the stored record of a run; if it cannot be written, the old one is kept.
-
-        Raises RunNotFound, InputError for a starter run or a text that is too long, and StorageError.
-        """
+        """Replace a run's record, or keep it; RunNotFound, StorageError, InputError: a starter or a text too long."""
         tree = dataclasses.asdict(record)
         tree["reason"] = shorten_text(record.reason, LONGEST)
         tree["data_notes"] = [shorten_text(note, LONGEST) for note in record.data_notes]

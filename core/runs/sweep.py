@@ -26,9 +26,9 @@ from core.formatting import count
 from core.models.presets import find_paper
 from core.recipes import AppliedRecipe, apply_recipe
 from core.runs.backbones import add_backbone_sizes
+from core.runs.configuration import find_teacher
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, is_alive, make_slug, refuse_reserved, to_absolute
-from core.runs.warm_start import find_teacher
 
 FOLDER = ".sweeps"
 SCHEMA = 1
@@ -176,11 +176,7 @@ def get_path(store: RunStore, name: str, suffix: str = "json") -> Path:
 
 
 def save(store: RunStore, plan: Plan) -> Plan:
-    """Store the plan of a sweep; an existing plan of this name is kept, and must be the same.
-
-    Raises InputError if the plans differ, or another run has the name of one of its runs; ConfigError for an invalid
-    cell.
-    """
+    """Store the plan of a sweep, or return the equal plan that is stored; InputError: the plans or their runs clash."""
     plan = dataclasses.replace(plan, data=tuple(to_absolute(name) for name in plan.data))
     if is_planned(store, plan.name):
         known = read(store, plan.name)
@@ -232,10 +228,7 @@ def list_names(store: RunStore) -> list[str]:
 
 
 def remove(store: RunStore, name: str) -> int:
-    """Delete a sweep with all its runs; return how many runs were deleted.
-
-    Raises InputError if there is no such sweep, or one of its runs is being trained.
-    """
+    """Delete a sweep with all its runs, and count them; InputError: no such sweep, or one is being trained."""
     found = read_records(store, list_members(read(store, name)))
     if any(get_state(record) in ("queued", "running") for record in found):
         raise InputError(f"sweep '{name}' is being trained; cancel it first: `sentiscope sweeps cancel {name}`")

@@ -65,25 +65,16 @@ class SweepState:
 
 
 def compute_progress(
-    plan: Plan,
-    runs: Sequence[Member],
-    records: Sequence[RunRecord | None],
-    measured: Sequence[RunRecord] = (),
+    plan: Plan, runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord] = ()
 ) -> SweepState:
     """Compute the progress of a sweep from its runs' records; other runs (`measured`) help to estimate the time."""
     states = [sweep.get_state(record) for record in records]
     found = [record for record in records if record is not None]
     training = tuple((record.run, _compute_share(record)) for record in found if record.status == "running")
-    failed = [record for record in found if sweep.get_state(record) == "failed"]
+    failed = tuple((record.run, record.reason) for record in found if sweep.get_state(record) == "failed")
     seconds, unknown = _estimate_left(runs, records, [*found, *measured])
-    return SweepState(
-        plan.name,
-        {each: states.count(each) for each in STATES},
-        training,
-        seconds / queue.get_limit(),
-        unknown,
-        tuple((record.run, record.reason) for record in failed),
-    )
+    counts = {each: states.count(each) for each in STATES}
+    return SweepState(plan.name, counts, training, seconds / queue.get_limit(), unknown, failed)
 
 
 def _compute_share(record: RunRecord) -> float:
@@ -167,7 +158,10 @@ class _Driver:
                 _cancel_runs(self.store, _list_alive(records))
             elif self._start_next(records):
                 continue
-            found = self._report_progress(records)
+            found = compute_progress(self.plan, self.runs, records, self.measured)
+            if (event := found.to_event()) != self.last:
+                self.last = event
+                self.tell(event)
             if _list_alive(records) or (self._list_waiting(records) and not stopping):
                 time.sleep(POLL_SECONDS)
             elif self._read_records() == records:  # else a run finished between the two reads
@@ -200,14 +194,6 @@ class _Driver:
         with contextlib.suppress(InputError, RunDamaged):  # another process has just started it, or it is damaged
             training_jobs.start(self.store, member.run)
         return True
-
-    def _report_progress(self, records: Sequence[RunRecord | None]) -> SweepState:
-        found = compute_progress(self.plan, self.runs, records, self.measured)
-        event = found.to_event()
-        if event != self.last:
-            self.last = event
-            self.tell(event)
-        return found
 
 
 def _list_alive(records: Sequence[RunRecord | None]) -> list[str]:
@@ -273,10 +259,7 @@ def build_command(name: str) -> list[str]:
 
 
 def cancel(store: RunStore, name: str) -> int:
-    """Ask a sweep and its waiting and training runs to stop; return how many runs were asked.
-
-    Raises InputError if there is no such sweep, or none of its runs waits or trains.
-    """
+    """Ask a sweep and its runs to stop, and count the runs; InputError: no such sweep, or none waits or trains."""
     plan = sweep.read(store, name)
     going = is_driven(store, name)
     records = sweep.read_records(store, sweep.list_members(plan))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,11 @@ from core.data.dataset import TEST
 from core.data.load import load_dataset
 from core.evaluation.baseline import predict_split
 from core.evaluation.metrics import evaluate
-from core.evaluation.significance import METHOD, Draws, PairedDifference, Run, compare_classifiers
+from core.evaluation.significance import METHOD, Draws, Run, compare_classifiers
 from core.exceptions import InputError, SentiscopeError
 from core.metrics import TUNED, USUAL, format_title, get_metric, refuse_unknown
 from core.runs import sweep
-from core.runs.labeled_predictions import Answers, align_answers, average_answers, combine_scores, read_answers
+from core.runs.predictions import Answers, align_answers, average_answers, combine_scores, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, TOGETHER, Cell, Member, Plan
@@ -69,7 +69,10 @@ def build_table(
     rows = _read_rows(store, plan)
     if baseline and all(baseline not in (row.cell.label, row.cell.model) for row in rows):
         raise InputError(f"no cell '{baseline}' in sweep '{plan.name}': {', '.join(row.cell.label for row in rows)}")
-    names = _choose_metrics(metrics, rows)
+    refuse_unknown(metrics)
+    tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
+    usual = [name for task in ("single", "multi", "tokens") if task in tasks for name in USUAL[task]]
+    names = list(dict.fromkeys(metrics or usual))
     compare = _Compare(store, tests)
     shown = []
     for row in rows:
@@ -116,13 +119,6 @@ def _read_rows(store: RunStore, plan: Plan) -> list[SweepRow]:
     for member, record in zip(runs, sweep.read_records(store, runs), strict=True):
         rows[member.cell.label].members.append((member, record))
     return list(rows.values())
-
-
-def _choose_metrics(metrics: Sequence[str], rows: Iterable[SweepRow]) -> list[str]:
-    refuse_unknown(metrics)
-    tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
-    usual = [name for task in ("single", "multi", "tokens") if task in tasks for name in USUAL[task]]
-    return list(dict.fromkeys(metrics or usual))
 
 
 def _read_metric(record: RunRecord, metric: str) -> float | None:
@@ -185,13 +181,13 @@ def _find_baseline(row: SweepRow, rows: Sequence[SweepRow], named: str) -> Sweep
     return chosen[0] if named and len(chosen) == 1 and chosen[0] is not row else None
 
 
-Sides = tuple[Answers, Answers]
+Sides = Sequence[Answers]  # of the two compared classifiers
 
 
 class _Compare:
     def __init__(self, store: RunStore, tests: bool) -> None:
         self.store, self.tests = store, tests
-        self.answers = functools.cache(self._read_answers)
+        self.answers = functools.cache(lambda run: read_answers(store, store.read(run), TEST))
 
     def compare_yardstick(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
         """Compare each metric of a row of the sweep table with that of TF-IDF on the same data."""
@@ -204,8 +200,11 @@ class _Compare:
         if base is None:
             return {"versus_baseline": {}}
         other = functools.partial(base.get_values, read=_read_metric)
-        sides = functools.partial(self._get_row_pair, row, base)
-        return {"versus_baseline": self._compare_metrics(row, names, other, sides)}
+
+        def align_sides(pair: Run) -> Sides:
+            return align_answers([self.answers(each.done[pair].run) for each in (row, base)])
+
+        return {"versus_baseline": self._compare_metrics(row, names, other, align_sides)}
 
     def _compare_metrics(
         self,
@@ -248,7 +247,9 @@ class _Compare:
         if not self.tests:
             return shown
         try:
-            found = _test_pairs(name, {pair: sides(pair) for pair in common})
+            scores = {pair: [answers.to_scores(name) for answers in sides(pair)] for pair in common}
+            pairs = {pair: combine_scores(first, second, name) for pair, (first, second) in scores.items()}
+            found = compare_classifiers(pairs, Draws(get_metric(name)))
         except (SentiscopeError, OSError) as error:
             return {**shown, "untested": str(error)}
         told = {name: getattr(found, name) for name in ("difference", "low", "high", "p", "significant")}
@@ -262,19 +263,3 @@ class _Compare:
             raise InputError("the data are no longer those that this run was trained on")
         limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
         return own, dataclasses.replace(own, probabilities=given, thresholds=limits)
-
-    def _get_row_pair(self, row: SweepRow, other_row: SweepRow, pair: Run) -> Sides:
-        own, other = align_answers([self.answers(each.done[pair].run) for each in (row, other_row)])
-        return own, other
-
-    def _read_answers(self, run: str) -> Answers:
-        return read_answers(self.store, self.store.read(run), TEST)
-
-
-def _test_pairs(name: str, pairs: Mapping[Run, Sides]) -> PairedDifference:
-    metric = get_metric(name)
-    found = {
-        run: combine_scores(first.to_scores(name), second.to_scores(name), name)
-        for run, (first, second) in pairs.items()
-    }
-    return compare_classifiers(found, Draws(metric))

@@ -13,8 +13,7 @@ from core.runs.store import make_slug
 
 FOLDER = ".talks"  # next to the runs
 MOST_TALKS, MOST_LINKS, LONGEST = 500, 100, 30_000  # talks on a server, links in a talk, characters of a link
-OF_PRESENTER = ("present", "talk", "exhibit", "projector")
-"""Parameters of the presenter itself, which a stored link does without."""
+OF_PRESENTER = ("present", "talk", "exhibit", "projector")  # of the presenter itself; not in stored links
 _PAGE = re.compile("[a-z]{0,40}")
 
 
@@ -56,11 +55,7 @@ def remove_talk(folder: Path, name: str) -> None:
 
 
 def parse_links(text: str) -> tuple[str, ...]:
-    """Parse a talk's text, one link a line; blank lines and lines that begin with `#` are skipped.
-
-    Raises:
-        InputError: a line is no link to a page, or there are too many, with the number of the line.
-    """
+    """Parse a talk's text, one link a line, without blank lines and those that begin with `#`; InputError: no link."""
     links = []
     for place, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):

@@ -36,10 +36,7 @@ MISSING = "reads two texts: give the second with --pair (in Python: pair=, or se
 
 
 def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
-    """Join a text with the second text of its pair for a run that reads pairs; return a single text unchanged.
-
-    Raises InputError if the run reads pairs and there is no second text, or reads single texts and there is one.
-    """
+    """Join both texts of a pair, or return a single one; InputError: the run reads the other kind."""
     if pair is not None and not record.pairs:
         raise InputError(f"run '{record.run}' reads single texts: leave --pair out")
     if pair is not None and not (text.strip() and pair.strip()):

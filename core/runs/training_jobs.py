@@ -1,27 +1,35 @@
-"""Training runs as background processes: start, cancel, recover and clean up. Imports nothing heavy."""
+"""Training runs as background processes: start, cancel, recover, clean up, and their main steps.
+
+Imports nothing heavy: a process that waits in the queue costs no memory for torch.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
+import signal
+import threading
 import time
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import psutil
 
 from core.atomic import ENDING, convert_os_errors
 from core.config import RunConfig
 from core.data.uploads import FILES
-from core.exceptions import InputError, SentiscopeError
+from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
 from core.recipes import NO_RECIPE, AppliedRecipe
 from core.runs import background_jobs, queue, sweep
+from core.runs.configuration import find_teacher
 from core.runs.cost_estimate import estimate_cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RECORD, RunRecord
 from core.runs.store import RunStore, describe_process, explain_resume, get_own_process, is_alive
-from core.runs.warm_start import find_teacher
-from core.runs.worker import clear_stop_request
 
 STUCK_SECONDS = 60.0  # time after which a process that ignores a request to stop may be killed
 DYING_SECONDS = 5.0  # waiting time for a run's lock, which a killed process may hold for a moment
@@ -32,8 +40,7 @@ def submit(
 ) -> RunRecord:
     """Create a run and start its training process, which waits in the queue until a slot is free.
 
-    Raises InputError, and creates nothing, if the queue of this server is full, the teacher is no finished run, or the
-    training does not fit into this machine.
+    Raises InputError, and creates nothing, for a full queue, an unfinished teacher or too little memory.
     """
     queue.check_room(store.folder)
     find_teacher(config, store)
@@ -44,8 +51,7 @@ def submit(
 def start(store: RunStore, run: str) -> RunRecord:
     """Start or restart the training process of a run that has none; that process outlives the calling one.
 
-    Raises InputError if the run is done or a starter, a running process has it, the queue of this server is full, or
-    its settings name files of another machine.
+    Raises InputError for a run that is done, a starter, running or from another machine, and for a full queue.
     """
     queue.check_room(store.folder)
     folder = store.get_writable_path(run)
@@ -75,8 +81,7 @@ def build_command(run: str) -> list[str]:
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
     """Ask a training run to stop; it saves a checkpoint first, and can be resumed if `keep` is true.
 
-    With `insist`, kill its process if it has ignored a request for `STUCK_SECONDS` (`is_stuck`). Raises InputError if
-    it neither waits nor runs, or its process belongs to another user.
+    With `insist`, kill a stuck process (`is_stuck`). Raises InputError if it does not run, or is another's.
     """
     record = store.read(run)
     if record.status not in ("queued", "running"):
@@ -119,10 +124,7 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def recover_runs(store: RunStore) -> list[RunRecord]:
-    """Start waiting runs whose process is gone, and mark runs whose process died as failed, after a restart.
-
-    Returns the records that changed, oldest first.
-    """
+    """Start waiting runs without a process, mark dead ones as failed, and return changed records, oldest first."""
     clear_leftovers(store)
     changed = []
     for record in reversed(store.list()):
@@ -142,12 +144,9 @@ def get_queue_position(records: Sequence[RunRecord], run: str) -> int:
 
 
 LIBRARY = ".data"
-HALF_DONE = (".import-*", ".removed-*")
-"""Directories left behind if a process dies while it imports or removes a run."""
-UNTOUCHED_SECONDS = 3600.0
-"""Age of such files before they are deleted: a process of another machine may still write them."""
-UNUSED_SECONDS = 24 * 3600.0
-"""Age of unused uploaded files before they are deleted: a user may still be choosing their columns."""
+HALF_DONE = (".import-*", ".removed-*")  # directories left behind if a process dies while it imports or removes a run
+UNTOUCHED_SECONDS = 3600.0  # age at which they are deleted: another machine may still write them
+UNUSED_SECONDS = 24 * 3600.0  # age at which unused uploads are deleted: a user may still choose columns
 _CONTENT = re.compile(rb"[0-9a-f]{64}")
 
 
@@ -157,18 +156,15 @@ def clear_leftovers(store: RunStore) -> None:
         return
     with contextlib.suppress(OSError, SentiscopeError):
         queue.clear_tickets(store.folder)
-    for path in [*_find_half_done(store.folder), *_find_unused(store.folder)]:
+    half_done = [path for pattern in HALF_DONE for path in store.folder.glob(pattern)]
+    half_done += store.folder.rglob(f".*{ENDING}")
+    old = (path for path in half_done if _is_older(path, UNTOUCHED_SECONDS))
+    for path in [*old, *_find_unused(store.folder)]:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
-
-
-def _find_half_done(folder: Path) -> Iterator[Path]:
-    for pattern in HALF_DONE:
-        yield from (path for path in folder.glob(pattern) if _is_older(path, UNTOUCHED_SECONDS))
-    yield from (path for path in folder.rglob(f".*{ENDING}") if _is_older(path, UNTOUCHED_SECONDS))
 
 
 def _find_unused(folder: Path) -> Iterator[Path]:
@@ -190,3 +186,112 @@ def _is_older(path: Path, seconds: float) -> bool:
     with contextlib.suppress(OSError):
         return time.time() - path.stat().st_mtime > seconds
     return False
+
+
+SPINS = "1000"
+"""How often a thread of GNU OpenMP polls for the others before it sleeps. While another program uses one of two cores,
+a training step takes up to 20 times as long with the default, and about twice as long with this."""
+OnEvent = Callable[[dict[str, Any]], None]
+"""Receives what a recipe leaves out, {"kind": "recipe", …}, each stage, {"kind": "queued" | "running" | "data" |
+"tokenizer" | "teacher" | "vectors" | "masked words" | "training" | "evaluation" | "intervals" | "yardstick", …}, and
+every row of the history, {"kind": "step" | "epoch", …}."""
+
+
+def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
+    """Train and evaluate a run in this process, from the start or its checkpoint; return the final record.
+
+    The run is then done, or cancelled by `training_jobs.cancel`, SIGTERM or Ctrl-C and can be resumed. Raises
+    InputError if it was done before or another process trains it, and SentiscopeError if it failed; record and log
+    contain the reason.
+    """
+    tell = on_event or (lambda event: None)
+    folder = store.get_writable_path(run)
+    with queue.lock_run(folder, queue.START_SECONDS), handle_stop_signals() as signalled:
+
+        def is_stop_requested() -> bool:
+            """Return whether a signal or a user asked this training run to stop."""
+            return signalled.is_set() or store.is_cancel_requested(run)
+
+        record = _record_process(store, run)
+        try:
+            tell({"kind": "queued", "run": run})
+            with queue.wait_for_slot(store.folder, run, record.created, is_stop_requested):
+                store.update(run, status="running")
+                tell({"kind": "running", "run": run})
+                os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when torch loads OpenMP
+                from core.runs.pipeline import Experiment  # imports torch and pandas
+
+                Experiment(store, run, is_stop_requested, tell).perform()
+                return store.update(run, status="done", process=None)
+        except Cancelled:
+            reason = f"cancelled; {clear_stop_request(folder, run)}"
+            return store.update(run, status="cancelled", reason=reason, process=None)
+        except Exception as error:
+            raise _record_failure(store, run, error) from error
+
+
+def clear_stop_request(folder: Path, run: str) -> str:
+    """Delete a run's stop request, and also its checkpoint if the user asked so; return a hint on how to continue."""
+    request = folder / CANCEL
+    with contextlib.suppress(OSError):
+        discard = request.is_file() and request.read_text() == DISCARD
+        request.unlink(missing_ok=True)
+        if discard:
+            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+            return f"`sentiscope train --resume {run}` starts it again"
+    return explain_resume(run)
+
+
+def _record_process(store: RunStore, run: str) -> RunRecord:
+    """Record this process as the one that trains the run; a resumed run ignores an old stop request."""
+    record = store.read(run)
+    if record.status == "done":
+        raise InputError(f"run '{run}' is done: there is nothing to resume")
+    if record.foreign_reason:
+        raise InputError(record.foreign_reason)
+    if record.status != "queued":
+        with contextlib.suppress(FileNotFoundError):
+            (store.get_path(run) / CANCEL).unlink()
+    return store.update(run, status="queued", reason="", process=get_own_process())
+
+
+def _record_failure(store: RunStore, run: str, error: Exception) -> SentiscopeError:
+    reason = _explain_failure(error, run)
+    with contextlib.suppress(OSError), (store.get_path(run) / LOG).open("a", encoding="utf-8") as log:
+        log.write("".join(traceback.format_exception(error)))
+    # On a full disk the record remains "running"; readers see that its process is dead.
+    with contextlib.suppress(StorageError):
+        store.update(run, status="failed", reason=reason, process=None)
+    return error if isinstance(error, SentiscopeError) else SentiscopeError(reason)
+
+
+def _explain_failure(error: Exception, run: str) -> str:
+    if isinstance(error, SentiscopeError):
+        return str(error)
+    if isinstance(error, MemoryError) or "out of memory" in str(error) or "can't allocate memory" in str(error):
+        return f"out of memory: try a smaller training.batch_size or text.max_length; {explain_resume(run)}"
+    return f"unexpected {type(error).__name__}: {error}; the whole story is in {LOG} of the run"
+
+
+@contextlib.contextmanager
+def handle_stop_signals() -> Iterator[threading.Event]:
+    """Yield an event that SIGTERM and Ctrl-C set; a second signal ends the process. Main thread only."""
+    signalled = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield signalled
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        """Set the stop event at the first signal, and exit at the second (signal handler)."""
+        if signalled.is_set():
+            os._exit(128 + number)
+        signalled.set()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield signalled
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,33 +19,38 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.atomic import make_folder, write_bytes
-from core.data.conll import OUTSIDE
+from core.atomic import convert_os_errors, make_folder, write_bytes, write_text
+from core.data import limits
+from core.data.conll import OUTSIDE, SUFFIXES
 from core.data.dataset import Dataset, Task
+from core.data.decoding import decode_bytes
 from core.data.parquet import read_parquet
 from core.evaluation.inference import Classifier, get_device, switch_to_eval
 from core.evaluation.intervals import compute_percentiles, draw_resamples
-from core.evaluation.span_metrics import KINDS, SpanScores
-from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
+from core.evaluation.span_metrics import KINDS, SpanScores, decode_spans
+from core.exceptions import ConfigError, DataError, InputError, NotAvailable, RunDamaged
 from core.metrics import select_metrics
 from core.models.builder import check_token_tagging
 from core.models.trace import Batch
+from core.paths import resolve_path
+from core.runs.evaluation_data import DataRequest, read_labeled_rows
+from core.runs.load import load_run
 from core.runs.record import EVALUATION, TAGS
 from core.runs.results import pack_parquet, write_metrics
+from core.runs.store import RunStore
 from core.text.normalization import prepare
 from core.text.token_table import build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
 from core.training.config import TrainingConfig
-from core.training.loss import UNTAGGED
+from core.training.history import replace_nonfinite
+from core.training.loop import UNTAGGED
 from core.training.training_stage import Examples
 
 if TYPE_CHECKING:
     from core.config import RunConfig
 
-
 BATCH = 64
-_WORD = re.compile(r"[^ \t\n\r\f\v]+")
-"""A non-breaking space is part of a word, in files and in typed texts."""
+_WORD = re.compile(r"[^ \t\n\r\f\v]+")  # a non-breaking space is part of a word, in files and in typed texts
 TASK: Task = "tokens"
 
 
@@ -194,11 +199,7 @@ class TaggedSplit:
 
 
 def read_tags(run: Path, split: str) -> pd.DataFrame:
-    """Read the stored tags table of a split; its columns hold lists of tags and probabilities.
-
-    Raises NotAvailable if the run has no tags of the split, RunDamaged if the file is unreadable or a row does not have
-    one tag per word.
-    """
+    """Read the stored tags of a split, with lists of tags; NotAvailable: there are none, RunDamaged: an unfit file."""
     path = run / EVALUATION / split / TAGS
     if split != Path(split).name or not path.is_file():
         raise NotAvailable(f"the run has no tags of a split '{split}' yet")
@@ -243,3 +244,81 @@ def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
         # A token that contains the end of one word and the beginning of the next belongs to the first.
         found.append(token if inside and token not in found[-1:] else NOWHERE)
     return found
+
+
+def evaluate_tags(store: RunStore, run: str, wanted: DataRequest, of_texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Evaluate a run that tags words on a split of its data or on other tagged data; see `core.api.evaluation`.
+
+    `of_texts` are options for labels of whole texts, which must be empty.
+    """
+    _refuse_text_options(run, of_texts)
+    loaded = load_run(store, run, tags=True)
+    rows, split, notes = read_labeled_rows(loaded.record, wanted)
+    name = wanted.data or loaded.record.config.data.name
+    labels = [list(each) if isinstance(each, tuple) else [] for each in rows["label"]]
+    texts = rows["text"].tolist()
+    if any(len(tags) != len(text.split(" ")) for tags, text in zip(labels, texts, strict=True)):
+        raise InputError(f"{name}: has a label for each text, and run '{run}' gives each word a tag")
+    if wanted.limit and wanted.limit < len(rows):
+        kept = sorted(rows.sample(wanted.limit, random_state=0).index)
+        texts, labels = [texts[row] for row in kept], [labels[row] for row in kept]
+        notes = (*notes, f"{wanted.limit} of {len(rows)} sentences, seed 0")
+    said = tag_texts(loaded.model, loaded.tokenizer, texts, loaded.record.classes)
+    report = TaggedSplit(split, texts, labels, said).report
+    return replace_nonfinite({"run": run, "task": "tokens", "data": name, **report, "notes": list(notes)})
+
+
+def predict_tags(
+    store: RunStore, run: str, texts: Sequence[str], *, file: Path | None, to: Path | None, of_texts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Predict the tag of each word of texts with a run; see `core.api.prediction`."""
+    _refuse_text_options(run, of_texts)
+    if file is not None and texts:
+        raise InputError("give texts or --data, not both")
+    if to is not None and to.suffix.lower() not in SUFFIXES:
+        said = f"tags are written as one word and its tag per line; the name must end in {SUFFIXES[0]}"
+        raise InputError(f"--to {to}: {said}")
+    if to is not None and (to.is_dir() or not to.expanduser().absolute().parent.is_dir()):
+        raise InputError(f"--to {to}: name a file in an existing folder")
+    texts = [text for text in (_read_lines(file) if file else texts) if text.strip()]
+    if not texts:
+        raise InputError("nothing to predict: give at least one text, or --data")
+    loaded = load_run(store, run, tags=True)
+    found = tag_texts(loaded.model, loaded.tokenizer, texts, loaded.record.classes)
+    known = {"run": run, "task": "tokens", "edit": ""}
+    texts = [" ".join(each.words) for each in found]
+    counts = loaded.tokenizer.count_read(texts)
+    if to is not None:
+        blocks = ("\n".join(map("\t".join, zip(each.words, each.tags, strict=True))) for each in found)
+        with convert_os_errors(to):
+            write_text(to.expanduser(), "\n\n".join(blocks) + "\n")
+        return {**known, "rows": len(found), "cut": sum(cut > 0 for _, cut in counts), "to": str(to)}
+    rows = enumerate(zip(texts, found, counts, strict=True))
+    return {
+        **known,
+        "predictions": [
+            {"row": row, "text": text, "read": read, "cut": cut, **describe_tags(each)}
+            for row, (text, each, (read, cut)) in rows
+        ],
+    }
+
+
+def describe_tags(found: TaggedText) -> dict[str, Any]:
+    """Return the tagged words of a text as plain data: `words`, `tags`, `probabilities` and `spans`."""
+    spans = []
+    for span in decode_spans(found.tags):
+        text = " ".join(found.words[span.first : span.end])
+        spans.append({"type": span.kind, "text": text, "first": span.first, "last": span.end - 1})
+    return {"words": found.words, "tags": found.tags, "probabilities": found.tag_probabilities, "spans": spans}
+
+
+def _refuse_text_options(run: str, of_texts: Mapping[str, Any]) -> None:
+    if given := [name for name, value in of_texts.items() if value]:
+        raise InputError(f"{given[0]}: only for runs that label texts; run '{run}' gives each word a tag")
+
+
+def _read_lines(file: Path) -> list[str]:
+    path = resolve_path(str(file))
+    if path.suffix.lower() not in (".txt", ""):
+        raise InputError(f"--data {file}: give a file with one text per line (.txt)")
+    return decode_bytes(limits.read_bytes(path), "", file=path.name).text.splitlines()

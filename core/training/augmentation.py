@@ -65,8 +65,7 @@ def append_nonsense(
 
 
 MOST_WORDS, SHORTEST, LONGEST = 16, 3, 9
-DIFFERENT = 5
-"""Different letters of a made-up word, at most, so that words like `zzz` and `kxrqvbnw` both occur."""
+DIFFERENT = 5  # different letters of a made-up word, at most, so that words like `zzz` and `kxrqvbnw` both occur
 
 
 def generate_nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:

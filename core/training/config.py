@@ -14,8 +14,7 @@ from core.settings import LARGEST_SEED, Need, Range, check_needs, check_ranges, 
 
 UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro", "tokens": "span_f1"}
 _OF = {"single": "one label per text", "multi": "several labels per text", "tokens": "a tag for each word"}
-TFIDF = "tfidf"
-"""The teacher that is not a run."""
+TFIDF = "tfidf"  # the teacher that is not a run
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 if TYPE_CHECKING:
     MetricName = str
@@ -162,9 +161,7 @@ class TrainingConfig:
         "f1_macro, of tagged words span_f1.",
     )
     patience: int = setting(
-        3,
-        help="Epochs without a better validation metric before stopping; 0: never stop early.",
-        within=(0, 1_000_000),
+        3, help="Epochs without a better validation metric before stopping; 0: never stop early.", within=(0, 1_000_000)
     )
     batching: Literal["length", "fixed"] = setting(
         "length",

@@ -28,10 +28,8 @@ from core.json_store import Count, Figure, Seconds
 from core.paths import read_regular
 
 Row = dict[str, Any]
-LARGEST = 32 * 1024**2
-"""Bytes of a history, at most; the presets write about 60 kB."""
-MOST_LINES = 100_000
-"""Lines of a history, at most: a training logs some hundred steps, and a row per epoch."""
+LARGEST = 32 * 1024**2  # bytes of a history, at most; the presets write about 60 kB
+MOST_LINES = 100_000  # lines of a history, at most: a training logs some hundred steps, and a row per epoch
 
 _Row = TypedDict(
     "_Row",

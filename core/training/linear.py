@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import operator
 from collections.abc import Callable, Sequence
@@ -25,11 +26,9 @@ from core.training.temperature import ABSENT, fit_temperature
 
 log = logging.getLogger(__name__)
 
-Features = Any
-"""(n, V): a numpy or a sparse array."""
+Features = Any  # (n, V): a numpy or a sparse array
 
-MOST_STEPS = 6
-"""Values by which a range can grow, at most: C stays between 0.00006 and 65,536."""
+MOST_STEPS = 6  # values by which a range can grow, at most: C stays between 0.00006 and 65,536
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,10 @@ class Solver:
     """A scikit-learn classifier, with the name of its tuned setting and the values to try."""
 
     setting: str
-    values: tuple[float, ...]
-    """Values that are tried first, from the weakest model on, with a constant factor between them."""
-    make: Callable[[], Any]
-    """Imports scikit-learn and returns a new estimator."""
-    read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
-    """Returns the estimator's weights (V, K) and biases (K,) for the K classes in training."""
-    decisions: bool = False
-    """Whether its logits are margins, which a fitted factor turns into probabilities (`core.training.temperature`)."""
+    values: tuple[float, ...]  # tried first, the weakest model first, with a constant factor between them
+    make: Callable[[], Any]  # imports scikit-learn and returns a new estimator
+    read: Callable[[Any], tuple[np.ndarray, np.ndarray]]  # estimator → weights (V, K) and biases (K,)
+    decisions: bool = False  # its logits are margins; a fitted factor makes them probabilities
 
 
 @dataclass(frozen=True)
@@ -66,8 +61,7 @@ class BestClassifier:
     columns: Columns
     settings: dict[str, float]
     """Name → value of the tuned setting, and `scale` if margins were turned into probabilities."""
-    score: float
-    """Validation accuracy; for several labels the mean F1 of the labels at 0.5; 0 without validation rows."""
+    score: float  # validation accuracy; for several labels the mean F1 of the labels at 0.5; 0 without validation rows
 
 
 def tune_solver(
@@ -156,25 +150,9 @@ def _compute_score(logits: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean(2 * (positive & predicted).sum(0) / np.maximum(positive.sum(0) + predicted.sum(0), 1)))
 
 
-def _make_logistic() -> Any:
-    from sklearn.linear_model import LogisticRegression  # the import takes a second
-
-    # lbfgs with its default tolerance of 1e-4 stops at the warm start: from the solution of C=4 it made no step for
-    # C=16. Newton's method reaches 1e-6 sooner: for six C from 0.25 to 256, one thread, it took 1.7 s on Twitter
-    # Financial (lbfgs 9.8 s), 0.95 s on the built-in corpus (3.5 s) and 0.6 s on TweetEval emotion (5.3 s).
-    return LogisticRegression(solver="newton-cg", tol=1e-6, max_iter=1000, warm_start=True)
-
-
-def _make_naive_bayes() -> Any:
-    from sklearn.naive_bayes import MultinomialNB
-
-    return MultinomialNB()
-
-
-def _make_linear_svm() -> Any:
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(max_iter=5000, random_state=0)
+def _prepare_estimator(place: str, name: str, **settings: Any) -> Callable[[], Any]:
+    """Return a function that imports scikit-learn, which takes a second, and creates an estimator."""
+    return lambda: getattr(importlib.import_module(f"sklearn.{place}"), name)(**settings)
 
 
 def _read_coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -184,19 +162,22 @@ def _read_coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
     return weight, bias
 
 
-def _read_log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read a naive Bayes classifier as a linear one: weights log P(n-gram | class) and biases log P(class)."""
-    return estimator.feature_log_prob_.T, estimator.class_log_prior_
-
-
-LOGISTIC = Solver("C", (0.25, 1.0, 4.0, 16.0), _make_logistic, _read_coefficients)
-NAIVE_BAYES = Solver("alpha", (10.0, 1.0, 0.1, 0.01), _make_naive_bayes, _read_log_likelihood)
-SUPPORT_VECTORS = Solver("C", (0.0625, 0.25, 1.0, 4.0), _make_linear_svm, _read_coefficients, decisions=True)
-
-
+# lbfgs with its default tolerance of 1e-4 stops at the warm start: from the solution of C=4 it made no step for
+# C=16. Newton's method reaches 1e-6 sooner: for six C from 0.25 to 256, one thread, it took 1.7 s on Twitter
+# Financial (lbfgs 9.8 s), 0.95 s on the built-in corpus (3.5 s) and 0.6 s on TweetEval emotion (5.3 s).
+_NEWTON = _prepare_estimator(
+    "linear_model", "LogisticRegression", solver="newton-cg", tol=1e-6, max_iter=1000, warm_start=True
+)
+_SVM = _prepare_estimator("svm", "LinearSVC", max_iter=5000, random_state=0)
+LOGISTIC = Solver("C", (0.25, 1.0, 4.0, 16.0), _NEWTON, _read_coefficients)
+NAIVE_BAYES = Solver(  # as a linear classifier: weights log P(n-gram | class) and biases log P(class)
+    "alpha",
+    (10.0, 1.0, 0.1, 0.01),
+    _prepare_estimator("naive_bayes", "MultinomialNB"),
+    lambda estimator: (estimator.feature_log_prob_.T, estimator.class_log_prior_),
+)
+SUPPORT_VECTORS = Solver("C", (0.0625, 0.25, 1.0, 4.0), _SVM, _read_coefficients, decisions=True)
 SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAYES, "tfidf-svm": SUPPORT_VECTORS}
-
-
 AT_ONCE = 1024
 
 
@@ -207,8 +188,7 @@ class LinearFit:
     tokenizer: Tokenizer
     model: Plain
     settings: dict[str, Any]
-    score: float
-    """As `BestClassifier.score`."""
+    score: float  # as `BestClassifier.score`
 
 
 def fit_linear(
@@ -283,8 +263,7 @@ def compute_idf(counts: csr_array) -> np.ndarray:
 def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
     """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as word n-grams.
 
-    A text has several times as many of them as words, so rows of length 1 would leave little weight to words. The
-    weight is the sum of squares over the training texts.
+    A text has several times as many of them; the weight is the sum of squares over the training texts.
     """
     squares = np.bincount(counts.indices, ((1 + np.log(counts.data)) * idf[counts.indices]) ** 2, counts.shape[1])
     inside, rest = squares[characters].sum(), squares[~characters].sum()
@@ -313,8 +292,7 @@ def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
 
 SOLVER = replace(LOGISTIC, values=(1e4,))
 """Hardly any regularisation: there is one feature, and the mean, which is smaller than the sum, would suffer more."""
-FEATURES = ("sum", "mean")
-"""The columns of `LexiconClassifier.compute_features`."""
+FEATURES = ("sum", "mean")  # the columns of `LexiconClassifier.compute_features`
 
 
 def fit_lexicon(

@@ -11,25 +11,22 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from core.data.dataset import Task
 from core.exceptions import ConfigError
 from core.metrics import METRICS
 from core.models.trace import Batch
 from core.text.token_table import split_batches
-from core.training.adamw import freeze_layers, group_parameters
 from core.training.config import TrainingConfig, resolve_metric
 from core.training.device import check_precision, force_determinism
 from core.training.history import HistoryWriter, Row
-from core.training.loss import Loss, build_loss
 from core.training.mlm import forget_words
-from core.training.training_stage import Events, Examples, TrainingStage
+from core.training.training_stage import Events, Examples, TrainingStage, freeze_layers, group_parameters
 
-PROBE = 64
-"""Validation texts over which an input-dependent lambda is averaged."""
+PROBE = 64  # validation texts over which an input-dependent lambda is averaged
 
-Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
-"""(labels (n,) or (n, C), logits (n, C) float64) → metrics by name."""
+Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]  # (labels, logits (n, C) float64) → metrics
 
 
 @dataclass(frozen=True)
@@ -46,24 +43,20 @@ class Outcome:
 class Training(TrainingStage):
     """The training of a model; `run()` starts or resumes it, and leaves `model` with the weights of its best epoch."""
 
-    model: Any
-    """A fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`."""
+    model: Any  # a fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`
     training: Examples
     validation: Examples
     config: TrainingConfig
     classes: int
-    max_length: int
-    """Tokens: the width of every batch with `batching=fixed`."""
+    max_length: int  # tokens: the width of every batch with `batching=fixed`
     score: Score
     history: Path
     checkpoint: Path
     device: torch.device
     events: Events
     task: Task = "single"
-    ordered: bool = False
-    """Whether there are three or more classes on an ordinal scale."""
-    borrowed: bool = False
-    """Whether the frozen weights are in a backbone's files, so that checkpoints need not store them."""
+    ordered: bool = False  # whether there are three or more classes on an ordinal scale
+    borrowed: bool = False  # frozen weights are in a backbone's files, so checkpoints need not store them
 
     def __post_init__(self) -> None:
         config, self.module = self.config, self.model
@@ -82,8 +75,7 @@ class Training(TrainingStage):
     def run(self) -> Outcome:
         """Train the model to the last epoch or early stopping; return the best epoch, steps and seconds.
 
-        Raises Cancelled after a checkpoint is saved if `events.is_stop_requested()`, ConfigError if the validation
-        metric is undefined, SentiscopeError if the loss is no longer finite, and StorageError.
+        Raises Cancelled at a checkpoint, ConfigError: undefined metric, SentiscopeError: infinite loss, StorageError.
         """
         with force_determinism(self.device):
             self._start_or_resume()
@@ -188,8 +180,7 @@ class Training(TrainingStage):
         return Batch.from_arrays(examples.tokens.pad_rows(rows)).to(self.device)
 
 
-AT_ONCE = 8
-"""Texts traced together, as a trace holds every map of every layer."""
+AT_ONCE = 8  # texts traced together, as a trace holds every map of every layer
 
 
 def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
@@ -241,3 +232,82 @@ def _average_magnitudes(model: Any, probe: Batch) -> list[Tensor]:
     model.train(training)
     weight = trace.keep / trace.keep.sum().clamp(min=1)
     return [torch.einsum("bnhl,bl->nh", layer.coefficients[:, 1:, :, :, 0].abs(), weight) for layer in trace.layers]
+
+
+UNTAGGED = -100  # tag of padding and of a word's further pieces, which do not count in training and evaluation
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The training loss: cross-entropy of the softmax, or of each label's sigmoid in a multi-label task.
+
+    The mean is over rows; in a multi-label task over rows and labels; for tokens over those with a tag.
+    """
+
+    task: Task
+    weights: Tensor | None = None
+    """(C,): the weight of each class; in a multi-label task of texts with the label relative to texts without it."""
+    smoothing: float = 0.0  # share of the target spread over the C classes, or over both values of each label
+
+    def __call__(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean loss of logits (B, C) for class numbers (B,) or target probabilities (B, C).
+
+        In a multi-label task targets are the probabilities (B, C) of the labels. A class number and its one-hot vector
+        give the same loss. For tokens, logits are (B, L, C) and targets (B, L) tag numbers or `UNTAGGED`.
+        """
+        if self.task == "tokens":
+            logits, targets = logits.flatten(0, 1), targets[:, : logits.shape[1]].flatten()
+            return F.cross_entropy(
+                logits, targets, self.weights, label_smoothing=self.smoothing, ignore_index=UNTAGGED, reduction="sum"
+            ) / self.compute_divisor(targets)
+        if self.task == "multi":
+            targets = targets.to(logits.dtype) * (1 - self.smoothing) + self.smoothing / 2
+            return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=self.weights)
+        weights = None if self.weights is None else self.weights.to(logits.dtype)
+        if targets.ndim == 1:
+            return F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing)
+        targets = targets.to(logits.dtype)
+        # torch divides by the number of rows for probabilities, but by the rows' total weight for class numbers.
+        loss = F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing, reduction="sum")
+        return loss / self.compute_divisor(targets)
+
+    def compute_divisor(self, targets: Tensor) -> Tensor:
+        """Return what a summed loss is divided by to get the mean: number of texts or tags, or their class weight."""
+        if self.task == "tokens":
+            tagged = targets[targets != UNTAGGED]
+            weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
+            return weights.sum().clamp(min=1e-9)  # above 0, so that it can divide
+        if self.task == "multi" or (self.weights is None and targets.ndim == 1):
+            return torch.tensor(len(targets))
+        if self.weights is None:
+            return targets.sum()
+        weights = self.weights.to(targets.device)
+        return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
+
+
+def build_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
+    """Build the training loss from settings, with class weights computed from the training labels.
+
+    `class_weights=balanced` weights class c by n / (C n_c), or 0 without rows. In a multi-label task texts with label c
+    have weight (n - n_c) / n_c, so that both values of a label have equal weight, or 1 without rows.
+    """
+    if config.class_weights == "none":
+        return Loss(task, None, config.label_smoothing)
+    if task == "multi":
+        counts = labels.sum(0, dtype=torch.float32)
+        weights = torch.where(counts > 0, (len(labels) - counts) / counts.clamp(min=1), torch.ones(classes))
+    else:
+        labels = labels[labels != UNTAGGED]
+        counts = torch.bincount(labels, minlength=classes).float()
+        weights = len(labels) / (classes * counts.clamp(min=1)) * (counts > 0)
+    return Loss(task, weights.to(device), config.label_smoothing)
+
+
+def mix_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
+    """Mix labels with a teacher's probabilities into soft targets (n, C); `weight` is the teacher's share.
+
+    Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,
+    2015, "Distilling the knowledge in a neural network", at temperature 1), for each label's sigmoid too.
+    """
+    known = np.eye(taught.shape[1])[labels] if labels.ndim == 1 else labels
+    return ((1 - weight) * known + weight * taught).astype(np.float32)

@@ -6,30 +6,31 @@ The objective of BERT (Devlin et al. 2019, section 3.1) without its second task:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.linalg import svds
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.text.lexicon import NEUTRAL
 from core.text.special_ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
-from core.training.adamw import group_parameters
 from core.training.config import TrainingConfig
 from core.training.device import check_precision, force_determinism
 from core.training.history import HistoryWriter
-from core.training.training_stage import Events, TrainingStage
+from core.training.training_stage import Events, TrainingStage, group_parameters
 
-SHARE = 0.15
-"""Share of the known tokens that the model has to predict."""
-HIDDEN, RANDOM = 0.8, 0.1
-"""Shares of these that are replaced by the unknown token and by a random one; the rest stays unchanged."""
+SHARE = 0.15  # share of the known tokens that the model has to predict
+HIDDEN, RANDOM = 0.8, 0.1  # shares of these replaced by the unknown token and by a random one; the rest stays
 
 
 def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> tuple[Batch, Tensor]:
@@ -139,3 +140,64 @@ class Masking(TrainingStage):
                 vectors = self.model.encode_tokens(masked.select_texts(some).to(self.device))
                 scores = self.guess(vectors[places[some].to(self.device)], self.model.embedding.weight)
             yield F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)
+
+
+WINDOW = 4  # words on each side that count, each with weight 1 / distance
+SMOOTHING = 0.75  # exponent on the frequency of a context word, which lowers the PPMI of rare ones
+
+
+def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:
+    """Count word pairs up to `WINDOW` apart, weighted by 1 / distance, as a sparse symmetric matrix (size, size)."""
+    flat = tokens.flat.astype(np.int64)
+    text = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    total = csr_array((size, size), dtype=np.float64)
+    for distance in range(1, WINDOW + 1):
+        first, second = flat[:-distance], flat[distance:]
+        near = (text[:-distance] == text[distance:]) & (first >= FIRST) & (second >= FIRST)
+        weights = np.full(int(near.sum()), 1 / distance)
+        total += coo_array((weights, (first[near], second[near])), shape=(size, size)).tocsr()
+    return csr_array(total + total.T)
+
+
+def compute_ppmi(counts: csr_array) -> csr_array:
+    """Compute PPMI of cooccurrence counts: max(0, ln(P(w, c) / (P(w) P(c)))), P(c) smoothed by count ** 0.75."""
+    seen = np.asarray(counts.sum(1)).ravel()
+    smoothed = seen**SMOOTHING
+    pairs = counts.tocoo()
+    ratio = pairs.data * smoothed.sum() / (seen[pairs.row] * smoothed[pairs.col])
+    found = csr_array((np.log(np.maximum(ratio, 1)), (pairs.row, pairs.col)), shape=counts.shape)
+    found.eliminate_zeros()
+    return found
+
+
+def compute_word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Compute PPMI word vectors (size, width) from tokenised texts, and a mask (size,) of words that have one.
+
+    Others, and columns beyond the number of words, are zeros. `seed` draws the start of the decomposition.
+    """
+    found = compute_ppmi(sum_cooccurrences(tokens, size))
+    known = np.diff(found.indptr) > 0
+    left, singular = _compute_svd(found[known], width, seed)
+    rows = left * np.sqrt(singular)
+    vectors = np.zeros((size, width), np.float32)
+    vectors[known, : rows.shape[1]] = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-30)
+    return vectors, known
+
+
+def _compute_svd(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    if len(rows.indptr) - 1 <= width:
+        left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
+        return left, singular
+    # Exact, and as fast as a randomised SVD, which is inaccurate for singular values that decay as slowly as these.
+    start = np.random.default_rng(seed).standard_normal(rows.shape[0])
+    left, singular, _ = svds(rows, width, v0=start, return_singular_vectors="u")
+    return left, singular
+
+
+def place_vectors(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
+    """Copy word vectors into a model's embedding for the known words, scaled to the length of its random rows."""
+    weight = model.get_parameter("embedding.weight")
+    long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)
+    with torch.no_grad():
+        rows = torch.from_numpy(vectors[known]).to(weight)
+        weight[torch.from_numpy(known).to(weight.device)] = rows * long

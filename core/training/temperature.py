@@ -1,4 +1,4 @@
-"""Temperature scaling: calibration of a run's probabilities by a single number.
+"""Temperature scaling: calibration of a run's probabilities by a single number. Imports nothing heavy.
 
 Guo et al. 2017, section 4.2, divide the logits by T, which shrinks probabilities towards equal ones. For a run trained
 with made-up words they shrink towards the class prior, so that scaling does not undo that training: z becomes
@@ -8,20 +8,39 @@ prior^(1 - 1/T) · softmax(z)^(1/T). Only with a prior can a prediction change, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.data.dataset import Task
 from core.exceptions import DataError
 from core.lazy_imports import scipy
-from core.training.calibration import Scaling
 
-ABSENT = -1e4
-"""Fixed logit of a class or label without training rows: its probability is 0, also after scaling."""
-LEAST = 100
-"""Validation rows that fitting a temperature needs; with fewer it would be too uncertain."""
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from core.lazy_imports import numpy as np
+
+ABSENT = -1e4  # fixed logit of a class or label without training rows: its probability is 0, also after scaling
+LEAST = 100  # validation rows that fitting a temperature needs; with fewer it would be too uncertain
 LARGEST = 1000.0
+
+
+class Scaling(NamedTuple):
+    """The temperature and class prior that scale a run's logits."""
+
+    temperature: float = 1.0
+    prior: tuple[float, ...] = ()
+    """(C,), each between 0 and 1: the class probabilities that scaling moves towards; empty: equal ones."""
+
+    def compute_prior_logits(self, task: Task) -> list[float]:
+        """Return the logits (C,) of the class prior that scaling moves towards; (1,) zero without a prior."""
+        if not self.prior:
+            return [0.0]
+        return [math.log(share) - (math.log1p(-share) if task == "multi" else 0) for share in self.prior]
+
+
+UNSCALED = Scaling()
 
 
 def compute_class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 import time
 from abc import ABC, abstractmethod
@@ -11,31 +13,33 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import safetensors
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
+from core.atomic import convert_os_errors, write_parts
 from core.exceptions import Cancelled, RunDamaged, SentiscopeError
+from core.json_store import Count, Seconds, convert, parse_json
+from core.models.builder import Model
+from core.models.encoder import EncoderClassifier
 from core.text.token_table import TokenTable, split_batches
-from core.training.adamw import AdamW
-from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from core.training.config import TrainingConfig
 from core.training.device import get_random_state, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate_history
 
-POOL = 50
-"""Batches per pool that is sorted by length: nearly as little padding as sorting all rows, but in random order."""
+Tensors = dict[str, Tensor]
+POOL = 50  # batches per pool that is sorted by length: nearly as little padding as sorting all rows
 
 
 @dataclass(frozen=True)
 class Examples:
     """The tokenised texts of a split with their labels and training targets."""
 
-    tokens: TokenTable
-    """n rows, perhaps followed by added texts, which have only `targets`."""
+    tokens: TokenTable  # n rows, perhaps followed by added texts, which have only `targets`
     labels: np.ndarray
     """(n,) int64 class numbers; multi-label: (n, C) float32 zeros and ones; tokens: (n, L) int64 tags or UNTAGGED."""
-    targets: np.ndarray | None = None
-    """(all rows, C) float32: target probabilities that replace the labels; None: the labels."""
+    targets: np.ndarray | None = None  # (all rows, C) float32: probabilities in place of the labels; None: the labels
 
     def get_targets(self, classes: int) -> np.ndarray:
         """Return the target probabilities (all rows, C) float32 of the training texts; by default their labels."""
@@ -71,11 +75,8 @@ def plan_batches(
 
 
 CHECKPOINT_SECONDS = 15.0
-LONG_SAVE, SAVES = 1.0, 20
-"""A save that takes longer than 1 second delays the next one by 20 times its duration."""
-LOGGED_STEPS = 200
-"""About how many steps a long training logs, evenly; before the first of these also steps 1, 2, 4, 8, …"""
-Tensors = dict[str, Tensor]
+LONG_SAVE, SAVES = 1.0, 20  # a save that takes longer than 1 second delays the next one by 20 times its duration
+LOGGED_STEPS = 200  # about so many steps of a training are logged, evenly; before them also 1, 2, 4, 8, …
 
 
 class Events:
@@ -104,8 +105,7 @@ class TrainingStage(ABC):
     device: torch.device
     events: Events
     writer: HistoryWriter
-    module: nn.Module
-    """What this stage trains."""
+    module: nn.Module  # what this stage trains
 
     def _prepare_start(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
         """Set up optimiser and step counts for AdamW parameter `groups` and text `lengths` (n,) in tokens."""
@@ -191,15 +191,12 @@ class TrainingStage(ABC):
         self.optimizer.step(lr)
         self.progress.step += 1
         self.progress.loss_sum += loss * len(rows)
-        if self._is_logged(self.progress.step):
+        step, distance = self.progress.step, max(1, self.steps // LOGGED_STEPS)
+        if step % distance == 0 or (step < distance and step.bit_count() == 1):
             self._log_row({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
 
     def _split_batch(self, rows: np.ndarray) -> list[np.ndarray]:
         return np.array_split(rows, min(self.config.portions, len(rows)))
-
-    def _is_logged(self, step: int) -> bool:
-        distance = max(1, self.steps // LOGGED_STEPS)
-        return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _pop_mean_loss(self) -> float:
         mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0
@@ -215,13 +212,8 @@ class TrainingStage(ABC):
         return self.progress.seconds + time.monotonic() - self.began
 
     def _log_row(self, row: Row, epoch: int = 0) -> None:
-        place = {
-            "kind": row["kind"],
-            "step": self.progress.step,
-            "epoch": epoch,
-            "seconds": round(self._count_seconds(), 3),
-        }
-        row = {**place, **row, **self._collect_fields()}
+        place = {"kind": row["kind"], "step": self.progress.step, "epoch": epoch}
+        row = {**place, "seconds": round(self._count_seconds(), 3), **row, **self._collect_fields()}
         self.writer.write(row)
         self.events.on_row(row)
 
@@ -251,3 +243,169 @@ def compute_lr_factor(
     if schedule == "cosine":
         return (1 + math.cos(math.pi * progress)) / 2
     return 1 - progress if schedule == "linear" else 1.0
+
+
+FILE = "state.safetensors"
+KINDS = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+
+
+@dataclass
+class Progress:
+    """The progress of a training run as numbers for a checkpoint: steps, loss, best epoch and seconds."""
+
+    step: Count = 0
+    loss_sum: float = 0.0  # sum over this epoch's batches so far of loss times rows
+    best: float | None = None
+    best_epoch: int = -1
+    stale: Count = 0
+    seconds: Seconds = 0.0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The complete state of a training run, from which it can be resumed exactly."""
+
+    progress: Progress
+    groups: dict[str, Tensors]
+    """Named sets of tensors: model, best (weights of the best epoch), random, and AdamW's step, exp_avg, exp_avg_sq."""
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Save a training checkpoint in `folder`; it replaces the previous one once it is complete on disk."""
+    named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
+    with convert_os_errors(folder):
+        folder.mkdir(exist_ok=True)
+    write_parts(
+        folder / FILE, _serialize_tensors(named, {"progress": json.dumps(dataclasses.asdict(checkpoint.progress))})
+    )
+
+
+def _serialize_tensors(tensors: Tensors, metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of a safetensors file tensor by tensor, which needs less memory than the library's writer."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name, each in sorted(tensors.items(), key=_get_sort_key):
+        begin, end = end, end + each.nbytes
+        header[name] = {"dtype": KINDS[each.dtype], "shape": list(each.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for _, each in sorted(tensors.items(), key=_get_sort_key):
+        yield each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
+
+
+def _get_sort_key(named: tuple[str, Tensor]) -> tuple[int, str]:
+    """Return a sort key that stores tensors with wider numbers first, so that every number is aligned."""
+    return -named[1].element_size(), named[0]
+
+
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """Load the training checkpoint in a folder; return None if there is none; raise RunDamaged if it is unreadable."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    groups: dict[str, Tensors] = {}
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            progress = convert(parse_json((file.metadata() or {})["progress"]), Progress)
+            for key in file.keys():
+                group, _, name = key.partition("/")
+                groups.setdefault(group, {})[name] = file.get_tensor(key)
+    except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise RunDamaged(
+            f"{path}: cannot be read ({error}); delete the folder '{folder.name}' to train from the beginning"
+        ) from error
+    return Checkpoint(progress, groups)
+
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # of a parameter: updates, running means of gradient and square
+BETAS, EPSILON = (0.9, 0.999), 1e-8
+
+
+class AdamW:
+    """An AdamW optimiser whose state is stored by parameter name."""
+
+    def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
+        """Create an AdamW optimiser from parameter groups: `names`, `params`, `weight_decay` and `rate`."""
+        self.groups = groups
+        self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
+        """Part → name → tensor, for the parameters that had a gradient so far."""
+
+    def restore(self, moments: Mapping[str, Mapping[str, Tensor]]) -> None:
+        """Load the AdamW moments of a checkpoint; KeyError if a parameter is missing."""
+        for group in self.groups:
+            for name, parameter in zip(group["names"], group["params"], strict=True):
+                for part in MOMENTS:
+                    self.moments[part][name] = moments[part][name].to(parameter.device)
+
+    def zero_grad(self) -> None:
+        """Set the gradients of all optimised parameters to None."""
+        for group in self.groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+
+    def step(self, lr: float) -> None:
+        """Update the parameters with AdamW at learning rate `lr`; those without a gradient stay unchanged."""
+        for group in self.groups:
+            pairs = zip(group["names"], group["params"], strict=True)
+            learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}
+            for name in learning.keys() - self.moments["step"].keys():
+                self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=learning[name].device)
+                self.moments["exp_avg"][name] = torch.zeros_like(learning[name])
+                self.moments["exp_avg_sq"][name] = torch.zeros_like(learning[name])
+            steps, means, squares = ([self.moments[part][name] for name in learning] for part in MOMENTS)
+            gradients = [parameter.grad for parameter in learning.values()]
+            numbers: dict[str, Any] = {"beta1": BETAS[0], "beta2": BETAS[1], "eps": EPSILON, "lr": lr * group["rate"]}
+            numbers |= {"weight_decay": group["weight_decay"], "amsgrad": False, "maximize": False}
+            with torch.no_grad():
+                adamw(list(learning.values()), gradients, means, squares, [], steps, fused=True, **numbers)
+
+
+def freeze_layers(model: Model, config: TrainingConfig) -> None:
+    """Freeze a model's parameters below layer depth `config.frozen`, and unfreeze all others."""
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(_get_depth(model, name) >= config.frozen)
+
+
+def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
+    """Split a model's trainable parameters into groups for AdamW, by weight decay and learning-rate factor.
+
+    `rate` is the factor on the learning rate: `lambda_lr` for the parameters of lambda, times `layer_decay` to the
+    power of the distance from the head (Howard and Ruder 2018; Clark et al. 2020).
+    """
+    lambdas = model.name_lambda_parameters()
+    groups: dict[tuple[str, float], list[str]] = {}
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    for name, parameter in named.items():
+        spared = config.decay == "matrices" and parameter.ndim < 2
+        role = "lambda" if name in lambdas else "vectors" if spared else "weights"
+        below = _get_depth(model, "head") - _get_depth(model, name)
+        factor = config.lambda_lr if role == "lambda" else 1.0
+        groups.setdefault((role, factor * config.layer_decay**below), []).append(name)
+    order = {role: place for place, role in enumerate(("weights", "vectors", "lambda"))}
+    return [
+        {
+            "role": role,
+            "names": names,
+            "params": [named[name] for name in names],
+            "weight_decay": config.weight_decay if role == "weights" else 0.0,
+            "rate": rate,
+        }
+        for (role, rate), names in sorted(groups.items(), key=lambda each: order[each[0][0]])
+    ]
+
+
+def _get_depth(model: Model, name: str) -> int:
+    return model.find_depth(name) if isinstance(model, EncoderClassifier) else 0

@@ -27,7 +27,7 @@ const save = (name, text) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 };
 
-// As core.table_format: an apostrophe before what a spreadsheet would evaluate.
+// As core.formatting: an apostrophe before what a spreadsheet would evaluate.
 const FORMULA = /^(?:[\s\x00-\x20\x85\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
 const guarded = (text) => (FORMULA.test(text.replace(/^'+/, "")) ? `'${text}` : text);
 const cell = (value) => (typeof value === "string" ? `"${guarded(value).replaceAll('"', '""')}"` : value ?? "");

@@ -19,11 +19,10 @@ from core.runs import training_jobs
 from core.runs.record import HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
 from core.runs.run_names import RunName, name_runs
 from dashboard.figures.drawing import Drawing, SerializedChart
-from dashboard.figures.figure import Figure, Shape
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Figure, Shape, Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
-from dashboard.reader.read_cache import CachePolicy, Key, Memo, cache_result
+from dashboard.reader.runs import CachePolicy, Key, Memo, cache_result
 
 if TYPE_CHECKING:
     from dashboard.figures.error_list import Detail

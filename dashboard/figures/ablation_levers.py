@@ -1,8 +1,6 @@
 """Ablation of model parts: how a prediction changes if a head, attention map, gate or lexicon is switched off.
 
-A part that is switched off (`silent` in links) outputs zero, or at every token its mean over the tokens. On a page, a
-click on a cell switches its part off. Above each column is the slider of its λ, with the prediction as a curve over λ.
-A gate can be set to any value from 0 to 1.
+A part that is switched off (`silent` in links) outputs zero, or at every token its mean over the tokens.
 """
 
 from __future__ import annotations
@@ -18,19 +16,15 @@ from core.interpret.model_edits import LARGEST, STRONGEST, Editable, Edits, get_
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
-from dashboard.figures.attention import name_maps
+from dashboard.figures.attention import describe_difference, has_subtraction, name_maps
 from dashboard.figures.attention_heads import LAYER, get_layer, read_attention
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.heatmap_table import find_full_color, shade_push
-from dashboard.figures.sentence_maps import describe_difference, has_subtraction
-from dashboard.figures.source import Option, Source
+from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.theme import Look, Tokens
-from dashboard.figures.word_attributions import TOWARDS, get_target_class, make_ramps
+from dashboard.figures.word_attributions import TOWARDS, find_full_color, get_target_class, make_ramps, shade_push
 
 if TYPE_CHECKING:
-    from core.interpret.ablation import AblationEffects, PartEffect
-    from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+    from core.interpret.ablation import AblationEffects, LambdaCurve, LambdaCurves, PartEffect
     from core.interpret.sentence_inspection import SentenceView
 
 ZERO, MEAN = "zero", "mean"
@@ -39,12 +33,16 @@ WAYS = [
     [MEAN, "Replace the output at every word by its mean: the effect on the text as a whole stays"],
 ]
 """Ways to switch a part off: the value in the link, and a description."""
-SILENT = Option(
+Cells = dict[str, Any]
+STEP = 0.01  # of a slider
+LONG = 8  # letters of a word above a gate
+Place = tuple[str, int, int | None, int | None, int | None]
+"""Kind of a model part, with its layer, head, component and token; None if the part has none."""
+SILENT = QuietOption(
     "silent",
     "A switched-off part outputs",
     lambda source: (ZERO, MEAN),
     "zero: nothing; mean: its mean over the words, so that its effect on the text as a whole stays.",
-    words=lambda source, way: "",
 )
 
 
@@ -75,23 +73,10 @@ def read_levers(source: Source) -> Levers:
     of = record.run, source.text, get_target_class(source)
     trained = source.reader.inspect_text(record.run, source.text)
     can, before = get_text_editable(record.config.model, trained), source.reader.parts(*of)
-    return Levers(
-        record,
-        trained,
-        view,
-        source.reader.parts(*of, edits) if edits else before,
-        before if edits else None,
-        source.reader.lambdas(*of, edits) if can.components > 1 else None,
-        can,
-        get_learned_lambdas(trained, has_subtraction(record)),
-        edits,
-        get_layer(source),
-        source.get_choice(SILENT) == MEAN,
-    )
-
-
-Cells = dict[str, Any]
-STEP = 0.01  # of a slider
+    parts, untouched = (source.reader.parts(*of, edits), before) if edits else (before, None)
+    curves = source.reader.lambdas(*of, edits) if can.components > 1 else None
+    learned, mean = get_learned_lambdas(trained, has_subtraction(record)), source.get_choice(SILENT) == MEAN
+    return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, get_layer(source), mean)
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
@@ -114,18 +99,14 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
 
 def describe_factors(shown: Levers) -> Iterator[Cells]:
     """Yield two sliders as plain data: a factor on all λ (map weights) not set by hand, and one on lexicon effects."""
+    span, factor, lexical = {"low": 0.0, "step": STEP, "learned": 1.0}, shown.edits.factor, shown.edits.lexical
     if shown.curves:
-        about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
+        about = {"label": "all λ ×", "about": "factor on every λ that is not set by hand, trained at 1"}
         curve = _describe_curve(shown, shown.curves.curves[-1])
-        yield {**_describe_factor("l", "all λ ×", about, LARGEST, value), "curve": curve}
+        yield {"part": "l", **about, **span, "high": LARGEST, "value": factor, "moved": factor != 1, "curve": curve}
     if shown.allowed.lexical == "add":
-        about = "strength of the lexicon’s term, trained at 1"
-        yield _describe_factor("s", "lexicon ×", about, STRONGEST, shown.edits.lexical)
-
-
-def _describe_factor(part: str, label: str, about: str, high: float, value: float) -> Cells:
-    span = {"low": 0.0, "high": high, "step": STEP, "learned": 1.0}
-    return {"part": part, "label": label, "about": about, **span, "value": value, "moved": value != 1}
+        about = {"label": "lexicon ×", "about": "strength of the lexicon’s term, trained at 1"}
+        yield {"part": "s", **about, **span, "high": STRONGEST, "value": lexical, "moved": lexical != 1}
 
 
 def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
@@ -153,13 +134,6 @@ def describe_gate(shown: Levers, token: int, word: str) -> Cells:
     }
 
 
-LONG = 8  # letters of a word above a gate
-
-
-Place = tuple[str, int, int | None, int | None, int | None]
-"""Kind of a model part, with its layer, head, component and token; None if the part has none."""
-
-
 def _index_parts(parts: AblationEffects | None) -> dict[Place, PartEffect]:
     of = parts.parts if parts else ()
     return {(part.kind, part.layer, part.head, part.component, part.token): part for part in of}
@@ -179,8 +153,7 @@ class _Painter:
     ) -> list[Cells]:
         """Return a list with the table cell of a model part's ablation effect; an empty list if it was not computed.
 
-        `keys` name the part in a link, `silent` its ablated state there if that differs from the default. While the
-        part is ablated, `how` replaces the number; empty: it is not ablated.
+        `keys` name the part in a link, `silent` its ablated state there; `how` replaces the number while it is ablated.
         """
         if (part := self.parts.get(place)) is None:
             return []
@@ -190,11 +163,9 @@ class _Painter:
         cell = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
             "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
-            **shade_push(push, self.top, self.ramps, self.tokens),
-            "off": bool(how),
-            "about": self._describe_part(name, part, self.before.get(place), how),
+            **{"off": bool(how), "about": self._describe_part(name, part, self.before.get(place), how)},
         }
-        return [cell]
+        return [cell | shade_push(push, self.top, self.ramps, self.tokens)]
 
     def _describe_part(self, name: str, part: PartEffect, trained: PartEffect | None, how: str) -> str:
         shown, target = self.shown, self.shown.parts.target
@@ -202,10 +173,8 @@ class _Painter:
         does = f"replace {name} by its mean" if shown.mean else f"switch off {name}"
         if how:
             return f"{does}, now {'at its mean' if how == MEAN else how}{as_trained}"
-        push = f"{does}, effect {signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
-        if shown.mean:
-            return f"{push}, compared with zero {signed(part.zero, 3)}"
-        return f"{push}, compared with its mean {signed(part.mean, 3)}"
+        push = f"{does}, effect {signed(shown.get_effect(part), 3)} towards {target}{as_trained}, compared with "
+        return push + (f"zero {signed(part.zero, 3)}" if shown.mean else f"its mean {signed(part.mean, 3)}")
 
 
 def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
@@ -242,20 +211,14 @@ def _write_legend(shown: Levers, top: float) -> str:
         start = "; box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
         curves = f". Curve: P({target}). Long tick: learned{start}"
     lost = "with the part at its mean" if shown.mean else "without the part"
-    scale = f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}"
-    return ". ".join(filter(None, (scale, shown.parts.note)))
+    return ". ".join(filter(None, (f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}", shown.parts.note)))
 
 
 def _build_grid(shown: Levers, paint: _Painter) -> Cells:
     can = shown.allowed
     if can.components == 1:
-        rows = [
-            {
-                "label": f"layer {i + 1}",
-                "cells": _build_head_cells(shown, paint, i) + _build_lexicon_cells(shown, paint, i),
-            }
-            for i in range(can.layers)
-        ]
+        cells = [_build_head_cells(shown, paint, i) + _build_lexicon_cells(shown, paint, i) for i in range(can.layers)]
+        rows: list[Cells] = [{"label": f"layer {i}", "cells": each} for i, each in enumerate(cells, start=1)]
         lexicon = ["lexicon"] if any(part.kind == "lexical" for part in shown.parts.parts) else []
         columns = [*(str(head + 1) for head in range(can.heads)), "all", *lexicon]
         return {"title": "", "columns": columns, "corner": "head", "rows": rows}
@@ -331,18 +294,10 @@ def build_part_table(shown: Levers) -> pd.DataFrame:
     """Return a table of model parts with their ablation effects; maps count from 0, layers, heads and tokens from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
-        {
-            "part": part.kind,
-            "layer": part.layer + 1,
-            "head": part.head,
-            "component": part.component,
-            "token": part.token,
-            "word": "" if part.token is None else shown.parts.tokens[part.token],
-            "towards": shown.parts.target,
-            "push": part.zero,
-            "push_against_mean": part.mean,
-            **({} if before is None else {"as_trained": before.zero, "as_trained_against_mean": before.mean}),
-        }
+        {"part": part.kind, "layer": part.layer + 1, "head": part.head, "component": part.component}
+        | {"token": part.token, "word": "" if part.token is None else shown.parts.tokens[part.token]}
+        | {"towards": shown.parts.target, "push": part.zero, "push_against_mean": part.mean}
+        | ({} if before is None else {"as_trained": before.zero, "as_trained_against_mean": before.mean})
         for part, before in zip(shown.parts.parts, trained, strict=True)
     ]
     table = pd.DataFrame(rows).astype({name: "Int64" for name in ("head", "component", "token")})

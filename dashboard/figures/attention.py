@@ -1,27 +1,53 @@
-"""Attention maps of a sentence as heat maps side by side, and the coefficients with which the maps are summed."""
+"""Attention maps of a sentence: rows of heat maps, tables of weights, and the coefficients of their sum."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.formatting import format_subscript, number
+from core.formatting import count, format_subscript, number, signed
+from core.interpret.model_edits import UNCHANGED, Edits
+from core.interpret.trace_summary import average_attention
+from core.runs.record import RunRecord
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
+if TYPE_CHECKING:
+    from core.interpret.attribution import Explanation
+    from core.interpret.sentence_inspection import SentenceView
+
+
 STRIPES = 48  # approximate limit across a map: more would look grey
+Floats = NDArray[np.floating]
+SCALES = {
+    "absolute": "weight",
+    "per row": "weight ÷ strongest weight of its row",
+    "against uniform": "weight × tokens − sum of its row",
+}
+"""The scales of all weights on the page, and the label of their colour bar."""
+MOST = 256  # most cells along a side of a drawn map; a longer text is shown in blocks
+DUST = 1e-5  # smaller shares of the largest weight are rounding errors
+ROW_HEIGHTS = (330, 240, 190, 150)  # height of a row of maps in pixels, for one, two, three, or more rows
+NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
+"""Most tokens of a single map with words, with large words and with unrotated words; its least height in pixels."""
+WIDE = 700  # approximate width of a row of maps in pixels
+SPELT = 6  # most heads with titles such as `head 2`; with more heads, only the first title has the word
+HATCHED = "hatched: negative"
+CLASS_TOKEN = "[CLS]"
+"""As in core.interpret.sentence_inspection, which is not imported since it loads torch; a test compares them."""
+MASKED = "A single sentence needs no padding; in a batch, padding has a weight of exactly 0."
+READ = "This model reads padding as text; this text needs no padding."
+WINDOW = 40  # most tokens in a head view; more lines would be unreadable
 
 
 def draw_stripes(away: NDArray[np.bool_]) -> str:
-    """Return an SVG path of diagonal stripes over the true cells of a boolean matrix; a cell is one unit wide.
-
-    Neighbouring cells on a diagonal share one line, so the path of an all-negative map stays short.
-    """
+    """Return an SVG path of diagonal stripes over the true cells, one unit wide; neighbours share a line."""
     rows, columns = away.shape
     rising = away[::-1]
     parts = []
@@ -41,9 +67,6 @@ def make_hatching(away: NDArray[np.bool_], axis: str, width: float, look: Look) 
     return {"type": "path", "path": path, "xref": f"x{axis}", "yref": f"y{axis}", "line": line} if path else None
 
 
-Floats = NDArray[np.floating]
-
-
 @dataclass(frozen=True, eq=False)  # comparing arrays gives no single truth value
 class MapRow:
     """Row in a grid of attention maps: signed weights of all heads (heads, tokens that attend, tokens attended to)."""
@@ -55,33 +78,29 @@ class MapRow:
     """(L,) number of tokens that each row and column represents, if merged padding makes it more than one."""
 
 
-SCALES = {
-    "absolute": "weight",
-    "per row": "weight ÷ strongest weight of its row",
-    "against uniform": "weight × tokens − sum of its row",
-}
-"""The scales of all weights on the page, and the label of their colour bar."""
+@dataclass(frozen=True, eq=False)
+class AttributedWords:
+    """Effect of each word of a text on the prediction, and the tokens that each word consists of."""
+
+    found: Explanation
+    belongs: NDArray[np.float64]  # (words, tokens) share of each token that belongs to each word
+    read: Explanation | None = None
+    """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:
     """Convert attention weights to a display scale: unchanged, relative to the row's strongest, or to an even spread.
 
-    Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
-    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column of
-    several tokens is compared by its weight per token.
+    Against uniform, 0 is an even spread of the row's own sum: weight × tokens − 1 for a plain softmax, − λ for a map
+    that enters with λ. A column of several tokens is compared by its weight per token.
     """
     if scale == "absolute":
         return row
     w = row.weights
     if scale == "per row":
-        w = w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny)
-    else:
-        places = np.ones(w.shape[-1], w.dtype) if row.places is None else row.places
-        w = w * (places.sum() / places) - w.sum(-1, keepdims=True)
-    return replace(row, weights=w)
-
-
-MOST = 256  # most cells along a side of a drawn map; a longer text is shown in blocks
+        return replace(row, weights=w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny))
+    places = np.ones(w.shape[-1], w.dtype) if row.places is None else row.places
+    return replace(row, weights=w * (places.sum() / places) - w.sum(-1, keepdims=True))
 
 
 def get_block_size(length: int) -> int:
@@ -97,9 +116,6 @@ def _pool_blocks(weights: Floats, size: int) -> Floats:
     parts = np.pad(weights, (0, lacking)).reshape((len(weights) + lacking) // size, size, -1, size)
     low, high = parts.min((1, 3)), parts.max((1, 3))
     return np.where(-low > high, low, high)
-
-
-DUST = 1e-5  # smaller shares of the largest weight are rounding errors
 
 
 def find_top_weight(rows: Sequence[MapRow]) -> float:
@@ -140,9 +156,6 @@ def name_maps(components: int, subtracts: bool) -> list[str]:
     return [f"A{format_subscript(0)}", *(f"{name}A{format_subscript(i)}" for i, name in named)]
 
 
-ROW_HEIGHTS = (330, 240, 190, 150)  # height of a row of maps in pixels, for one, two, three, or more rows
-
-
 def draw_map_grid(
     rows: Sequence[MapRow],
     tokens: Sequence[str],
@@ -155,14 +168,9 @@ def draw_map_grid(
 ) -> go.Figure:
     """Draw attention maps as a grid on one colour scale, one head per column; negative weights are hatched.
 
-    Args:
-        rows: At least one.
-        tokens: L words, for the hover label.
-        look: Theme and size.
-        top: The |weight| in the strongest colour, if other figures share it.
-        label: What the colour bar measures, for weights one of the texts of `SCALES`.
-        numbered: Write the number of its head above each map.
-        worded: Write the words along both sides, as far as they fit; for a single map.
+    `tokens` are for the hover label, `top` is the |weight| in the strongest colour if other figures share it, `label`
+    says what the colour bar measures. `numbered`: the number of its head above each map; `worded`: the words along both
+    sides of a single map, as far as they fit.
     """
     t, size = look.tokens, look.scale_size
     heads, step = rows[0].weights.shape[0], get_block_size(len(tokens))
@@ -172,8 +180,8 @@ def draw_map_grid(
     places = [f"{escape_text(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]
     stripe = min(4.0, max(1.0, WIDE / heads / len(places) / 5))
     height = ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80
-    frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
-    frame |= {"showgrid": False}
+    frame = {"type": "category", "showticklabels": False, "showgrid": False, "showline": True, "mirror": True}
+    frame |= {"linecolor": t.grid}
     if worded and len(tokens) <= NAMED:
         words = {"showticklabels": True, "tickvals": places, "ticktext": [escape_text(token) for token in tokens]}
         frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
@@ -210,17 +218,9 @@ def draw_map_grid(
     return go.Figure({"data": traces, "layout": layout})  # at once: adding the parts one by one is ten times slower
 
 
-NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
-"""Most tokens of a single map with words, with large words and with unrotated words; its least height in pixels."""
-WIDE = 700  # approximate width of a row of maps in pixels
-SPELT = 6  # most heads with titles such as `head 2`; with more heads, only the first title has the word
-
-
 def _place_panel(index: int, count: int) -> list[float]:
-    """Return where a chart panel starts and ends along an axis (0 to 1), with `count` equal panels and gaps."""
-    gap = 0.03
-    width = (1 - gap * (count - 1)) / count
-    return [index * (width + gap), min(1.0, index * (width + gap) + width)]
+    width = (1 - 0.03 * (count - 1)) / count
+    return [index * (width + 0.03), min(1.0, index * (width + 0.03) + width)]
 
 
 def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
@@ -233,32 +233,18 @@ def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dic
     return [{**note, **panel} for note, wanted in ((title, r == 0), (middle, h in row.off)) if wanted]
 
 
-HATCHED = "hatched: negative"
-
-
 def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
-    ticks = [-top, 0.0, top] if signed else [0.0, top]
-    title = f"{label}; {HATCHED}" if signed else label
+    ticks, font = [-top, 0.0, top] if signed else [0.0, top], {"size": look.scale_size(14), "color": look.tokens.muted}
     return {
-        "orientation": "h",
-        "title": {"text": title, "side": "bottom", "font": {"size": look.scale_size(14), "color": look.tokens.muted}},
-        "y": -0.02,
-        "yanchor": "top",
-        "len": 0.6,
-        "thickness": 9,
-        "outlinewidth": 0,
-        "ticks": "",
-        "tickvals": ticks,
+        **{"orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.6, "thickness": 9, "outlinewidth": 0},
+        "title": {"text": f"{label}; {HATCHED}" if signed else label, "side": "bottom", "font": font},
+        **{"ticks": "", "tickvals": ticks, "tickfont": font},
         "ticktext": [number(tick, 2) if tick else "0" for tick in ticks],
-        "tickfont": {"size": look.scale_size(14), "color": look.tokens.muted},
     }
 
 
 def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
-    """Draw the coefficients (λ) of all attention maps but the first in a sentence: a dot for each head and token.
-
-    Solid: attention is added. Dashed and hollow: it is subtracted.
-    """
+    """Draw the λ of all attention maps but the first, a dot for each head and token; dashed and hollow: subtracted."""
     t, size = look.tokens, look.scale_size
     signs = name_coefficients(len(layers[0]), subtracts)
     lines = [
@@ -291,3 +277,128 @@ def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> 
         "yaxis": {"autorange": "reversed", "showgrid": False, "tickfont": {"color": t.ink}},
     }
     return go.Figure({"data": [{"type": "scatter", **trace} for trace in traces], "layout": layout})
+
+
+def has_subtraction(record: RunRecord) -> bool:
+    """Tell whether a run's model subtracts its second attention map."""
+    return record.config.model.attention.subtracts
+
+
+def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
+    """Return a layer's maps times their coefficients, then their sum; ablated heads have zeros and are in `off`."""
+    found = view.layers[layer]
+    heads = range(len(found.combined))
+    silent = {head for at, head in edits.heads_off + edits.heads_mean if at == layer}
+    away = {component for at, component in edits.components_off + edits.components_mean if at == layer}
+    alone = {(head, component) for at, head, component in edits.maps_off + edits.maps_mean if at == layer}
+    rows = build_component_rows(found.components, found.coefficients, found.combined, minus)
+    loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
+    places = view.places if view.filled else None
+    off = [frozenset(h for h in heads if h in silent or i in away or (h, i) in alone) for i in range(len(rows))]
+    return [MapRow(row.name, row.weights * loud, each, places) for row, each in zip(rows, off, strict=True)]
+
+
+def build_combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
+    """Return a row for each layer with its combined attention map, which weights the value vectors."""
+    lasts = [build_map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
+    return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
+
+
+def sum_received(row: MapRow) -> list[float]:
+    """Return the mean attention that each token receives in one layer's map, over heads and attending tokens."""
+    return average_attention(row.weights, row.places).tolist()
+
+
+def choose_watched_class(view: SentenceView) -> str:
+    """Return the class whose probability is shown while a user edits: the second of two classes, else the predicted."""
+    names = list(view.probabilities)
+    return names[1] if len(names) == 2 else view.label
+
+
+def describe_special(view: SentenceView, layer: int) -> str:
+    """Return a sentence on the special tokens and padding in the attention maps of one layer (from 0)."""
+    if view.filled:
+        weight = number(float(view.average_padding_weight(layer).mean()), 2)
+        places = f"{count(view.filled)} padding tokens, weight {weight} (mean over tokens and heads)"
+        sums = "which this model reads as text. Its column is their sum, its row their mean."
+        return f"{view.tokens[-1]}: {places}, {sums}"
+    padding = MASKED if view.filled is None else READ
+    if CLASS_TOKEN not in view.tokens[:1]:
+        return padding
+    if view.behind:
+        return f"The pretrained encoder adds {CLASS_TOKEN} and {view.tokens[-1]} to a text. {padding}"
+    return f"{CLASS_TOKEN} is a learned token before the words; the answer is read from it. {padding}"
+
+
+def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
+    """Return a heading and a sentence on how two models' tokens of one text differ; no heading if they are the same."""
+    if bool(first.layers) != bool(second.layers):
+        return "Only one of the two models has attention", "The other reads the words without it."
+    a, b = _read_words(first), _read_words(second)
+    if a == b and (first.filled or 0) != (second.filled or 0):
+        one, other = (
+            f"with {count(view.filled)} padding tokens after them" if view.filled else "without padding"
+            for view in (first, second)
+        )
+        told = f"Both read the same {count(len(a))} tokens, the first {one}, the second {other}."
+        return "The two models read padding differently", told
+    if a == b and first.unknown == second.unknown:
+        return "", f"Both models read the same {count(len(a))} tokens."
+    if a == b:
+        lost = (_list_unknown(view) for view in (first, second))
+        return "The two vocabularies differ", "Unknown to the first: {}. Unknown to the second: {}.".format(*lost)
+    said = [
+        f"the {name} reads {count(len(_read_words(view)))} tokens"
+        + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
+        for name, view in (("first", first), ("second", second))
+    ]
+    how = f"{said[0].capitalize()}, {said[1]}: their positions do not match."
+    return "The two models cut the text differently", how
+
+
+def _read_words(view: SentenceView) -> tuple[str, ...]:
+    return view.tokens[:-1] if view.filled else view.tokens
+
+
+def _list_unknown(view: SentenceView) -> str:
+    words = dict.fromkeys(token for token, missing in zip(view.tokens, view.unknown, strict=True) if missing)
+    shown = ", ".join(list(words)[:12])
+    return f"{shown} and {len(words) - 12} more" if len(words) > 12 else shown or "nothing"
+
+
+def describe_difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
+    """Describe the prediction after edits: `P(positive) 0.828, +0.087 compared with …`, and the label if changed."""
+    name = choose_watched_class(before)
+    p = now.probabilities[name]
+    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the trained model"
+    return said if now.label == before.label else f"{said}; the {what} is {now.label} instead of {before.label}"
+
+
+def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Return a table of class probabilities: a row for each class, a column for each model."""
+    named = {name: pd.Series(probabilities, dtype=float) for name, probabilities in columns.items()}
+    return pd.DataFrame(named).rename_axis("class").reset_index()
+
+
+def build_attention_table(
+    view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
+) -> pd.DataFrame:
+    """Return weights by layer, head and both tokens; with `edits`, also what they are and the `untouched` map."""
+    frames = [_build_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
+    table = pd.concat(frames, ignore_index=True)
+    if untouched is None or not edits:
+        return table
+    before = np.concatenate([row.weights.ravel() for row in build_combined_rows(untouched, minus)])
+    return table.assign(as_trained=before, changed=edits.describe_changes())
+
+
+def _build_weights(view: SentenceView, layer: int, minus: bool, edits: Edits) -> pd.DataFrame:
+    rows = build_map_rows(view, layer, minus, edits)
+    heads, length, _ = rows[0].weights.shape
+    head, reads, read = (index.ravel() for index in np.indices((heads, length, length)))
+    tokens: NDArray[np.str_] = np.array(view.tokens)
+    places = {"layer": layer + 1, "head": head + 1, "place": reads + 1, "reads": tokens[reads]}
+    frame = pd.DataFrame({**places, "read_place": read + 1, "is_read": tokens[read]})
+    frame = frame.assign(**{row.name: row.weights.ravel() for row in rows})
+    taken = view.measure_cancellation(layer)
+    return frame if taken is None else frame.assign(cancelled=taken[head])

@@ -13,22 +13,29 @@ from core.formatting import count, whole_percent
 from core.interpret.model_edits import UNCHANGED, Edits
 from dashboard.figures.attention import (
     SCALES,
+    WINDOW,
     Floats,
     MapRow,
+    build_combined_rows,
+    build_map_rows,
     draw_coefficients,
     draw_map_grid,
     find_top_weight,
     get_block_size,
+    has_subtraction,
     scale_row,
 )
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.sentence_maps import WINDOW, build_combined_rows, build_map_rows, has_subtraction
-from dashboard.figures.source import Option, Source, ValueRange
+from dashboard.figures.figure import Figure, Option, QuietOption, Source, ValueRange
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
+
+OF_LAYER, OF_MAP = "maps of this layer", "layers of this map"
+BELOW = {"against uniform": "below uniform"}  # scale → meaning of a negative weight; on other scales `AWAY`
+AWAY = "subtracted"
+NOTHING_TAKEN = 0.005  # smaller cancelled shares of weight are not reported
 
 
 def read_attention(source: Source) -> SentenceView:
@@ -41,9 +48,6 @@ def read_attention(source: Source) -> SentenceView:
     return view
 
 
-OF_LAYER, OF_MAP = "maps of this layer", "layers of this map"
-
-
 def _list_layers(source: Source) -> list[str]:
     return [str(layer) for layer in range(1, len(source.view.layers) + 1)]
 
@@ -54,28 +58,25 @@ def _list_maps(source: Source) -> list[str]:
     return [row.name for row in build_map_rows(view, 0, has_subtraction(source.record))] if there else []
 
 
-LAYER = Option(
+LAYER = QuietOption(
     "layer",
     "Layer",
     _list_layers,
     "The layer of the single maps, the head view and the first kind of grid.",
     usual=lambda source: next(reversed(_list_layers(source)), "0"),
-    words=lambda source, layer: "",
 )
-MAP = Option(
+MAP = QuietOption(
     "map",
     "Map",
     _list_maps,
     "A component times its coefficient, or the sum of all.",
     usual=lambda source: next(reversed(_list_maps(source)), ""),
-    words=lambda source, shown: "",
 )
-GRID = Option(
+GRID = QuietOption(
     "grid",
     "Grid",
     lambda source: [OF_LAYER, OF_MAP] if len(_list_maps(source)) > 1 else [OF_MAP],
     "All components of the chosen layer, or the chosen map in all layers.",
-    words=lambda source, grid: "",
 )
 SCALE = Option(
     "scale",
@@ -92,8 +93,7 @@ def get_layer(source: Source) -> int:
 
 def get_map(source: Source) -> MapRow | None:
     """Return the chosen attention map of the chosen layer, in absolute weights; None: the model or text has no maps."""
-    names = _list_maps(source)
-    if not names:
+    if not (names := _list_maps(source)):
         return None
     rows = build_map_rows(source.view, get_layer(source), has_subtraction(source.record), source.edits)
     return rows[names.index(str(source.get_choice(MAP)))]
@@ -118,9 +118,8 @@ class HeadMaps:
     @property
     def sign(self) -> str:
         """Return a sentence on the pattern that marks negative attention weights; empty if no weight is negative."""
-        if not any((row.weights < 0).any() for row in self.rows):
-            return ""
-        return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
+        below = any((row.weights < 0).any() for row in self.rows)
+        return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}." if below else ""
 
     @property
     def setting(self) -> str:
@@ -159,11 +158,6 @@ def build_layer_maps(
     return HeadMaps(view, rows, rows[which], layer, scale, by_layer=True)
 
 
-BELOW = {"against uniform": "below uniform"}  # scale → meaning of a negative weight; on other scales `AWAY`
-AWAY = "subtracted"
-NOTHING_TAKEN = 0.005  # smaller cancelled shares of weight are not reported
-
-
 def _write_grid_reading(shown: HeadMaps) -> str:
     size = get_block_size(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
@@ -193,8 +187,7 @@ class LayerCoefficients:
     minus: bool  # the model subtracts its second map
 
 
-def read_coefficients(source: Source) -> LayerCoefficients:
-    """Read each layer's coefficients of its attention maps; NotAvailable: the model has only one map per head."""
+def _read_coefficients(source: Source) -> LayerCoefficients:
     layers = [each.coefficients for each in read_attention(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
@@ -205,10 +198,10 @@ COEFFICIENTS = Figure(
     "coefficients",
     "sentence",
     "Component weights (λ)",
-    read_coefficients,
+    _read_coefficients,
     lambda shown, look: draw_coefficients(shown.layers, shown.minus, look),
     note="every head and token",
-    reading=("Weight of each further component in the sum; negative weights subtract attention."),
+    reading="Weight of each further component in the sum; negative weights subtract attention.",
 )
 
 
@@ -222,8 +215,7 @@ class CombinedMaps:
     run: str
 
 
-def read_combined_maps(source: Source) -> CombinedMaps:
-    """Read the combined attention map of each layer, the sum of its maps."""
+def _read_combined_maps(source: Source) -> CombinedMaps:
     view = read_attention(source)
     rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
     return CombinedMaps(view, rows, find_top_weight(rows), source.reader.label_run(source.record.run))
@@ -233,20 +225,19 @@ COMBINED = Figure(
     "combined",
     "sentence",
     "Combined attention",
-    read_combined_maps,
+    _read_combined_maps,
     lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
     reading="The attention that weights the values in each layer (absolute).",
 )
 
 
-FROM = Option(
+FROM = QuietOption(
     "from",
     "From token",
     lambda source: ValueRange(1, len(source.view.tokens) - WINDOW + 1, 1) if len(source.view.tokens) > WINDOW else (),
     "The head view shows a window of a long text; the maps show all of it.",
     usual=lambda source: 1.0,
-    words=lambda source, first: "",
 )
 
 
@@ -260,22 +251,17 @@ class Lines:
     @property
     def window(self) -> str:
         """Return a sentence on which tokens of a long text are drawn as lines; empty if all are drawn."""
-        length = len(self.shown.view.tokens)
-        if length <= WINDOW:
-            return ""
-        return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all."
+        length, last = len(self.shown.view.tokens), self.first + WINDOW
+        return f" Tokens {self.first + 1} to {last} of {count(length)}; the maps show all." if length > WINDOW else ""
 
 
 def _draw_lines(lines: Lines, look: Look) -> Component:
     shown, part, taken = lines.shown, slice(lines.first, lines.first + WINDOW), lines.shown.cancelled
     shares = [] if taken is None else taken.tolist()
     data = {
-        "tokens": list(shown.view.tokens[part]),
-        "first": lines.first,
+        **{"tokens": list(shown.view.tokens[part]), "first": lines.first, "top": round(shown.top, 4)},
         "maps": np.round(shown.map.weights[:, part, part], 3).tolist(),
-        "top": round(shown.top, 4),
-        "size": look.scale_size(16.5),
-        "muted": look.tokens.muted,
+        **{"size": look.scale_size(16.5), "muted": look.tokens.muted},
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
         "hint": f"{'' if look.projector else _write_lines_reading(lines)} Point at a word, or use arrow keys.".strip(),

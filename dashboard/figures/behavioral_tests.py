@@ -10,10 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from core.behavioral_tests.failure_rates import TOLERATED
-from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
-from core.behavioral_tests.report import build_report
+from core.behavioral_tests.report import TOLERATED, build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
 from core.formatting import count, number, whole_percent
 from dashboard.figures.drawing import DataTable
 from dashboard.figures.drawing import TableColumn as TableColumn
@@ -24,6 +23,10 @@ from dashboard.figures.theme import Look, Tokens
 
 NAMED = 3
 _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATED))
+WIDTHS = {"sentence": 380, "must": 95, "test": 150}
+"""Column widths: sentence, expectation and two runs fit into 1024 pixels; the test comes last."""
+RUN = 90
+TO = " → "
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     kinds = {
         kind: [each for each in asked if each["rates"][run]["verdict"] == kind] for kind in ("passes", "fails", "open")
     }
-    fails = [each["capability"] for each in kinds["fails"]]
+    fails = join_names([each["capability"] for each in kinds["fails"]])
     said = f"{behaved.label_run(run)} passes {len(kinds['passes'])} of {len(asked)} capabilities"
-    said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
+    said += f", but fails {fails}." if fails else " and clearly fails none."
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
     its = "Their failure rates" if len(rates) > 1 else "Its failure rate"
     behind = [f"{its}: {join_names(rates)}."] if rates else []
@@ -87,7 +90,6 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
 
 
 def _describe_differences(behaved: BehaviorResults) -> list[str]:
-    """Return a sentence for each other run: on which capabilities its failure rate differs significantly."""
     found = []
     for other in behaved.runs[1:]:
         pair = {behaved.run, other}
@@ -127,36 +129,32 @@ def build_rates_marks(behaved: BehaviorResults, look: Look) -> Marks:
         ]
     rows = []
     for each in behaved.capabilities:
-        children = []
-        for test in each["tests"]:
-            cells = _build_cells(test["test"], test["must"], test["cases"], test["rates"], look.tokens)
-            children.append(IntervalRow(f"test {test['test']}", cells))
-        cases = sum(test["cases"] for test in each["tests"])
-        cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], look.tokens)
-        cells["capability"] = TextCell(each["capability"], example=examples[each["capability"]])
-        rows.append(IntervalRow(f"capability {each['capability']}", cells, tuple(children)))
+        name, tests = each["capability"], each["tests"]
+        children = tuple(
+            IntervalRow(
+                f"test {test['test']}", _build_cells(test["test"], test["must"], test["cases"], test, look.tokens)
+            )
+            for test in tests
+        )
+        cells = _build_cells(name, " · ".join(each["must"]), sum(test["cases"] for test in tests), each, look.tokens)
+        cells["capability"] = TextCell(name, example=examples[name])
+        rows.append(IntervalRow(f"capability {name}", cells, children))
     return Marks(
         "Failure rates by capability and run", tuple(columns), tuple(rows), height=1.28 if look.projector else 1.7
     )
 
 
-def _build_cells(
-    name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, Any]], tokens: Tokens
-) -> dict[str, Cell]:
-    found: dict[str, Cell] = {
-        "capability": TextCell(name),
-        "must": re.sub(r"must be\b", "must be right", must),
-        "cases": count(cases),
-    }
-    for run, rate in rates.items():
+def _build_cells(name: str, must: str, cases: int, of: Mapping[str, Any], tokens: Tokens) -> dict[str, Cell]:
+    found: dict[str, Cell] = {"capability": TextCell(name), "cases": count(cases)}
+    found |= {"must": re.sub(r"must be\b", "must be right", must)}
+    for run, rate in of["rates"].items():
         if rate["rate"] is None:
             found[f"rate {run}"] = TextCell("–", title="No class could be right: not tested")
             continue
         low, high = rate["interval"]
         failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
         said = f"{number(rate['rate'], 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}, {failed}"
-        sure = rate["verdict"] == "fails"
-        color = tokens.wrong if sure else tokens.right
+        color = tokens.wrong if (sure := rate["verdict"] == "fails") else tokens.right
         found[f"mark {run}"] = Mark(rate["rate"], low, high, rate["verdict"] == "open", color, said=said)
         found[f"rate {run}"] = TextCell(number(rate["rate"], 2), strong=sure, title=said)
     return found
@@ -203,12 +201,6 @@ RATES = Figure(
 )
 
 
-WIDTHS = {"sentence": 380, "must": 95, "test": 150}
-"""Column widths: sentence, expectation and two runs fit into 1024 pixels; the test comes last."""
-RUN = 90
-TO = " → "
-
-
 @dataclass(frozen=True)
 class FailingCases:
     """Test cases that a run fails, of one capability or of one behavioural test."""
@@ -238,8 +230,7 @@ def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> Failing
 def build_failures_table(found: FailingCases) -> pd.DataFrame:
     """Return a row for each failing test case: its texts, test, expectation, and each run's prediction.
 
-    Each run's column has the probability of the expected answer, or, for tests that compare texts, all answers with
-    their probabilities. `text` is the last text, which a page can open.
+    A run's column has P(expected answer), or all answers if texts are compared; `text` is the last, for a link.
     """
     rows = []
     for test, case in found.cases:
@@ -261,8 +252,7 @@ def _write_answer(answer: SuitePrediction, case: SuiteCase) -> str:
     """Write the probability of a test case's expected answer; if there is none, the predicted label and probability."""
     if case.expected:
         return number(_sum_expected(answer, case), 2)
-    chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0
-    return f"{answer.label} {number(chance, 2)}"
+    return f"{answer.label} {number(answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0, 2)}"
 
 
 def _draw_failures(found: FailingCases, look: Look) -> DataTable:

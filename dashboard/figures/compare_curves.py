@@ -15,19 +15,32 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_subscript, number
 from core.metrics import format_title, get_metric
 from core.runs.efficiency import Efficiency
-from dashboard.figures.calibration import Bin, build_bin_table, compute_bins
 from dashboard.figures.decisions import TICKS, Decision, apply_threshold, draw_dotted_line
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.leaderboard import read_metric
 from dashboard.figures.model_comparison import METRIC, compare_models, get_letter, get_model_color
-from dashboard.figures.roc_pr import ClassCurve, compute_roc, draw_roc
-from dashboard.figures.source import Option, Source
 from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+from dashboard.figures.threshold_curves import Bin, ClassCurve, build_bin_table, compute_bins, compute_roc, draw_roc
 
 if TYPE_CHECKING:
-    from core.runs.comparison_data import ModelPredictions
+    from core.runs.comparison import ModelPredictions
+
+Lambdas = Sequence[tuple[int, str, Sequence[Sequence[float]]]]
+"""For each model: its place in the comparison, its name, and λ by layer and map (without the first) when saved."""
+COSTS = {
+    "parameters": "parameters",
+    "seconds": "seconds of training",
+    "one": "milliseconds for one text",
+    "memory": "MB for 64 texts",
+}
+SCALE = {"memory": 1e-6}
+MANY = 4  # compared models that need more than one panel
+FEWEST = 2  # models with a known cost that a panel needs
+SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
+MOST_TICKS = 5
+BEYOND = 1.1  # factor by which an axis extends beyond its points
 
 CLASS = Option(
     "class",
@@ -47,10 +60,8 @@ def _iterate_decisions(source: Source) -> Iterator[tuple[str, Decision]]:
         answers = next(iter(side.answers.values()))
         chance = answers.probabilities[:, number]
         has = answers.labels == number if answers.labels.ndim == 1 else answers.labels[:, number] > 0
-        yield (
-            label_model(source, side),
-            apply_threshold(has.astype(np.int64), np.stack([1 - chance, chance], 1), names, "", 0.5),
-        )
+        decision = apply_threshold(has.astype(np.int64), np.stack([1 - chance, chance], 1), names, "", 0.5)
+        yield label_model(source, side), decision
 
 
 def label_model(source: Source, side: ModelPredictions) -> str:
@@ -143,16 +154,12 @@ CALIBRATION = Figure(
 )
 
 
-Lambdas = Sequence[tuple[int, str, Sequence[Sequence[float]]]]
-"""For each model: its place in the comparison, its name, and λ by layer and map (without the first) when saved."""
-
-
 def _read_lambdas(source: Source) -> Lambdas:
-    found = []
-    for place, side in enumerate(source.sides.sides):
-        learned = side.model.records[0].results.get("lambda", [])
-        if any(learned):
-            found.append((place, label_model(source, side), learned))
+    found = [
+        (place, label_model(source, side), learned)
+        for place, side in enumerate(source.sides.sides)
+        if any(learned := side.model.records[0].results.get("lambda", []))
+    ]
     if not found:
         raise NotAvailable("none of these models has a lambda")
     return found
@@ -167,6 +174,7 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
     for place, name, learned in shape:
         own = get_model_color(look, place)
         for component in range(max(map(len, learned))):
+            symbol = f"λ{format_subscript(component + 1)}"
             values = [row[component] if component < len(row) else None for row in learned]
             figure.add_scatter(
                 x=list(range(1, len(values) + 1)),
@@ -174,12 +182,10 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
                 mode="lines+markers",
                 line={"color": own, "width": look.scale_size(1.6), "dash": "solid" if component == 0 else "dot"},
                 marker={"color": own, "size": look.scale_size(10), "symbol": SYMBOLS[component % len(SYMBOLS)]},
-                hovertemplate=f"{escape_text(name)}<br>layer %{{x}}, λ{format_subscript(component + 1)} %{{y:.3f}}"
-                "<extra></extra>",
+                hovertemplate=f"{escape_text(name)}<br>layer %{{x}}, {symbol} %{{y:.3f}}<extra></extra>",
             )
             end = next(value for value in reversed(values) if value is not None)
-            letter = name.partition(" ")[0]
-            ends.append((end, f"{escape_text(letter)} λ{format_subscript(component + 1)} {number(end)}", own))
+            ends.append((end, f"{escape_text(name.partition(' ')[0])} {symbol} {number(end)}", own))
     extent = max(end for end, _, _ in ends) - min(0.0, min(end for end, _, _ in ends))
     for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08 * extent), ends, strict=True):
         figure.add_annotation(x=layers, y=y, xanchor="left", xshift=12, text=text, font={"color": own})
@@ -211,20 +217,6 @@ LAMBDAS = Figure(
     "model with several seeds, the first run is drawn.",
     tables=lambda shape: {"Lambdas": _build_lambda_table(shape)},
 )
-
-
-COSTS = {
-    "parameters": "parameters",
-    "seconds": "seconds of training",
-    "one": "milliseconds for one text",
-    "memory": "MB for 64 texts",
-}
-SCALE = {"memory": 1e-6}
-MANY = 4  # compared models that need more than one panel
-FEWEST = 2  # models with a known cost that a panel needs
-SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
-MOST_TICKS = 5
-BEYOND = 1.1  # factor by which an axis extends beyond its points
 
 
 @dataclass(frozen=True)
@@ -294,8 +286,7 @@ def _get_costs(known: Efficiency) -> dict[str, float]:
 def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
     """Draw models' scores against each cost measure; a line joins the Pareto-optimal models."""
     t, names = look.tokens, shape.panels
-    columns = min(2, len(names))
-    rows = math.ceil(len(names) / 2)
+    columns, rows = min(2, len(names)), math.ceil(len(names) / 2)
     gaps = {"horizontal_spacing": 0.09, "vertical_spacing": 0.2 if rows > 1 else 0.0}
     figure = Panels(look, [[""] * columns] * rows, height=330 * rows, **gaps)
     for place in range(len(names), rows * columns):
@@ -303,19 +294,16 @@ def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
         figure.update_yaxes(row=rows, col=place % 2 + 1, visible=False)
     for place, name in enumerate(names):
         at = {"row": place // 2 + 1, "col": place % 2 + 1}
-        figure.add_scatter(
-            **at,
-            x=[point.costs[name] for point in shape.best[name]],
-            y=[point.value for point in shape.best[name]],
-            mode="lines",
-            line={"color": t.right, "width": look.scale_size(1.2), "shape": "hv"},
-            hoverinfo="skip",
-        )
+        best_x, best_y = zip(*((point.costs[name], point.value) for point in shape.best[name]), strict=True)
+        line = {"color": t.right, "width": look.scale_size(1.2), "shape": "hv"}
+        figure.add_scatter(**at, x=best_x, y=best_y, mode="lines", line=line, hoverinfo="skip")
         known = [point for point in shape.points if point.costs.get(name)]
         for chosen in (False, True):
             _draw_points(figure, at, [point for point in known if (point.place is not None) == chosen], name, look)
         ticks = compute_log_ticks([point.costs[name] for point in known])
-        words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_shorten_number(tick) for tick in ticks]}
+        units = [next(((s, u) for s, u in ((1e6, "M"), (1e3, "k")) if tick >= s), (1.0, "")) for tick in ticks]
+        texts = [f"{tick / scale:g}{unit}" for tick, (scale, unit) in zip(ticks, units, strict=True)]
+        words: dict[str, Any] = {"tickvals": ticks, "ticktext": texts}
         figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
         figure.update_yaxes(**at, title=escape_text(format_title(shape.metric)) if place % 2 == 0 else "", nticks=5)
     return figure.build_figure()
@@ -332,20 +320,16 @@ def compute_log_ticks(values: Sequence[float]) -> list[float]:
     return [ticks[0], ticks[-1]]
 
 
-def _shorten_number(value: float) -> str:
-    scale, unit = next((each for each in ((1e6, "M"), (1e3, "k")) if value >= each[0]), (1.0, ""))
-    return f"{value / scale:g}{unit}"
-
-
 def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: str, look: Look) -> None:
-    t = look.tokens
-    compared = bool(points) and points[0].place is not None
+    t, compared = look.tokens, bool(points) and points[0].place is not None
+    costs = [point.costs[name] for point in points]
+    amounts = [count(round(cost)) if cost >= 10 else number(cost, 2) for cost in costs]
     colors = [t.right if point.place is None else get_model_color(look, point.place) for point in points]
     values = [each.value for each in points]
     ends = [(each.low or each.value, each.high or each.value) for each in points]
     figure.add_scatter(
         **at,
-        x=[point.costs[name] for point in points],
+        x=costs,
         y=values,
         mode="markers+text" if compared else "markers",
         text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
@@ -353,24 +337,18 @@ def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], na
         textfont={"color": t.ink, "size": look.scale_size(15)},
         marker={"color": colors, "size": look.scale_size(11 if compared else 9)},
         error_y=make_whiskers(values, ends, look.scale_size(1.2), t.muted) if compared else None,
-        customdata=[[escape_text(each.name), _format_amount(each.costs[name]), number(each.value)] for each in points],
+        customdata=[[escape_text(p.name), amount, number(p.value)] for p, amount in zip(points, amounts, strict=True)],
         hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
     )
-
-
-def _format_amount(value: float) -> str:
-    return count(round(value)) if value >= 10 else number(value, 2)
 
 
 def build_costs_table(shape: CostComparison) -> pd.DataFrame:
     """Return a row for each model in a cost comparison: its score with interval, and its costs."""
     rows = [
-        {"model": point.name, "compared": point.place is not None, shape.metric: point.value}
-        | {"low": point.low, "high": point.high}
-        | {words: point.costs.get(name) for name, words in COSTS.items()}
+        (point.name, point.place is not None, point.value, point.low, point.high, *map(point.costs.get, COSTS))
         for point in shape.points
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["model", "compared", shape.metric, "low", "high", *COSTS.values()])
 
 
 COST = Figure(

@@ -9,28 +9,28 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count, number
-from core.runs.comparison_data import match_runs
-from core.runs.labeled_predictions import Answers
+from core.runs.comparison import match_runs
+from core.runs.predictions import Answers
 from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import METRIC, PAIR, get_letter, get_model_color, get_pair
-from dashboard.figures.source import Option, Source
 from dashboard.figures.subplots import draw_bar_matrix
 from dashboard.figures.theme import Look, blend_colors
 
 LETTERS = ("A", "B", "C", "D", "E", "F")
+RIGHTS = ("right", "wrong")
+SHADE = {True: 0.32, False: 0.45}
 
 
-WHO = Option(
+WHO = QuietOption(
     "who",
     "Model",
     lambda source: [get_letter(source, side) for side in source.sides.sides],
     "The model whose map is shown",
-    words=lambda source, letter: "",
     endings={letter: f"-{letter.lower()}" for letter in LETTERS},
 )
 
@@ -80,10 +80,6 @@ MAPS = Figure(
     options=(WHO,),
     spread=(WHO,),
 )
-
-
-RIGHTS = ("right", "wrong")
-SHADE = {True: 0.32, False: 0.45}
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +152,8 @@ def read_matrix(source: Source) -> AgreementMatrix:
     several = any(len(side.answers) > 1 for side in sides)
     numbers = [source.sides.sides.index(side) for side in sides]
     label = source.reader.label_run
-    names, letters = (
-        (label(sides[0].name), label(sides[1].name)),
-        (get_letter(source, sides[0]), get_letter(source, sides[1])),
-    )
+    names = label(sides[0].name), label(sides[1].name)
+    letters = get_letter(source, sides[0]), get_letter(source, sides[1])
     seed = f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else ""
     return AgreementMatrix(names, letters, (numbers[0], numbers[1]), kinds, places[0], places[1], right, answers, seed)
 
@@ -167,21 +161,19 @@ def read_matrix(source: Source) -> AgreementMatrix:
 def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
     """Draw the agreement matrix of two models as bars; each cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
+    counts = [[count(n) for n in row] for row in shape.counts.tolist()]
     return draw_bar_matrix(
         look,
         rows,
         columns,
         color=lambda i, j: _color_cell(shape, i, j, look),
-        words=lambda i, j: (
-            f"<b style='font-size:1.5em'>{count(int(shape.counts[i, j]))}</b><br>{shape.write_cell_note(i, j)}"
-        ),
-        hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {count(int(shape.counts[i, j]))}",
+        words=lambda i, j: f"<b style='font-size:1.5em'>{counts[i][j]}</b><br>{shape.write_cell_note(i, j)}",
+        hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {counts[i][j]}",
         height=360,
     )
 
 
 def _color_cell(shape: AgreementMatrix, one: int, other: int, look: Look) -> str:
-    """Return the colour of an agreement matrix cell: by which models are right, or for classes by the count."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
         alone = [(get_model_color(look, place), share) for place in shape.colors]
@@ -198,16 +190,13 @@ def build_cell_table(shape: AgreementMatrix, rows: NDArray[np.int64]) -> pd.Data
     """Return a table of sentences by row number: text, label, and each model's prediction with its probability."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
-    texts = [first.texts[row] for row in rows]
 
     def name_labels(labels: np.ndarray) -> list[str]:
-        """Return the class names of the true or predicted labels of the listed sentences."""
         return join_class_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
 
-    found = {"text": texts, "label": name_labels(first.labels)}
+    found = {"text": [first.texts[row] for row in rows], "label": name_labels(first.labels)}
     for letter, each in zip(shape.letters, shape.answers, strict=True):
-        scores = each.to_scores("tuned.f1_macro" if several else "accuracy")
-        found[letter] = name_labels(scores.answers)
+        found[letter] = name_labels(each.to_scores("tuned.f1_macro" if several else "accuracy").answers)
         if not several:
             found[f"P({letter})"] = each.probabilities[rows].max(1)
     return pd.DataFrame(found, index=rows)
@@ -223,13 +212,10 @@ def describe_disagreement(shape: AgreementMatrix) -> str:
     """Describe in a sentence how many sentences each of two models alone predicts correctly."""
     alone = [int((shape.right[place] & ~shape.right[1 - place]).sum()) for place in (0, 1)]
     first = 0 if alone[0] >= alone[1] else 1
-    names = shape.names
     if not any(alone):
-        return f"{names[0]} and {names[1]} are right on the same sentences."
-    return (
-        f"Only {names[first]} is right on {count(alone[first])} sentences, only {names[1 - first]} on "
-        f"{count(alone[1 - first])}."
-    )
+        return f"{' and '.join(shape.names)} are right on the same sentences."
+    (name, n), (other, m) = ((shape.names[place], count(alone[place])) for place in (first, 1 - first))
+    return f"Only {name} is right on {n} sentences, only {other} on {m}."
 
 
 MATRIX = Figure(

@@ -54,8 +54,7 @@ class SearchSession:
 
 def write_progress(search: SearchSession) -> str:
     """Describe the progress of a counterfactual search: texts read so far, and the best result."""
-    found = search.found
-    best = "no other answer yet"
+    found, best = search.found, "no other answer yet"
     if found.flip:
         best = f"the answer changes after {plural(len(found.flip.moves), 'change')}, still checking"
     return f"{count(found.readings)} of at most {count(found.allowed.readings)} variants checked · {best}"
@@ -71,11 +70,10 @@ def write_verdict(search: SearchSession) -> tuple[str, str]:
             return "No allowed change gives another answer", f"All combinations were checked. {read}"
         return "No other answer was found", f"Not all combinations were checked. {early}"
     many = len(flips[0].moves)
+    if found.verdict == "proven" and many == 1:
+        return "One change is enough", f"All single changes were checked. {read}"
     if found.verdict == "proven":
-        proof = "All single changes were checked."
-        if many > 1:
-            proof = "All smaller combinations were checked, and all of this size."
-        return ("One change is enough" if many == 1 else f"{many} changes are needed"), f"{proof} {read}"
+        return f"{many} changes are needed", f"All smaller combinations were checked, and all of this size. {read}"
     return f"Fewest found: {plural(many, 'change')}", f"Not all combinations up to this size were checked. {early}"
 
 
@@ -163,10 +161,7 @@ def build_examples_table(shown: ClassList) -> pd.DataFrame:
 
 
 def get_page_link(link: str) -> str:
-    """Return the link typed with a counter-example if it leads to a page of the dashboard, else an empty text.
-
-    The returned link is relative, so it works on any machine.
-    """
+    """Return a counter-example's link, made relative, if it leads to a page of the dashboard, else an empty text."""
     try:
         parts = urlsplit(link.strip())
     except ValueError:

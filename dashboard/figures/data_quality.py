@@ -15,12 +15,11 @@ from core.error_analysis.label_errors import LabelErrors, list_suspect_rows
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
 from core.formatting import count, format_p, number, signed
-from core.runs.cached_analysis import Found
+from core.runs.background_jobs import Found
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import DataTable, TableColumn
-from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.figure import Figure, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 LABELS_SHOWN = 200  # most rows of the table; the CSV has all
@@ -28,18 +27,11 @@ COLUMNS = {
     "text": TableColumn("Sentence", width=520),
     "true": TableColumn("Label", width=95),
     "likelier": TableColumn("Likelier", "The label that the models find more likely", width=95),
-    "p_true": TableColumn(
-        "P(label)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
-    ),
+    "p_true": TableColumn("P(label)", "Probability of its label, by models that were not fitted on it", 2, width=80),
     "likely": TableColumn("Likely wrong", "By the thresholds of confident learning", width=95),
     "split": TableColumn("Split", width=90),
 }
-
-
-def read_label_errors(source: Source) -> Mapping[str, Any]:
-    """Read a split's likely label errors (`core.error_analysis.label_errors`); NotAvailable: they were not computed."""
-    command = f"errors {source.record.run} --label-errors"
-    return read_analysis(source, LabelErrors, "looked for doubtful labels", command)
+WORDS_SHOWN = 12  # most words of each side; the CSV has all
 
 
 def _count_likely(found: Mapping[str, Any]) -> str:
@@ -49,11 +41,8 @@ def _count_likely(found: Mapping[str, Any]) -> str:
 
 def build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
     """Return the texts that occur in the data with several different labels, as a table."""
-    said = [
-        (each["text"], ", ".join(f"{name} {number}" for name, number in each["labels"].items()))
-        for each in found["conflicts"]
-    ]
-    return pd.DataFrame(said, columns=["text", "labels"])
+    labels = [", ".join(f"{name} {number}" for name, number in each["labels"].items()) for each in found["conflicts"]]
+    return pd.DataFrame({"text": [each["text"] for each in found["conflicts"]], "labels": labels})
 
 
 def _draw_label_errors(found: Mapping[str, Any], look: Look) -> DataTable:
@@ -65,13 +54,13 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     "label-errors",
     "errors",
     "Likely label errors",
-    read_label_errors,
+    lambda source: read_analysis(
+        source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
+    ),
     _draw_label_errors,
     note=_count_likely,
     reading=lambda found: (
-        f"{found['left_out']}."
-        if found["left_out"]
-        else "Most doubtful first. Read each sentence before you correct its label."
+        f"{found['left_out'] or 'Most doubtful first. Read each sentence before you correct its label'}."
     ),
     how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are predicted by TF-IDF fitted on the "
     "other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their label, "
@@ -79,9 +68,6 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     tables=lambda found: {"Label errors": list_suspect_rows(dict(found)), "Two labels": build_conflicts_table(found)},
     analysis=LabelErrors,
 )
-
-
-WORDS_SHOWN = 12  # most words of each side; the CSV has all
 
 
 @dataclass(frozen=True)
@@ -153,7 +139,7 @@ def _mark_odds(each: Mapping[str, Any]) -> Mark:
 def build_words_table(shown: SplitShift) -> IntervalTable:
     """Build the table, with intervals, of words more frequent in a split, then of those more frequent in training."""
     found = shown.found["words"]
-    sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
+    more, less = ([each for each in found if (each["log_odds"] > 0) is up][:WORDS_SHOWN] for up in (True, False))
     return IntervalTable(
         f"Words and phrases more frequent in {shown.split} or training",
         (
@@ -165,7 +151,7 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
         ),
         found,
         "words",
-        shown=[*sides[0], *sides[1]],
+        shown=[*more, *less],
         apart=lambda each: each["log_odds"] <= 0,
     )
 

@@ -26,6 +26,10 @@ _MARKS = {
     "mark_capitals": "capitals marked",
 }
 NAMED = 6  # more classes than this share one colour: seven are too many to distinguish
+EVEN = 0.02
+"""Largest difference between the shares of balanced classes."""
+READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
+"""What each baseline of a data card counts."""
 
 
 def format_percent(share: float) -> str:
@@ -41,22 +45,13 @@ def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
     read = repeats["as_read"]
     for name, split in card["splits"].items():
         tokens, from_train = split["tokens"], repeats["from_train"].get(name, {})
-        rows.append(
-            {
-                "split": name,
-                "rows": split["rows"],
-                "median": tokens["quantiles"]["0.5"],
-                "95 %": tokens["quantiles"]["0.95"],
-                "longest": tokens["longest"],
-                "unknown": tokens["unknown_share"],
-                "cut": tokens["cut_texts_share"],
-                "repeats": repeats["within"][name],
-                "repeats as read": read["within"][name],
-                "also in train": from_train.get("rows"),
-                "in train as read": read["from_train"].get(name, {}).get("rows"),
-                "inside a training text": from_train.get("phrase_share"),
-            }
-        )
+        row = {"split": name, "rows": split["rows"]}
+        row |= {"median": tokens["quantiles"]["0.5"], "95 %": tokens["quantiles"]["0.95"], "longest": tokens["longest"]}
+        row |= {"unknown": tokens["unknown_share"], "cut": tokens["cut_texts_share"]}
+        row |= {"repeats": repeats["within"][name], "repeats as read": read["within"][name]}
+        row |= {"also in train": from_train.get("rows")}
+        row |= {"in train as read": read["from_train"].get(name, {}).get("rows")}
+        rows.append(row | {"inside a training text": from_train.get("phrase_share")})
     whole = {"also in train": "Int64", "in train as read": "Int64", "inside a training text": "Float64"}
     return pd.DataFrame(rows).astype(whole)
 
@@ -74,7 +69,6 @@ def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a data set's split table with numbers formatted for reading; missing values are empty."""
 
     def write_cell(name: str, cell: Any) -> str:
-        """Format a value of the split table as a percentage or a count; empty if it is missing."""
         if pd.isna(cell):
             return ""
         shares = ("unknown", "cut", "inside a training text")
@@ -90,10 +84,6 @@ def get_class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, 
         name: {label: (found["rows"], found["share"]) for label, found in split["classes"].items()}
         for name, split in card["splits"].items()
     }
-
-
-EVEN = 0.02
-"""Largest difference between the shares of balanced classes."""
 
 
 def describe_texts(dataset: Dataset) -> str:
@@ -117,10 +107,9 @@ def build_class_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 def build_length_table(card: Mapping[str, Any]) -> pd.DataFrame:
     """Return the text length histogram of every split; the last bin also holds all longer texts."""
-    parts = []
-    for name, split in card["splits"].items():
-        edges, rows = split["tokens"]["histogram"]["edges"], split["tokens"]["histogram"]["rows"]
-        parts.append(pd.DataFrame({"split": name, "from": edges[:-1], "below": edges[1:], "rows": rows}))
+    known = {name: split["tokens"]["histogram"] for name, split in card["splits"].items()}
+    edges = {name: {"from": each["edges"][:-1], "below": each["edges"][1:]} for name, each in known.items()}
+    parts = [pd.DataFrame({"split": name, **edges[name], "rows": each["rows"]}) for name, each in known.items()]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -136,10 +125,6 @@ def build_phenomena_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] 
     return frame
 
 
-READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
-"""What each baseline of a data card counts."""
-
-
 def build_baseline_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
     """Return the scores of the baselines (TF-IDF with logistic regression) on every split but train.
 
@@ -150,12 +135,11 @@ def build_baseline_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int])
         tuned = yardsticks[key].get("tuned", {}).get("splits", {})
         for name, found in yardsticks[key]["splits"].items():
             row = {"TF-IDF of": words, "split": name, "n": rows.get(name, 0)}
-            if "hamming_loss" not in found:
-                row["accuracy"] = found.get("accuracy")
-            row["F1, macro"] = found["f1_macro"]
             if "hamming_loss" in found:
-                row |= {"tuned": tuned.get(name, {}).get("f1_macro"), "AUPR": found.get("average_precision")}
-            parts.append(row)
+                row |= {"F1, macro": found["f1_macro"], "tuned": tuned.get(name, {}).get("f1_macro")}
+                parts.append(row | {"AUPR": found.get("average_precision")})
+            else:
+                parts.append(row | {"accuracy": found.get("accuracy"), "F1, macro": found["f1_macro"]})
     return pd.DataFrame(parts)
 
 
@@ -179,9 +163,8 @@ def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
         for split, part in model["splits"].items():
-            accuracies, n = part["accuracy"], rows[split]
+            accuracies, n, title = part["accuracy"], rows[split], split.capitalize()
             mean = sum(accuracies) / len(accuracies)
-            title = split.capitalize()
             row[title] = format_plus_minus(mean, *compute_wilson(mean * n, n))
             if len(accuracies) > 1:
                 row[f"{title}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
@@ -277,9 +260,9 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
             width=0.62,
             marker={"color": colors, "line": {"width": 0}, "cornerradius": 3},
             text=[format_percent(part) for part in parts],
+            textfont={"color": t.ink, "size": look.scale_size(14)},
             textposition="outside",
             cliponaxis=False,
-            textfont={"color": t.ink, "size": look.scale_size(14)},
             hovertext=[
                 f"{escape_text(split)}, {name}<br>{count(n)} rows, {format_percent(part)}"
                 for name, n, part in zip(names, rows, parts, strict=True)
@@ -381,12 +364,9 @@ def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
     t, table = look.tokens, shown.table
     names = [escape_text(name) for name in table["phenomenon"]]
     figure = Panels(look, [[""]], height=90 + 30 * len(names))
-    ring = {"symbol": "circle-open", "size": look.scale_size(12), "color": t.muted}
-    ring |= {"line": {"width": look.scale_size(2)}}
-    dots = [
-        {"symbol": symbol, "size": look.scale_size(10), "color": color}
-        for symbol, color in zip(SYMBOLS, t.categories, strict=False)
-    ]
+    line, size = {"width": look.scale_size(2)}, look.scale_size(10)
+    ring: dict[str, Any] = {"symbol": "circle-open", "size": look.scale_size(12), "color": t.muted, "line": line}
+    dots = [{"symbol": s, "size": size, "color": color} for s, color in zip(SYMBOLS, t.categories, strict=False)]
     for name, marker in zip(table.columns.drop("phenomenon"), (ring, *dots), strict=False):
         hover = f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>"
         own: dict[str, Any] = {"mode": "markers", "marker": marker, "hovertemplate": hover}
@@ -405,7 +385,7 @@ MEASURED = Figure[RecordedScores](
     None,
     draw_phenomena,
     note=lambda shown: f"measured on {shown.date}, test n = {count(shown.n)}",
-    reading=("Test accuracy by phenomenon, lowest of TF-IDF first."),
+    reading="Test accuracy by phenomenon, lowest of TF-IDF first.",
     how="The models were trained once from the command line on exactly this content (same fingerprint); the scores "
     "come with the program. A phenomenon far left of a model's mean is one that it has not learned. In the table, ± is "
     "half the 95 % interval over the sentences of a split, at the mean over the seeds.",

@@ -13,7 +13,7 @@ import pandas as pd
 from core.data import uploads
 from core.data.dataset import TRAIN, Dataset, to_indicators
 from core.data.sources import SOURCES, check_availability, split_mixture
-from core.evaluation.scores import join_class_names
+from core.evaluation.metrics import join_class_names
 from core.paths import AllowedPaths, resolve_path
 from core.text.normalization import list_steps
 from core.text.special_ids import UNKNOWN
@@ -86,26 +86,18 @@ def find_option(name: str, known: Sequence[DatasetOption], allowed: AllowedPaths
 
 def build_catalog_table(hub: bool) -> pd.DataFrame:
     """Return a table of all named data sets: whether each is readable here, where to get it, and its file layout."""
-    rows = [
-        {
-            "Name": source.name,
-            "State": state.state,
-            "Given out at": layout.where if layout else source.hub.repo if source.hub else "",
-            "Layout": layout.describe_layout() if layout else "",
-            "Terms": source.licence,
-            "Checked": source.checked if layout is None else layout.checked,
-        }
-        for source in SOURCES.values()
-        for state, layout in [(check_availability(source, hub=hub), source.published)]
-    ]
-    return pd.DataFrame(rows)
+    rows = []
+    for source in SOURCES.values():
+        state, where = check_availability(source, hub=hub).state, source.hub.repo if source.hub else ""
+        about = (where, "", source.licence, source.checked)
+        if layout := source.published:
+            about = (layout.where, layout.describe_layout(), source.licence, layout.checked)
+        rows.append((source.name, state, *about))
+    return pd.DataFrame(rows, columns=["Name", "State", "Given out at", "Layout", "Terms", "Checked"])
 
 
 def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
-    """Return the rows of a data set that match a filter, with their split and class name.
-
-    The search is literal and ignores case.
-    """
+    """Return the rows that match a filter (its search is literal and ignores case), with their split and class name."""
     parts = [rows.assign(split=name) for name, rows in dataset.splits.items() if filters.split in ("", name)]
     frame = pd.concat(parts, ignore_index=True)
     keep = pd.Series(True, index=frame.index)

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.evaluation.intervals import Bands, compute_bands, compute_class_intervals, compute_wilson
-from core.evaluation.metrics import compute_confusion
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF, compute_confusion
 from core.formatting import count
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
@@ -25,6 +24,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
+PHENOMENON, PREDICTED = "phenomenon", "predicted:"
+COLUMN = "column:"  # prefix of the data's own columns
+ANSWER = "top answer"
+PARTS = ("Precision", "Recall", "F1")
+FEW = 30  # fewer texts than this make a figure uncertain
+BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 
 @dataclass(frozen=True)
@@ -43,14 +48,17 @@ class SplitPredictions:
 def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPredictions:
     """Convert a split's saved predictions to labels and probabilities; RunDamaged: a column or a class is missing.
 
-    Args:
-        saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
-            with several labels per text also a 0/1 column `label:CLASS` each.
-        classes: C names in label order.
+    `saved` has text, label and predicted by name, and a column `probability:CLASS` for each of the C classes in label
+    order; with several labels per text also a 0/1 column `label:CLASS` each.
     """
     try:
+        if not classes:
+            raise ValueError("there are none")
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
-        labels = _get_true_labels(saved, classes)
+        bits = [f"{LABEL}{name}" for name in classes]
+        places = {name: number for number, name in enumerate(classes)}
+        given = saved[bits] if bits[0] in saved else saved["label"].map(places)
+        labels = np.asarray(given.to_numpy(np.int64), np.int64)
         shown = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else [])]
         examples = saved[shown].assign(probability=compute_confidence(probabilities, multi=labels.ndim == 2))
     except (KeyError, ValueError):
@@ -61,21 +69,6 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
 def compute_confidence(probabilities: Floats, *, multi: bool) -> Floats:
     """Return the predicted probability of each text's top class; for several labels, of the whole predicted set."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
-
-
-def _get_true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
-    """Return true labels as class indices, or as 0/1 for each label; KeyError, ValueError: unknown classes."""
-    if not classes:
-        raise ValueError("there are none")
-    bits = [f"{LABEL}{name}" for name in classes]
-    if bits[0] in saved:
-        return saved[bits].to_numpy(np.int64)
-    places = saved["label"].map({name: number for number, name in enumerate(classes)})
-    return np.asarray(places.to_numpy(np.int64), np.int64)
-
-
-PHENOMENON, PREDICTED = "phenomenon", "predicted:"
-COLUMN = "column:"  # prefix of the data's own columns
 
 
 def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
@@ -93,9 +86,6 @@ def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.Data
         return saved[kept].assign(**own, probability=compute_confidence(chances, multi=bool(bits)), **predicted)
     except (KeyError, ValueError):
         refuse_misfit(saved, classes)
-
-
-ANSWER = "top answer"
 
 
 @dataclass(frozen=True)
@@ -142,15 +132,11 @@ class Decision:
 def apply_threshold(
     labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float
 ) -> Decision:
-    """Compute the predictions that follow from probabilities and a decision threshold.
+    """Compute the predictions that follow from labels (n,), probabilities (n, C) and a decision threshold.
 
-    Args:
-        labels: (n,).
-        probabilities: (n, C).
-        classes: C names.
-        rule: Ignored for two classes, where the threshold applies to the second. For more: `ANSWER`, which gives no
-            prediction to a row whose top probability is not above the threshold, or a class to compare with the rest.
-        threshold: A class is predicted if its probability is above this.
+    A class is predicted if its probability is above the threshold: of two classes the second. For more, `rule` is
+    `ANSWER`, which gives no prediction to a row whose top probability is not above it, or a class to compare with the
+    rest.
     """
     every = np.arange(len(labels))
     if len(classes) > 2 and rule not in classes:
@@ -158,12 +144,10 @@ def apply_threshold(
         kept = probabilities[rows]
         predicted = kept.argmax(1) if len(rows) else every[:0]
         return Decision(tuple(classes), rows, labels[rows], predicted, kept, threshold, len(labels), None)
-    if len(classes) == 2:
-        names, truth, chance = tuple(classes), labels, probabilities[:, 1]
-    else:
+    names, truth, chance = tuple(classes), labels, probabilities[:, 1]
+    if len(classes) > 2:
         number = list(classes).index(rule)
-        names = (f"not {rule}", rule)
-        truth, chance = (labels == number).astype(np.int64), probabilities[:, number]
+        names, truth, chance = (f"not {rule}", rule), (labels == number).astype(np.int64), probabilities[:, number]
     predicted = (chance > threshold).astype(np.int64)
     return Decision(names, every, truth, predicted, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
 
@@ -177,11 +161,6 @@ def get_bands(report: SplitPredictions, decision: Decision, number: int) -> Band
     return report.kept[key]
 
 
-def list_drawn_classes(decision: Decision) -> list[int]:
-    """Return the indices of the classes whose ROC and precision-recall curves are drawn."""
-    return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
-
-
 def compute_share(part: float, whole: float) -> float:
     """Divide a part by a whole; NaN if the whole is 0."""
     return float(part / whole) if whole else float("nan")
@@ -192,9 +171,6 @@ def compute_rates(decision: Decision, number: int) -> tuple[float, float, float]
     counts = decision.counts
     hits, own, predicted = counts[number, number], counts[number].sum(), counts[:, number].sum()
     return compute_share(predicted - hits, counts.sum() - own), compute_share(hits, own), compute_share(hits, predicted)
-
-
-PARTS = ("Precision", "Recall", "F1")
 
 
 def build_class_metrics(decision: Decision) -> pd.DataFrame:
@@ -223,11 +199,7 @@ def write_sample_size(decision: Decision) -> str:
 def name_small_samples(sizes: Mapping[str, int]) -> str:
     """Return the parts of a figure with fewer than 30 sentences as text, such as `A on 12`; empty if there are none."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
-    return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
-
-
-FEW = 30  # fewer texts than this make a figure uncertain
-BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
+    return ", ".join(small[:4]) + (f" and {len(small) - 4} more" if len(small) > 4 else "")
 
 
 def draw_threshold_line(figure: Panels, threshold: float, look: Look) -> None:
@@ -241,11 +213,6 @@ def decide_label(report: SplitPredictions, label: str, threshold: float) -> Deci
     chance = report.probabilities[:, number]
     pair = np.stack([1 - chance, chance], 1)
     return apply_threshold(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
-
-
-def find_top_label(report: SplitPredictions) -> str:
-    """Return the most frequent label of a split with several labels per text."""
-    return report.classes[int(report.labels.sum(0).argmax())]
 
 
 def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:

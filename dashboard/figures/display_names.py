@@ -23,8 +23,5 @@ def get_data_name(name: str) -> str:
 
 
 def strip_store(name: str, store: Path) -> str:
-    """Return the setting `data.name` for display; for an uploaded file its name, not its path on the server.
-
-    Users know an uploaded file by its name; its path on the server is private.
-    """
+    """Return `data.name` for display: of an uploaded file its known name, not its private path on the server."""
     return Path(name).name if Path(name).is_relative_to(store) else name

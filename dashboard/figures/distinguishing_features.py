@@ -18,15 +18,25 @@ from core.formatting import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import write_tag
-from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.figure import Figure, Option, make_interval_figure
 from dashboard.figures.filtering import SELECT, select_rows
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
 from dashboard.figures.row_selection import RowSelection
-from dashboard.figures.source import Option
 from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import find_positive_class
 
 WORDS_SHOWN = 12
+COLUMNS_SHOWN = 10
+ALPHA = 0.05
+CLOUD_WORDS = 24
+SMALLEST, LARGEST = 0.95, 2.1
+OUTCOMES = {
+    "true positive": (True, True),
+    "false negative": (True, False),
+    "false positive": (False, True),
+    "true negative": (False, False),
+}
+"""Outcome → whether the sentence is of the class, and whether it is predicted to be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +50,8 @@ class OverrepresentedWords:
 
 def compare_words(of: RowSelection) -> OverrepresentedWords:
     """Find the words that are more frequent in the selected rows than in all other rows of the split."""
-    rules = {str(clause) for clause in of.clauses}
-    found = of.table.phrases.find_keywords(of.rows)
-    return OverrepresentedWords(of, found, next((rule for each in found if (rule := get_rule(each)) in rules), ""))
+    found, rules = of.table.phrases.find_keywords(of.rows), set(map(str, of.clauses))
+    return OverrepresentedWords(of, found, next((rule for rule in map(get_rule, found) if rule in rules), ""))
 
 
 def get_rule(each: Keyword) -> str:
@@ -97,10 +106,6 @@ OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
 )
 
 
-COLUMNS_SHOWN = 10
-ALPHA = 0.05
-
-
 @dataclass(frozen=True, eq=False)
 class SelectionFeatures:
     """Columns and error tags that distinguish the selected rows (`core.error_analysis.facets.rank_features`)."""
@@ -125,17 +130,14 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
     """Build the interval table of columns and error tags that distinguish the selected rows."""
 
     def is_significant(row: Mapping[str, Any]) -> bool:
-        """Tell whether a column value or error tag differs significantly in the selection (Holm's correction)."""
         return row["p_holm"] is not None and row["p_holm"] < ALPHA
 
     def write_name(row: Mapping[str, Any]) -> TextCell:
-        """Write the table cell with the name of a column or error tag, and its value."""
         if row["kind"] == "tag":
             return write_tag(row["name"], "" if row["value"] == YES else row["value"])
         return TextCell(row["name"], small=row["value"])
 
     def mark_share(row: Mapping[str, Any]) -> Mark:
-        """Mark how frequent a column value or error tag is in the selected rows and in all others, on an axis."""
         share, rest = row["share"], row["rest_share"]
         said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
         return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
@@ -180,17 +182,6 @@ MARKED: Figure[SelectionFeatures] = make_interval_figure(
 )
 
 
-CLOUD_WORDS = 24
-SMALLEST, LARGEST = 0.95, 2.1
-OUTCOMES = {
-    "true positive": (True, True),
-    "false negative": (True, False),
-    "false positive": (False, True),
-    "true negative": (False, False),
-}
-"""Outcome → whether the sentence is of the class, and whether it is predicted to be."""
-
-
 OF_CLASS = Option(
     "outcome-of",
     "Outcomes of",
@@ -221,7 +212,7 @@ class Outcomes:
     @property
     def picked(self) -> str:
         """Return the ID of the word-cloud word that the current filter rules select; empty if they select none."""
-        rules = {str(clause) for clause in self.analysis.clauses}
+        rules = set(map(str, self.analysis.clauses))
         each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
         return next((self.make_id(*one) for one in each if set(self.list_rules(*one)) == rules), "")
 
@@ -267,13 +258,9 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
         true, said = OUTCOMES[name]
         order = sorted(range(len(found)), key=lambda at: (-found[at].log_odds, found[at].words))
         words = [
-            {
-                "id": shown.make_id(name, each.words),
-                "words": each.words,
-                "rem": round(rems[name][at], 3),
-                "said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere",
-            }
-            for at, each in ((order[place], found[order[place]]) for place in arrange_words(range(len(order))))
+            {"id": shown.make_id(name, each.words), "words": each.words, "rem": round(rems[name][at], 3)}
+            | {"said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere"}
+            for at, each in ((at, found[at]) for at in arrange_words(order))
         ]
         title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
         clouds.append({"title": title, "words": words, "colour": t.ink if true == said else t.wrong})

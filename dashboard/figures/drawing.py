@@ -1,7 +1,4 @@
-"""Kinds of drawings: a Plotly chart, a table, or one of the dashboard's own browser components.
-
-Each can display itself in a notebook and be written to an HTML file that works offline.
-"""
+"""Kinds of drawings (charts, tables and browser components) for pages, notebooks and HTML files that work offline."""
 
 from __future__ import annotations
 
@@ -24,6 +21,11 @@ if TYPE_CHECKING:
 
 Node = str | list[Any]
 EMPTY = frozenset({"col", "br"})  # tags without an end tag
+NOTHING = "–"  # shown in a cell without a value
+TITLE = 60  # pixels of a title above an exported chart; on a page the heading replaces it
+_TITLE_PAD = {"t": 14, "l": 12, "b": 24}
+_DEAF = "setStateValue: () => {}, setTriggerValue: () => {}, send: () => {}"
+"""Outside of pages, selections have no receiver."""
 
 
 def make_node(tag: str, *children: Node | None, **attributes: str) -> Node:
@@ -42,9 +44,6 @@ def write_node(node: Node) -> str:
 
 
 ASSETS = Path(__file__).parent.parent / "assets"
-NOTHING = "–"  # shown in a cell without a value
-TITLE = 60  # pixels of a title above an exported chart; on a page the heading replaces it
-_TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 
 
 @cache
@@ -91,30 +90,21 @@ class DataTable:
     narrow: bool = False  # on a page it is as wide as its content, not as the page
     title: str = ""  # heading outside of pages
 
-    def get_column(self, name: str) -> TableColumn:
-        """Return the heading and format of a table column by its name."""
-        return self.columns.get(name, TableColumn())
-
     def to_html(self) -> str:
         """Write a table as HTML without a style of its own; texts are escaped."""
-        names = [str(name) for name in self.rows]
-        columns = [(self.get_column(name), self._get_alignment(name)) for name in names]
+        names = list(map(str, self.rows))
+        usual = {name: "right" if self.rows[name].dtype.kind in "iuf" else "left" for name in names}
+        columns = [(each := self.columns.get(name, TableColumn()), each.alignment or usual[name]) for name in names]
         head, body = [], []
         for name, (column, side) in zip(names, columns, strict=True):
             more = {"style": f"text-align:{side}"} | ({"title": column.help} if column.help else {})
             head.append(make_node("th", column.label or name, scope="col", **more))
         for row in self.rows.itertuples(index=False, name=None):
-            texts = [_format_cell(value, column.decimals) for value, (column, _) in zip(row, columns, strict=True)]
-            cells = zip(texts, columns, strict=True)
-            body.append(
-                make_node("tr", *(make_node("td", text, style=f"text-align:{side}") for text, (_, side) in cells))
-            )
+            cells = ((_format_cell(value, each.decimals), at) for value, (each, at) in zip(row, columns, strict=True))
+            body.append(make_node("tr", *(make_node("td", text, style=f"text-align:{side}") for text, side in cells)))
         caption = make_node("caption", self.title) if self.title else None
         parts = make_node("thead", make_node("tr", *head)), make_node("tbody", *body)
         return write_node(make_node("table", caption, *parts))
-
-    def _get_alignment(self, name: str) -> str:
-        return self.get_column(name).alignment or ("right" if self.rows[name].dtype.kind in "iuf" else "left")
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -163,8 +153,8 @@ class Component:
     def to_html(self, place: str) -> str:
         """Write a browser component as HTML that draws itself; `place` is the id of its element in the document."""
         t = self.look.tokens
-        theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
-        colors = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
+        theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper, "primary-color": t.accent}
+        colors = "".join(f"--st-{name}:{value};" for name, value in theme.items())
         told = json.dumps(self.data, ensure_ascii=False).replace("<", "\\u003c")  # no text can close the script tag
         call = f'draw({{data: {told}, parentElement: document.getElementById("{place}"), {_DEAF}}});'
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
@@ -178,9 +168,6 @@ class Component:
     def _repr_html_(self) -> str:
         return self.to_html(f"sentiscope-{self.name}-{id(self)}")
 
-
-_DEAF = "setStateValue: () => {}, setTriggerValue: () => {}, send: () => {}"
-"""Outside of pages, selections have no receiver."""
 
 Drawing: TypeAlias = go.Figure | DataTable | Component
 
@@ -196,10 +183,7 @@ def add_title(drawing: Drawing, words: str) -> Drawing:
 def write_fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
     """Write a drawing (chart, table or component) as a part of an HTML document.
 
-    Args:
-        drawing: What is drawn.
-        name: The id of its element.
-        plotly: Whether a chart includes plotly.js (5 MB), because the document does not.
+    `name` is the id of its element; with `plotly`, a chart includes plotly.js (5 MB), because the document does not.
     """
     if isinstance(drawing, go.Figure):
         return drawing.to_html(full_html=False, include_plotlyjs=plotly, config=make_config(name), div_id=name)

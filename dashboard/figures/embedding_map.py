@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from core.error_analysis.clusters import FoundGroups
-from core.error_analysis.dates import cut_quarters, parse_dates
+from core.error_analysis.predictions_table import cut_quarters, parse_dates
 from core.evaluation.projection import Density
 from core.exceptions import InputError
 from core.formatting import count
@@ -29,6 +29,9 @@ GROUP = "found group"  # name of the colouring by embedding clusters
 OF = "label "  # prefix of the colouring by one label, if sentences may have several
 KINDS = 6  # most categories with their own colour: more than six are hard to distinguish
 MOSTLY = 0.5  # least share of coloured sentences that makes a column useful for colouring; a column of names is not
+SHADE = 0.2  # share of ink where the density is highest; all point colours stay visible on it
+LEGEND = 28  # most characters of a name in the legend
+HELD = (0.1, 0.9, 0.2)  # shares of the points that the density contours enclose: from, to, step
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,14 @@ def color_points(
 ) -> list[PointGroup] | Shades:
     """Colour the points of an embedding map: each group in its own colour, or by a number on a colour scale."""
     if way.startswith(OF):
-        return _group_by_label(points, way.removeprefix(OF), tokens)
+        label = way.removeprefix(OF)
+        has, found = (points[f"{prefix}{label}"].to_numpy() != 0 for prefix in (LABEL, PREDICTED))
+        return [
+            PointGroup("others", np.flatnonzero(~has & ~found), tokens.right),
+            PointGroup(f"predicted {label}, wrong", np.flatnonzero(~has & found), tokens.wrong, "x"),
+            PointGroup(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
+            PointGroup(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
+        ]
     if way == "confidence":
         least = 0.0 if any(str(name).startswith(LABEL) for name in points) else 1 / len(classes)
         return Shades("P(predicted)", points["probability"].to_numpy(float), least, 1.0)
@@ -94,31 +104,14 @@ def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: T
     here = [(name, places) for name, places in at if len(places)]
     others = np.concatenate([np.empty(0, np.int64), *(places for _, places in here[KINDS:])])
     none = np.setdiff1d(np.arange(len(rows)), np.concatenate([np.empty(0, np.int64), *(places for _, places in at)]))
-    rest = (
-        PointGroup("no cluster", none, tokens.right),
-        PointGroup("smaller clusters", others, tokens.right, "diamond"),
-    )
-    return [*(each for each in rest if len(each.points)), *_color_parts(here, tokens)]
+    rest = (("no cluster", none, "circle"), ("smaller clusters", others, "diamond"))
+    gray = [PointGroup(name, places, tokens.right, symbol) for name, places, symbol in rest if len(places)]
+    return [*gray, *_color_parts(here, tokens)]
 
 
 def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Tokens) -> list[PointGroup]:
-    """Return the first few named groups of map points, each in its own colour."""
-    return [
-        PointGroup(name, places, color, front=True)
-        for (name, places), color in zip(parts[:KINDS], tokens.categories, strict=False)
-    ]
-
-
-def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[PointGroup]:
-    """Group map points by one label: found, missed, wrongly predicted, others; found and missed are drawn in front."""
-    has = points[f"{LABEL}{label}"].to_numpy() != 0
-    found = points[f"{PREDICTED}{label}"].to_numpy(bool)
-    return [
-        PointGroup("others", np.flatnonzero(~has & ~found), tokens.right),
-        PointGroup(f"predicted {label}, wrong", np.flatnonzero(~has & found), tokens.wrong, "x"),
-        PointGroup(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
-        PointGroup(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
-    ]
+    colored = zip(parts[:KINDS], tokens.categories, strict=False)
+    return [PointGroup(name, places, color, front=True) for (name, places), color in colored]
 
 
 def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
@@ -137,10 +130,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _parse_column(column: pd.Series) -> pd.Series:
-    """Parse a text column of a data file: as numbers, or as dates grouped into quartiles; otherwise leave it unchanged.
-
-    Whole numbers that are all different are row ids and stay unchanged.
-    """
+    """Parse a text column: as numbers (but all whole and different: row ids), as quarters of dates, or not at all."""
     if is_numeric_dtype(column) or is_bool_dtype(column):
         return column
     numbers = pd.to_numeric(column, errors="coerce")
@@ -149,7 +139,7 @@ def _parse_column(column: pd.Series) -> pd.Series:
     try:
         times = parse_dates(column)
     except InputError:  # day and month are ambiguous
-        return column
+        times = None
     if times is None or times.nunique() <= KINDS:
         return column
     found = cut_quarters(times)
@@ -162,11 +152,6 @@ def _group_kinds(column: pd.Series, tokens: Tokens) -> list[PointGroup]:
     groups = _color_parts([(kind, np.flatnonzero(column == kind)) for kind in order], tokens)
     rest = np.flatnonzero(~column.isin(order))
     return [PointGroup("others", rest, tokens.right), *groups] if len(rest) else groups
-
-
-SHADE = 0.2  # share of ink where the density is highest; all point colours stay visible on it
-LEGEND = 28  # most characters of a name in the legend
-HELD = (0.1, 0.9, 0.2)  # shares of the points that the density contours enclose: from, to, step
 
 
 @dataclass(frozen=True)
@@ -207,14 +192,8 @@ def draw_map(
 ) -> go.Figure:
     """Draw an embedding map in two or three dimensions; each point carries its row number in the split.
 
-    Args:
-        places: (m, k).
-        rows: (m,) rows of the split.
-        words: m unescaped texts for the hover label; empty for none.
-        coloring: Groups that cover all points, or a value for each point.
-        axes: k titles; empty if the direction has no meaning.
-        look: Theme and size.
-        upon: Markers and density contours.
+    `places` are (m, k), `rows` (m,) of the split, `words` m unescaped hover texts or none, `axes` k titles, empty if a
+    direction has no meaning; `coloring`: groups that cover all points, or a value for each.
     """
     figure, flat, t = go.Figure(layout={"template": build_template(look)}), places.shape[1] == 2, look.tokens
     if upon.density is not None and flat:
@@ -275,7 +254,6 @@ def _format_name(name: str, n: int, look: Look) -> str:
 
 
 def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
-    """Draw density contours of an embedding map, which enclose 10, 30, 50, 70 and 90 % of its points."""
     t, (start, end, step) = look.tokens, HELD
     figure.add_contour(
         x=density.x,
@@ -294,7 +272,6 @@ def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
 def _draw_markers(
     figure: go.Figure, places: Floats, rows: NDArray[np.integer], shown: Sequence[str], upon: MapOverlays, look: Look
 ) -> None:
-    """Draw open markers around map points, such as search matches; each kind has its own shape."""
     t, place = look.tokens, {row: at for at, row in enumerate(rows.tolist())}
     kinds = (
         (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),
@@ -304,9 +281,7 @@ def _draw_markers(
     for name, of, symbol, color, size in kinds:
         if not (at := [place[row] for row in of if row in place]):
             continue
-        line = (
-            {"color": t.paper, "width": 3} if symbol == "diamond" else {"color": color, "width": look.scale_size(1.5)}
-        )
+        edge, width = (t.paper, 3) if symbol == "diamond" else (color, look.scale_size(1.5))
         pixels = look.scale_size(size * (0.55 if places.shape[1] == 3 else 1))
         said = escape_text(clip_text(name, LEGEND, "…”"))
         _add_markers(
@@ -314,7 +289,7 @@ def _draw_markers(
             places[at],
             fades=1,
             name=said if len(of) == 1 else _format_name(said, len(at), look),
-            marker={"symbol": symbol, "color": color, "size": pixels, "line": line},
+            marker={"symbol": symbol, "color": color, "size": pixels, "line": {"color": edge, "width": width}},
             customdata=[int(rows[each]) for each in at],
             **_make_hover(shown, at),
         )
@@ -345,13 +320,10 @@ def _draw_points(
 
 def _make_flat_axes(axes: Sequence[str], look: Look) -> dict[str, Any]:
     bare = {"showgrid": False, "showticklabels": False, "zeroline": False}
-    return {
-        "xaxis": {**bare, "title": {"text": axes[0]}},
-        "yaxis": {**bare, "title": {"text": axes[1]}, "scaleanchor": "x"},
-        "dragmode": "lasso",
-        "clickmode": "event+select",
-        "newselection": {"line": {"color": look.tokens.accent, "width": 2, "dash": "solid"}},
-    }
+    across, up = ({**bare, "title": {"text": name}} for name in axes)
+    line = {"color": look.tokens.accent, "width": 2, "dash": "solid"}
+    modes = {"dragmode": "lasso", "clickmode": "event+select", "newselection": {"line": line}}
+    return {"xaxis": across, "yaxis": {**up, "scaleanchor": "x"}, **modes}
 
 
 def _make_3d_axes(axes: Sequence[str], look: Look) -> dict[str, Any]:

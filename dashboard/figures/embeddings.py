@@ -24,24 +24,32 @@ from core.formatting import count, number, whole_percent
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles
 from core.text.graphemes import clip_text, wrap_bidi
-from dashboard.figures.embedding_map import (
-    GROUP,
-    MapOverlays,
-    PlacedSentence,
-    PointGroup,
-    Shades,
-    color_groups,
-    color_points,
-    draw_map,
-)
-from dashboard.figures.figure import Figure
+from dashboard.figures import embedding_map
+from dashboard.figures.embedding_map import GROUP, MapOverlays, PlacedSentence, PointGroup, Shades
+from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.results import Stat
-from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
 HOVERED = 5_000  # most points with hover texts; the texts of more points would be larger than the figure
 TOOLS = ("lasso2d", "select2d", "zoom2d", "pan2d", "resetScale2d")
 WORDS = 70  # most characters of a sentence in its hover text
+BY_NAME: dict[str, Method] = {NAMES[method]: method for method in METHODS}
+DIMENSIONS_BY_NAME = {"2-D": 2, "3-D": 3}
+READING: dict[Method, str] = {
+    "pca": "Each point is a sentence, drawn along the directions of largest variance.",
+    "tsne": "Each point is a sentence; neighbours are similar. Cluster sizes and gaps mean nothing.",
+    "umap": "Each point is a sentence; neighbours are similar. Distances between clusters mean little.",
+}
+FIELD = " Lines enclose 10, 30, 50, 70 and 90 % of the points."
+HOW: dict[Method, str] = {
+    "pca": "{}, centred, on their first principal axes (singular value decomposition, exact). A new sentence is placed "
+    "exactly.",
+    "tsne": "openTSNE. {}: perplexity 30 (less for few sentences), exact neighbours, started from PCA, one seed. "
+    "Compare several seeds before you trust a shape.",
+    "umap": "umap-learn. {}: 15 neighbours, least distance 0.1, one seed. Compare several seeds before you "
+    "trust a shape.",
+}
+OFF, ON = "off", "on"
 
 
 def write_hover_texts(points: pd.DataFrame) -> list[str]:
@@ -83,60 +91,37 @@ def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) ->
 
 def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
     """Return an embedding map as a table with a row per point: row number, coordinates, silhouettes, and its data."""
-    axes = {name: made.places[:, i] for i, name in enumerate("xyz"[: made.places.shape[1]])}
-    table = pd.DataFrame({"row": made.rows, **axes})
+    table = pd.DataFrame({"row": made.rows, **dict(zip("xyz", made.places.T, strict=False))})
     if not made.quality.reason:
         for name, samples in (("silhouette_space", made.quality.space), ("silhouette_map", made.quality.plane)):
             table[name] = pd.Series(samples, index=made.quality.rows)
     return pd.concat([table, points.reset_index(drop=True)], axis=1)
 
 
-BY_NAME: dict[str, Method] = {NAMES[method]: method for method in METHODS}
-DIMENSIONS_BY_NAME = {"2-D": 2, "3-D": 3}
-READING: dict[Method, str] = {
-    "pca": "Each point is a sentence, drawn along the directions of largest variance.",
-    "tsne": "Each point is a sentence; neighbours are similar. Cluster sizes and gaps mean nothing.",
-    "umap": "Each point is a sentence; neighbours are similar. Distances between clusters mean little.",
-}
-FIELD = " Lines enclose 10, 30, 50, 70 and 90 % of the points."
-HOW: dict[Method, str] = {
-    "pca": "{}, centred, on their first principal axes (singular value decomposition, exact). A new sentence is placed "
-    "exactly.",
-    "tsne": "openTSNE. {}: perplexity 30 (less for few sentences), exact neighbours, started from PCA, one seed. "
-    "Compare several seeds before you trust a shape.",
-    "umap": "umap-learn. {}: 15 neighbours, least distance 0.1, one seed. Compare several seeds before you "
-    "trust a shape.",
-}
-
-
-METHOD = Option(
+METHOD = QuietOption(
     "method",
     "Method",
     lambda source: list(BY_NAME),
     "PCA is exact and immediate; t-SNE and UMAP keep neighbours together and take longer",
-    words=lambda source, method: "",
     endings={name: f"-{method}" for name, method in BY_NAME.items()},
 )
-DIMENSIONS = Option(
+DIMENSIONS = QuietOption(
     "dimensions",
     "Dimensions",
     lambda source: list(DIMENSIONS_BY_NAME),
-    words=lambda source, dimensions: "",
     endings={"2-D": "", "3-D": "-3d"},
 )
-SENTENCES = Option(
+SENTENCES = QuietOption(
     "rows",
     "Sentences",
     lambda source: ["1000", str(ROWS), "10000"],
     "A seeded sample with the class shares of the split; ten thousand take some minutes",
     usual=lambda source: str(ROWS),
-    words=lambda source, rows: "",
 )
-COLOR = Option(
+COLOR = QuietOption(
     "colour",
     "Colour",
     lambda source: source.reader.list_colorings(source.record, source.split),
-    words=lambda source, color: "",
 )
 """The note of a map has its colouring and n, so `words` is empty."""
 SPACE = Option(
@@ -147,13 +132,11 @@ SPACE = Option(
     usual=lambda source: HEAD,
     words=lambda source, space: "" if space == HEAD else str(space),
 )
-OFF, ON = "off", "on"
-DENSITY = Option(
+DENSITY = QuietOption(
     "density",
     "Density",
     lambda source: [OFF, ON] if source.choices.get(DIMENSIONS.name, "2-D") == "2-D" else [],
     "Shades behind a flat map; lines enclose 10, 30, 50, 70 and 90 % of the points",
-    words=lambda source, shown: "",
 )
 FIND = Option(
     "find",
@@ -197,10 +180,9 @@ class SentenceMap:
 
 def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
     """Return a mask of the map points whose text contains the search text; all False without a search."""
-    if not find.strip():
-        return np.zeros(len(points), bool)
-    found: np.ndarray = points["text"].str.casefold().str.contains(find.strip().casefold(), regex=False).to_numpy(bool)
-    return found
+    wanted = find.strip().casefold()
+    found = points["text"].str.casefold().str.contains(wanted, regex=False).to_numpy(bool)
+    return found & bool(wanted)
 
 
 def read_map_config(source: Source) -> ProjectionConfig:
@@ -222,19 +204,13 @@ def read_map(source: Source) -> SentenceMap:
         raise NotAvailable(str(error)) from None
     made = reader.read_projection(record, files)
     if made is None:
-        asked = f"--method {config.method} --dimensions {config.dimensions}"
+        asked = f"--split {source.split} --method {config.method} --dimensions {config.dimensions}"
         asked += f" --space '{config.space}'" * bool(config.space)
-        command = f"sentiscope project {record.run} --split {source.split} {asked}"
-        raise NotAvailable(f"it has not been computed: {command}")
+        raise NotAvailable(f"it has not been computed: sentiscope project {record.run} {asked}")
     points, color = reader.read_points(record, source.split), str(source.get_choice(COLOR))
+    width = reader.read_space(record, files).vectors.shape[1]
     return SentenceMap(
-        files,
-        made,
-        points.iloc[made.rows],
-        len(points),
-        color,
-        record.classes,
-        reader.read_space(record, files).vectors.shape[1],
+        *(files, made, points.iloc[made.rows], len(points), color, record.classes, width),
         ordered=record.ordered,
         find=str(source.get_choice(FIND)),
         density=config.dimensions == 2 and source.get_choice(DENSITY) == ON,
@@ -247,21 +223,15 @@ def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
     places, rows, names = shown.made.places, shown.made.rows, list[tuple[str, np.ndarray]]()
     groups: list[PointGroup] | Shades
     if shown.color == GROUP:
-        groups = color_groups(rows, shown.groups, look.tokens)
+        groups = embedding_map.color_groups(rows, shown.groups, look.tokens)
         names = [(each.name, each.points) for each in groups if each.front]
     else:
-        groups = color_points(shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered)
-    upon = MapOverlays(
-        marked=shown.marked,
-        found=shown.found_rows,
-        wanted=shown.find.strip(),
-        near=shown.near,
-        center=shown.center,
-        placed=shown.typed,
-        names=names,
-        density=estimate_density(places) if shown.density else None,
-    )
-    return draw_map(places, rows, words, groups, axes, look, upon)
+        groups = embedding_map.color_points(
+            shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered
+        )
+    found, wanted, density = shown.found_rows, shown.find.strip(), estimate_density(places) if shown.density else None
+    upon = MapOverlays(shown.marked, found, wanted, shown.near, shown.center, shown.typed, names, density)
+    return embedding_map.draw_map(places, rows, words, groups, axes, look, upon)
 
 
 def _write_note(shown: SentenceMap) -> str:

@@ -10,28 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.error_analysis.annotator_names import SEPARATOR, has_name, name_author
-from core.error_analysis.code_prevalence import Draw, compute_rates
+from core.error_analysis.annotation_store import SEPARATOR, has_name, name_author
+from core.error_analysis.codebook import Draw, compute_rates
 from core.error_analysis.neighbors import TrainingNeighbor
 from core.error_analysis.predictions_table import SEVERAL
 from core.error_analysis.row_annotations import Annotations, compare_authors
 from core.error_analysis.selection import ORDERS
 from core.error_analysis.tags import name_tag
-from core.evaluation.scores import NOTHING
+from core.evaluation.metrics import NOTHING
 from core.exceptions import NotAvailable
 from core.formatting import count, format_exact, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ORDER, SELECT, WRONG, select_rows
-from dashboard.figures.heatmap_table import find_full_color, shade_push
 from dashboard.figures.interval_table import IntervalTable, Mark, TextCell, make_axis
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look, Tokens, choose_text_color, color_classes
-from dashboard.figures.word_attributions import find_positive_class, make_ramps
+from dashboard.figures.word_attributions import find_full_color, find_positive_class, make_ramps, shade_push
 
 if TYPE_CHECKING:
-    from core.interpret.batched_attribution import DeletionAttribution
+    from core.interpret.attribution import DeletionAttribution
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
@@ -40,6 +39,12 @@ STEP = 100
 """Rows by which the sent window moves; at least as many are sent before and after the open row, if they exist."""
 LIKELIEST = 3  # classes named in a probability bar
 NEAREST = 2  # training texts shown, by words and by the model alike
+ABOUT_CODES = (
+    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It needs all selected "
+    "sentences coded, or all of a random sample of them: hand-picked sentences say nothing about the others. A "
+    "sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of a sentence as "
+    "one, on the sentences that both have coded; codes of others are hidden until you have coded the sentence."
+)
 
 
 @dataclass(frozen=True)
@@ -109,17 +114,15 @@ def choose_target(record: RunRecord, said: str, missed: str = "", invented: str 
     return find_positive_class(record) if len(record.classes) == 2 else said
 
 
-def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
-    """Return for each row the class whose log-odds its word attributions explain."""
-    record, frame = shown.table.record, shown.table.frame
-    said: list[str] = frame["predicted"].tolist()
-    wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
-    return [choose_target(record, said[at], *(each[at] for each in wrong)) for at in places]
+def _choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
+    record, frame = shown.table.record, shown.table.frame.iloc[list(places)]
+    columns = [frame[name].tolist() for name in ("predicted", *SEVERAL) if name in frame]
+    return [choose_target(record, *each) for each in zip(*columns, strict=True)]
 
 
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
     """Return the details of rows, as row key → word attributions and nearest training texts."""
-    from core.interpret import batched_attribution  # torch
+    from core.interpret import attribution  # torch
 
     place = {key: at for at, key in enumerate(shown.known.keys)}
     at = {key: place[key] for key in keys if key in place}
@@ -127,7 +130,7 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
     texts = [shown.table.texts[each] for each in places]
     words: Sequence[DeletionAttribution | None] = [None] * len(places)
     if loaded is not None:
-        words = batched_attribution.attribute_texts(loaded.make_reader(), texts, choose_targets(shown, places))
+        words = attribution.attribute_texts(loaded.make_reader(), texts, _choose_targets(shown, places))
     if not shown.known.whole:
         return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
     space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None
@@ -147,28 +150,22 @@ def _draw_reader(reading: SentenceList, look: Look) -> Component:
     t, shown, table = look.tokens, reading.analysis, reading.analysis.table
     places, many = reading.shown, len(reading.analysis.places)
     colors = dict(zip(table.classes, color_classes(t, table.classes, ordered=table.record.ordered), strict=True))
-    shades, rest = {name: _color_name(color, t) for name, color in colors.items()}, (t.muted, t.paper)
+    signs = {**dict.fromkeys(t.minus_scale, t.minus), **dict.fromkeys(t.plus_scale, t.plus)}
+    shades, rest = {name: signs.get(color, "") for name, color in colors.items()}, (t.muted, t.paper)
     fills = {name: (each, choose_text_color(t, each)) if shades[name] else rest for name, each in colors.items()}
     keys = table.frame["key"].to_numpy()[places].tolist()
     data = {
         "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
-        "at": reading.at,
-        "undone": reading.undone,
-        "order": shown.order,
-        "orders": _list_orders(shown),
-        "start": reading.start,
-        "total": many,
-        "many": count(many),
+        **{"at": reading.at, "undone": reading.undone, "order": shown.order, "orders": _list_orders(shown)},
+        **{"start": reading.start, "total": many, "many": count(many)},
         "rows": _build_rows(shown, places),
         "details": {key: _build_detail(each, table.record, t) for key, each in reading.details.items()},
         "several": table.task == "multi",
         "whole": shown.known.whole,
         "shades": shades,
         "fills": fills | {"": rest},
-        "without": reading.without,
+        **{"without": reading.without, "again": reading.again, "empty": _describe_empty_list(shown)},
         "coding": _build_coding(reading.coding, keys) if reading.coding else None,
-        "again": reading.again,
-        "empty": describe_empty_list(shown),
         "colours": t.select_colors("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right"),
     }
     return Component("reader", data, look)
@@ -204,18 +201,16 @@ def _list_orders(shown: RowSelection) -> list[tuple[str, str]]:
     return [("", ORDERS["sure"]), *((name, words) for name, words in ORDERS.items() if name != "sure")]
 
 
-def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
+def _describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
     """Return the title, text and button label for an empty list of sentences; an empty label means no button."""
     if (group := shown.selected.group) and group.texts:
         title = f"{count(len(group.texts))} sentences outside {shown.table.split}"
         return title, "They are listed below; Sentence in the bar opens the selected one.", ""
     if not (rules := find_other_rules(shown)):
         return "No sentence is left", "Remove the last condition above.", ""
-    title = f"All {count(len(shown.table))} are right"
-    if shown.table.wrong.any():
-        title = f"All {count(int(np.all([*rules.values()], axis=0).sum()))} selected are right"
+    some = f"{count(int(np.all([*rules.values()], axis=0).sum()))} selected" if shown.table.wrong.any() else ""
     text = "There is no error to read. The closest are the sentences with the lowest margin."
-    return title, text, "Lowest margin first"
+    return f"All {some or count(len(shown.table))} are right", text, "Lowest margin first"
 
 
 def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
@@ -267,11 +262,6 @@ def _list_probabilities(
     return [*((classes[at], float(chances[at])) for at in named), *others]
 
 
-def _color_name(color: str, t: Tokens) -> str:
-    """Return a readable text colour for the name of a positive or negative class; empty for other classes."""
-    return t.plus if color in t.plus_scale else t.minus if color in t.minus_scale else ""
-
-
 def _build_detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
     labels = [f"{name} ({count(number)})" for name, number in detail.same.items()]
     double = f"The same text is in training as {' and '.join(labels)}." if labels else ""
@@ -309,9 +299,8 @@ def build_sentences_table(reading: SentenceList, coded: Annotations | None = Non
 
 
 def _join_notes(notes: Mapping[str, str]) -> str:
-    if len(notes) == 1:
-        return next(iter(notes.values()))
-    return "\n".join(f"{name_author(author)}: {note}" for author, note in sorted(notes.items()))
+    lines = (f"{name_author(author)}: {note}" for author, note in sorted(notes.items()))
+    return "\n".join(notes.values() if len(notes) == 1 else lines)
 
 
 ERRORS = Figure(
@@ -330,17 +319,9 @@ ERRORS = Figure(
 """Its page adds word effects, neighbours and shortcuts; an exported file has only the list and the plain text."""
 
 
-ABOUT_CODES = (
-    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It needs all selected "
-    "sentences coded, or all of a random sample of them: hand-picked sentences say nothing about the others. A "
-    "sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of a sentence as "
-    "one, on the sentences that both have coded; codes of others are hidden until you have coded the sentence."
-)
-
-
 @dataclass(frozen=True)
 class CodesShape:
-    """Frequency of annotation codes (`core.error_analysis.code_prevalence`), and agreement of two annotators."""
+    """Frequency of annotation codes (`core.error_analysis.codebook`), and agreement of two annotators."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None  # None: other authors are hidden
@@ -350,19 +331,14 @@ class CodesShape:
 def count_codes(
     coded: Annotations, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> CodesShape:
-    """Count the annotation codes of rows, and measure agreement with another annotator."""
+    """Count the annotation codes of rows, and measure agreement with whoever else coded most of the same rows."""
     counted = coded.select_author(author) if author in coded.authors else coded
     rates = compute_rates(counted, keys, known, by_codes=by_codes)
     about = {code.name: code.definition for code in coded.book}
-    return CodesShape(rates, _find_peer_author(coded, author, keys), about)
-
-
-def _find_peer_author(coded: Annotations, author: str, keys: Sequence[str]) -> dict[str, Any] | None:
-    """Return an annotator's agreement with the one who coded most of the same rows; None: no common rows."""
-    if author not in coded.authors:
-        return None
-    found = [compare_authors(coded, author, other, keys) for other in coded.authors if other != author]
-    return max((each for each in found if each["n"]), key=lambda each: each["n"], default=None)
+    others = [each for each in coded.authors if each != author] if author in coded.authors else []
+    pairs = [compare_authors(coded, author, other, keys) for other in others]
+    most = max((each for each in pairs if each["n"]), key=lambda each: each["n"], default=None)
+    return CodesShape(rates, most, about)
 
 
 def describe_coding(shape: CodesShape) -> str:
@@ -379,19 +355,15 @@ def build_codes_table(shape: CodesShape) -> IntervalTable:
     """Build the interval table of annotation codes, the most frequent first."""
 
     def write_code(row: Mapping[str, Any]) -> TextCell:
-        """Write the table cell with the name of an annotation code and the key that sets it."""
         return TextCell(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
 
     def write_count(row: Mapping[str, Any]) -> str:
-        """Write how many rows have an annotation code."""
         return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is based on
 
     def write_share(row: Mapping[str, Any]) -> str:
-        """Write the share of rows with an annotation code; empty if it is unknown."""
         return "" if row["share"] is None else f"{row['share']:.2f}"
 
     def mark_share(row: Mapping[str, Any]) -> Mark:
-        """Mark the share of rows with an annotation code and its interval, on an axis."""
         return Mark(row["share"], *(row["interval"] or (None, None)))
 
     drawn = [columns.name("code", "Code", write_code), columns.text("n", "n", write_count, "3rem")]

@@ -1,4 +1,4 @@
-"""Error rates by tag and column, slices with many errors found by search, and suggested next steps."""
+"""Error rates by tag, column and slice: slices that a search finds, saved slices with all metrics, and next steps."""
 
 from __future__ import annotations
 
@@ -7,22 +7,57 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from core.error_analysis.facets import TAG
 from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
-from core.error_analysis.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
+from core.error_analysis.report import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
+from core.error_analysis.slices import FEW
 from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
+from core.evaluation.intervals import METHOD
+from core.exceptions import NotAvailable
 from core.formatting import count, number, percent, signed
+from core.metrics import format_title
 from dashboard.figures import interval_table as columns
-from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.figure import Figure, Source, make_interval_figure
 from dashboard.figures.filtering import select_rows
-from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import (
+    Axis,
+    Cell,
+    IntervalColumn,
+    IntervalRow,
+    IntervalTable,
+    Mark,
+    Marks,
+    TextCell,
+    make_axis,
+)
 from dashboard.figures.row_selection import RowSelection
 
 SHOWN = 20
 FARTHEST = 16.0
 _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
+MOST = 4
+WORTH = 1.0  # fewest excess errors that lead to a suggested step
+ADVICE: dict[str, str] = {
+    "negation": "Add training sentences with negation: pairs with and without it",
+    "contrast": "Add training sentences whose second half decides",
+    "question": "Add questions to the training sentences, or define how to label questions",
+    "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
+    "truncated": "Let the model read longer texts (text.max_length)",
+    "lexicon disagrees": "Check these for irony, domain words and doubtful labels",
+    "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
+    "seeds disagree": "Combine several seeds: chance decides these answers",
+    "near duplicate": "Check the labels of the near duplicates in training",
+}
+CLASS = "\x1f"
+MOST_ROWS = 100
+TOLD = 2
+PARTS = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +66,7 @@ class ErrorRates:
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
-    """Rows of `core.error_analysis.risk_ratio.build_risk_table`; `tag` is the filter rule that selects a group."""
+    """Rows of `core.error_analysis.report.build_risk_table`; `tag` is the filter rule that selects a group."""
     picked: str = ""  # the rule of a row that is part of the filter; empty: none
 
     @property
@@ -76,15 +111,9 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
     to = "and more" if high is None else f"to {number(high, 2)}"
     p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
     said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
-    ratio, start, end = map(_clip_log, (row["ratio"], low, high))
+    known = (FARTHEST if each is None else each for each in (row["ratio"], low, high))
+    ratio, start, end = (math.log2(max(1 / FARTHEST, min(FARTHEST, each))) for each in known)
     return Mark(ratio, start, end, not row["differs"], said=said)
-
-
-def _clip_log(ratio: float | None) -> float:
-    most = math.log2(FARTHEST)
-    if ratio is None:
-        return most
-    return max(-most, min(most, math.log2(ratio))) if ratio > 0 else -most
 
 
 def name_rule(rule: str) -> str:
@@ -116,13 +145,11 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
     few = found.has_only_counts
 
     def write_excess(row: Mapping[str, Any]) -> str:
-        """Write the excess errors of a tag or column value; if only counts are known, write the number of errors."""
         if few:
             return count(row["wrong"])
         return "" if _is_consequence(row) or row["excess"] is None else signed(row["excess"], 0)
 
     def mark_risk(row: Mapping[str, Any]) -> Mark:
-        """Mark the risk ratio of a tag or column value; empty for a tag that follows from errors."""
         return Mark() if _is_consequence(row) else mark_ratio(row)
 
     return IntervalTable(
@@ -148,8 +175,7 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
 
 def _write_note(found: ErrorRates) -> str:
     shown, every = len(found.shown), sum(bool(row["n"]) for row in found.rows)
-    some = f"{shown} of {every}" if shown < every else str(every)
-    return f"{some} tags and column values, most excess errors first"
+    return f"{f'{shown} of ' * (shown < every)}{every} tags and column values, most excess errors first"
 
 
 def describe_clusters(found: ErrorRates) -> str:
@@ -197,19 +223,17 @@ def find_slices(of: RowSelection) -> SplitSlices:
     """Find the slices of a split in which errors are more frequent; NotAvailable: tags are being computed."""
     _ = of.tags
     found = of.known.compute_once("slices", lambda: search_slices(of.known.facets, of.table.wrong))
-    rules = {str(clause) for clause in of.clauses}
-    held = (each for each in found.slices if {str(clause) for clause in each.clauses} <= rules)
+    held = (each for each in found.slices if set(map(str, each.clauses)) <= set(map(str, of.clauses)))
     return SplitSlices(of, found, next(map(format_rules, sorted(held, key=lambda each: -len(each.clauses))), ""))
-
-
-def _to_risk_row(one: FoundSlice) -> dict[str, Any]:
-    """Convert a slice to a row of the error table: risk ratio, its interval and corrected p-value."""
-    ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
-    return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 
 
 def build_slices_table(shown: SplitSlices) -> IntervalTable:
     """Build the interval table of slices in which errors are more frequent."""
+
+    def mark_slice(one: FoundSlice) -> Mark:
+        ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
+        return mark_ratio({"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True})
+
     return IntervalTable(
         "Slices with more errors",
         (
@@ -218,7 +242,7 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
             columns.make_csv_columns(wrong="risk.wrong"),
             columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
             columns.make_csv_columns(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
-            columns.interval("ratio", "risk ratio", lambda each: mark_ratio(_to_risk_row(each)), build_ratio_axis),
+            columns.interval("ratio", "risk ratio", mark_slice, build_ratio_axis),
             columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
             columns.make_csv_columns(p_holm="p_holm"),
         ),
@@ -246,29 +270,12 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
 )
 
 
-MOST = 4
-WORTH = 1.0  # fewest excess errors that lead to a suggested step
-
-
 class NextStep(NamedTuple):
     """Recommended next step for a run, with the evidence for it and the filter rules of the rows concerned."""
 
     advice: str
     evidence: str
     rules: tuple[str, ...]
-
-
-ADVICE: dict[str, str] = {
-    "negation": "Add training sentences with negation: pairs with and without it",
-    "contrast": "Add training sentences whose second half decides",
-    "question": "Add questions to the training sentences, or define how to label questions",
-    "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
-    "truncated": "Let the model read longer texts (text.max_length)",
-    "lexicon disagrees": "Check these for irony, domain words and doubtful labels",
-    "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
-    "seeds disagree": "Combine several seeds: chance decides these answers",
-    "near duplicate": "Check the labels of the near duplicates in training",
-}
 
 
 def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) -> list[NextStep]:
@@ -291,9 +298,8 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
             advice = "Read this slice: its two properties together are worse than either"
             evidence = f"{name}: {_compare_shares(risk.rate, risk.n, risk.rest_rate)}"
             found.append(NextStep(advice, evidence, ("wrong", *rules)))
-    sure = shown.known.found_tags.get("sure and wrong")
-    if sure is not None and sure.any():
-        evidence = f"{count(int(sure.sum()))} errors have a probability of 90 % or more"
+    if sure := int(np.sum(shown.known.found_tags.get("sure and wrong", 0))):
+        evidence = f"{count(sure)} errors have a probability of 90 % or more"
         advice = "Read the surest errors first: some labels may be wrong"
         found.append(NextStep(advice, evidence, ("tag=sure and wrong",)))
     return found[:MOST]
@@ -301,3 +307,142 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
 
 def _compare_shares(rate: float, n: int, rest: float) -> str:
     return f"{percent(rate)} of {count(n)} are wrong, {percent(rest)} of the others"
+
+
+@dataclass(frozen=True)
+class SavedSlices:
+    """Saved slices (named selections of rows) of a split, and the whole split, each with a run's metrics."""
+
+    slices: Sequence[Mapping[str, Any]]
+    whole: Mapping[str, Any]
+
+    @property
+    def first(self) -> str:
+        """Return the name of the slice reports' first metric, the share of correctly predicted sentences."""
+        return next(iter(self.whole["metrics"]))
+
+    @property
+    def second(self) -> str:
+        """Return the name of the slice reports' macro F1 metric (it depends on the task)."""
+        return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
+
+
+def read_slices(source: Source) -> SavedSlices:
+    """Read the saved slices of the shown split with their metrics; NotAvailable: none was saved."""
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    every = source.reader.measure_slices(source.record, source.split, source.author)
+    if not (found := [each for each in every if each["split"] == source.split]):
+        raise NotAvailable("no slice of these data was saved")
+    return SavedSlices(found, source.reader.measure_split(source.record, source.split))
+
+
+def draw_slice_table(shown: SavedSlices) -> Marks:
+    """Build the table of saved slices with intervals: all sentences first; each row unfolds to its classes."""
+    every = [shown.whole, *shown.slices]
+    unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST_ROWS
+    rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
+    drawn = [each.cells for row in rows for each in (row, *row.children)]
+    marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
+    right, f1 = (make_axis(marks[key], ends=(0.0, 1.0)) for key in ("right", "f1"))
+    of_class = "; class: recall" if unfolds else ""
+    columns = (
+        IntervalColumn("name", "Slice", "17rem"),
+        IntervalColumn("n", "n", "3.6rem", number=True),
+        IntervalColumn("right", f"{format_title(shown.first)}{of_class}", axis=right),
+        IntervalColumn("rate", "", "3.4rem", number=True),
+        IntervalColumn("others", "vs. others", "5rem", number=True),
+        IntervalColumn("f1", f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}", axis=f1),
+        IntervalColumn("value", "", "3.4rem", number=True),
+    )
+    return Marks("Saved slices with the metrics of the run", columns, tuple(rows))
+
+
+def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> IntervalRow:
+    name, whole = each["name"], each is shown.whole
+    small = "" if whole else each["problem"] or (each["said"] if each["n"] else each["lacks"])
+    about = f"{name}: {each['said']}. {each['lacks']}"
+    cells: dict[str, Cell] = {"name": TextCell("all sentences") if whole else TextCell(name, small=small, title=about)}
+    if each["n"] is not None:
+        cells["n"] = count(each["n"])
+        for metric, mark, text in ((shown.first, "right", "rate"), (shown.second, "f1", "value")):
+            cells |= _mark_value(mark, text, each["metrics"][metric], each["intervals"][metric], tie=whole)
+        if each["difference"] is not None:
+            low, high = (signed(-end, 2) for end in reversed(each["difference_interval"]))
+            few = f" Fewer than {FEW} sentences are unreliable." if each["n"] < FEW else ""
+            told = f"Other sentences: {number(1 - each['others'], 2)} correct. Difference, 95 %: {low} to {high}.{few}"
+            cells["others"] = TextCell(signed(-each["difference"], 2), "few" if few else "", title=told)
+    children = _build_class_rows(each) if unfolds and each["n"] else ()
+    return IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
+
+
+def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
+    rows = []
+    for label, found in each["per_class"].items():
+        ends = each["per_class_intervals"][label]
+        precise = "never predicted"
+        if (precision := found["precision"]) is not None:
+            precise = "precision {} ({} to {})".format(*(number(each, 2) for each in (precision, *ends["precision"])))
+        cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": count(found["support"])}
+        cells |= _mark_value("right", "rate", found["recall"], ends["recall"], tie=True)
+        cells |= _mark_value("f1", "value", found["f1"], ends["f1"], tie=True)
+        rows.append(IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
+    return tuple(rows)
+
+
+def _mark_value(
+    mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool
+) -> dict[str, Cell]:
+    """Return the table cells of a metric: its value as text, and its mark on an axis; empty if undefined."""
+    low, high = ends or (None, None)
+    return {} if value is None else {mark: Mark(value, low, high, tie=tie), text: number(value)}
+
+
+def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
+    """Return a table with a row for each saved slice: its size, error rate, metrics and interval bounds."""
+    rows = []
+    for each in shown.slices:
+        row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}
+        row["difference_low"], row["difference_high"] = each["difference_interval"] or (None, None)
+        for metric, value in each["metrics"].items():
+            row |= _name_bounds(metric, value, each["intervals"][metric])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def build_class_table(shown: SavedSlices) -> pd.DataFrame:
+    """Return the metrics of each class in each saved slice, one row for each class and slice."""
+    rows = []
+    for each, label, found in ((one, *of) for one in shown.slices for of in one["per_class"].items()):
+        row = {"name": each["name"], "class": label, "support": found["support"]}
+        for part in PARTS:
+            row |= _name_bounds(part, found[part], each["per_class_intervals"][label][part])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _name_bounds(name: str, value: float | None, ends: Sequence[float] | None) -> dict[str, float | None]:
+    low, high = ends or (None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _explain_slices(shown: SavedSlices) -> str:
+    lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
+    more = [f"{len(lacking) - TOLD} more slices lack a class."] if len(lacking) > TOLD else []
+    return " ".join(["Open a row to see its classes. Bars: 95 % intervals.", *lacking[:TOLD], *more])
+
+
+SAVED: Figure[SavedSlices] = Figure(
+    "slices",
+    "performance",
+    "Slices",
+    read_slices,
+    lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
+    note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
+    reading=_explain_slices,
+    how="Predictions as evaluated; the threshold above has no effect. vs. others: share of correct sentences, minus "
+    "that of all other sentences. Rules select the sentences of a slice again for each run; single chosen sentences "
+    f"stay the same. Intervals: {METHOD}. Empty: not defined, such as the recall of a class without sentences, or the "
+    "precision of a class that is never predicted.",
+    tables=lambda shown: {"Slices": build_slice_table(shown), "Slices by class": build_class_table(shown)},
+)

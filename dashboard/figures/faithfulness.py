@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,10 +25,9 @@ from core.interpret.faithfulness_verdict import (
     judge_method,
 )
 from dashboard.figures import interval_table as columns
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
-from dashboard.figures.interval_table import IntervalTable, TextCell
-from dashboard.figures.source import Option, Source
+from dashboard.figures.interval_table import ColumnSpec, IntervalTable, TextCell
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
@@ -41,6 +40,15 @@ TESTS = {
 }
 SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
 NOT_ASKED = "not tested"
+HOW = (
+    "Words are inserted or deleted one by one, in the order of their effects, and compared with 20 random orders of "
+    "each sentence. Pairs: two words are deleted together. Paraphrase: rules reword the sentence. Shuffled: the "
+    "numbers of every weight change places and the effects are computed again. *Evidence* passes every test with its "
+    "whole interval, *neither* fails one, *illustration* lies between; deletion is judged by pairs, the others by "
+    "deletion. The thresholds were calibrated on models with known effects, shuffled effects and random weights; of "
+    "the last two, none came out as evidence."
+)
+PANELS = {"insertion": "words inserted", "deletion": "words deleted"}
 
 
 @dataclass(frozen=True)
@@ -97,28 +105,16 @@ def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
     """Build the faithfulness table, a row for each attribution method and a column for each test."""
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
 
-    def show_verdict(found: MethodMeasurements) -> TextCell:
-        """Write the table cell with the faithfulness verdict on an attribution method."""
-        return TextCell(shown.verdicts[found.method].verdict, strong=True)
+    def define_test(name: str) -> ColumnSpec:
+        width = "7.1rem" if name == longest else ""
+        return columns.name(name, TESTS[name], lambda of: _build_cell(name, of, shown.verdicts[of.method]), width)
 
-    def make_cell_writer(name: str) -> Callable[[MethodMeasurements], TextCell]:
-        """Return a function that writes the table cell of one faithfulness test for a method."""
-        return lambda found: _build_cell(name, found, shown.verdicts[found.method])
-
-    return IntervalTable(
-        "methods and test results",
-        (
-            columns.name("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
-            columns.name("verdict", "Verdict", show_verdict, "6rem"),
-            *(
-                columns.name(name, title, make_cell_writer(name), "7.1rem" if name == longest else "")
-                for name, title in TESTS.items()
-            ),
-        ),
-        shown.found.methods,
-        "method",
-        height=1.75,
+    drawn = (
+        columns.name("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
+        columns.name("verdict", "Verdict", lambda of: TextCell(shown.verdicts[of.method].verdict, strong=True), "6rem"),
+        *map(define_test, TESTS),
     )
+    return IntervalTable("methods and test results", drawn, shown.found.methods, "method", height=1.75)
 
 
 def _write_reading(shown: FaithfulnessResults) -> str:
@@ -126,14 +122,13 @@ def _write_reading(shown: FaithfulnessResults) -> str:
     for method, said in shown.verdicts.items():
         by.setdefault(said.verdict, []).append(method)
     text = "; ".join(f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by)
-    answers = shown.found.answers
     outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
     return (
         f"{text[:1].upper()}{text[1:]}. ✓ passed, ~ between, ✗ failed, no mark: not tested; ± half of the 95 % "
         "interval. Insertion and deletion: share of random orders that are slower (chance: 0.5). The others are rank "
         "agreements; with shuffled weights they should be low. "
-        f"Accuracy above chance: κ = {_format_interval(answers)}{knows}. {MEANING}"
+        f"Accuracy above chance: κ = {_format_interval(shown.found.answers)}{knows}. {MEANING}"
     )
 
 
@@ -141,26 +136,15 @@ def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
     """Return a row for each faithfulness result: method, verdict, test, value, interval, n and outcome."""
     rows = []
     for found in shown.found.methods:
-        said = shown.verdicts[found.method]
-        tests = {**found.tests, "answers": shown.found.answers}
+        said, tests = shown.verdicts[found.method], {**found.tests, "answers": shown.found.answers}
         groups = {"test": tests, "area": found.areas, "shuffled weights": found.control, "agreement": found.agreement}
         for what, numbers in groups.items():
             for name, held in numbers.items():
                 outcome = said.outcomes.get(name, "") if what == "test" else ""
-                ends = (held.value, held.low, held.high, held.n)
-                rows.append((found.method, said.verdict, what, name, *ends, outcome))
-    columns = ["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"]
-    return pd.DataFrame(rows, columns=columns)
+                rows.append((found.method, said.verdict, what, name, held.value, held.low, held.high, held.n, outcome))
+    return pd.DataFrame(rows, columns=["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"])
 
 
-HOW = (
-    "Words are inserted or deleted one by one, in the order of their effects, and compared with 20 random orders of "
-    "each sentence. Pairs: two words are deleted together. Paraphrase: rules reword the sentence. Shuffled: the "
-    "numbers of every weight change places and the effects are computed again. *Evidence* passes every test with its "
-    "whole interval, *neither* fails one, *illustration* lies between; deletion is judged by pairs, the others by "
-    "deletion. The thresholds were calibrated on models with known effects, shuffled effects and random weights; of "
-    "the last two, none came out as evidence."
-)
 BELIEF = Figure(
     "belief",
     "sentence",
@@ -174,13 +158,12 @@ BELIEF = Figure(
 )
 
 
-def _list_methods(source: Source) -> Sequence[str]:
-    found = source.reader.read_faithfulness(source.record)
-    return () if found is None else [each.method for each in found.methods]
-
-
 METHOD = Option(
-    "believed", "Method", _list_methods, "The method whose word order is drawn.", words=lambda source, method: method
+    "believed",
+    "Method",
+    lambda source: [each.method for each in getattr(source.reader.read_faithfulness(source.record), "methods", ())],
+    "The method whose word order is drawn.",
+    words=lambda source, method: method,
 )
 
 
@@ -198,9 +181,6 @@ def read_curves(source: Source) -> MethodCurves:
     shown, method = read_faithfulness(source), source.get_choice(METHOD)
     found = next(each for each in shown.found.methods if each.method == method)
     return MethodCurves(found, write_verdict(shown, found.method), shown.found.sentences)
-
-
-PANELS = {"insertion": "words inserted", "deletion": "words deleted"}
 
 
 def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
@@ -242,11 +222,9 @@ def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
 
 def _write_curves_reading(shown: MethodCurves) -> str:
     areas, method = shown.measured.areas, shown.measured.method
+    insertion, chance = (number(areas[name].value, 2) for name in ("insertion", "random"))
     said = f"{shown.verdict[:1].upper()}{shown.verdict[1:]}. "
-    said += (
-        f"Area under insertion {number(areas['insertion'].value, 2)}, in random order "
-        f"{number(areas['random'].value, 2)} (higher is better)"
-    )
+    said += f"Area under insertion {insertion}, in random order {chance} (higher is better)"
     if "deletion" in areas:
         said += f"; under deletion {number(areas['deletion'].value, 2)} (lower is better)."
     else:

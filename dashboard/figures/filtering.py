@@ -15,11 +15,26 @@ from core.error_analysis.query import Clause
 from core.error_analysis.selection import ORDERS, describe_selection
 from core.exceptions import NotAvailable
 from dashboard.figures.drawing import Component
+from dashboard.figures.figure import FREE, Option, Source
 from dashboard.figures.row_selection import RowSelection
-from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
 WRONG = "wrong"  # the default selection
+COLUMNS = 3  # data columns with their own menu; all other columns share one menu
+OTHERS = "others"
+TEXT = "text"
+SPLIT = "split"
+FURTHER = "further"  # a rule without a menu, which can only be removed
+ASKED = "asked"  # data columns of ids and names, of which the user types one
+OUTCOMES = WRONG, "right", "all"
+NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
+_LEADS = {
+    "single": {OUTCOME: "Show", "true": "that are", "predicted": "predicted to be"},
+    "multi": {OUTCOME: "Show", "true": "that have", "predicted": "predicted to have"},
+}
+_LEADS["multi"] |= {"missed": "that miss", "invented": "and invent"}
+_ANY = {"true": "any class", "predicted": "any class", "missed": "any label", "invented": "any label"}
+_ANY |= {TAG: "any tag", CODES: "coded or not"}
 SELECT = Option(
     "select",
     "Selection",
@@ -47,41 +62,13 @@ def select_rows(source: Source) -> RowSelection:
     return found.reorder_rows(str(source.get_choice(ORDER))) if ORDER.name in source.choices else found
 
 
-COLUMNS = 3  # data columns with their own menu; all other columns share one menu
-OTHERS = "others"
-TEXT = "text"
-SPLIT = "split"
-FURTHER = "further"  # a rule without a menu, which can only be removed
-ASKED = "asked"  # data columns of ids and names, of which the user types one
-OUTCOMES = WRONG, "right", "all"
-NOT_YET = "noted;uncoded"  # two rules, for rows with a note but no code; an option of the codes menu
-_LEADS = {
-    "single": {OUTCOME: "Show", "true": "that are", "predicted": "predicted to be"},
-    "multi": {
-        OUTCOME: "Show",
-        "true": "that have",
-        "predicted": "predicted to have",
-        "missed": "that miss",
-        "invented": "and invent",
-    },
-}
-_ANY = {
-    "true": "any class",
-    "predicted": "any class",
-    "missed": "any label",
-    "invented": "any label",
-    TAG: "any tag",
-    CODES: "coded or not",
-}
-
-
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
     """Return the menus of the filter sentence as (name, groups of filter rules that the menu offers)."""
     fixed = [facet for facet in facets if facet.name in (OUTCOME, "true", "predicted", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
     found = [(facet.name, [facet]) for facet in (*fixed, *own[:COLUMNS])]
-    return [*found, *([(OTHERS, list(own[COLUMNS:]))] if own[COLUMNS:] else []), *last]
+    return [*found, *([(OTHERS, own[COLUMNS:])] if own[COLUMNS:] else []), *last]
 
 
 def find_word(facets: Sequence[Facet], rule: str) -> str:
@@ -100,15 +87,11 @@ def update_clauses(
     In `FURTHER`, a rule is removed if it is present, else added. An empty value means any. `asked`: the id columns.
     """
     ours = dict(group_facets(facets)).get(word, [])
-    kept = [
-        str(each)
-        for each in clauses
-        if not (_is_id_clause(each, asked) if word == ASKED else _is_word_clause(each, word, ours))
-    ]
-    if word == FURTHER:
-        found = [each for each in kept if each != value] if value in kept else [*kept, value]
-    else:
-        found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
+    dropped = [_is_id_clause(each, asked) if word == ASKED else _is_word_clause(each, word, ours) for each in clauses]
+    kept = [str(each) for each, gone in zip(clauses, dropped, strict=True) if not gone]
+    found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
+    if word == FURTHER and value in kept:
+        found = [each for each in kept if each != value]
     order = [str(option.clause) for _, each in group_facets(facets) for facet in each for option in facet.options]
     # Without rules the page shows errors, so removing the last rule selects all rows.
     return sorted(dict.fromkeys(found), key=lambda text: order.index(text) if text in order else len(order)) or ["all"]
@@ -117,17 +100,11 @@ def update_clauses(
 def apply_search(
     clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the filter rules after a text search; a new search text or row id replaces the earlier one.
-
-    The clause comes from `core.error_analysis.facets.parse_search`; None: the search is removed.
-    """
+    """Return the filter rules after a search (None: removed), which replaces an earlier text or row id."""
     if clause is None or clause in clauses:
         return update_clauses(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
-    word = find_word(facets, str(clause))
-    if _is_word_clause(clause, TEXT, ()):
-        word = TEXT
-    elif _is_id_clause(clause, asked):
-        word = ASKED
+    usual = ASKED if _is_id_clause(clause, asked) else find_word(facets, str(clause))
+    word = TEXT if _is_word_clause(clause, TEXT, ()) else usual
     return update_clauses(clauses, facets, word, str(clause), asked)
 
 
@@ -149,9 +126,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
     for name, ours in group_facets(facets):
         left = _match_others(analysis, partial(_is_word_clause, word=name, facets=ours))
         options: list[dict[str, Any]] = [
-            left.make_option(
-                str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, option.has
-            )
+            left.make_option(str(option.clause), f"{facet.name}: " * (name == OTHERS) + option.label, option.has)
             for facet in ours
             for option in facet.options
         ]
@@ -196,7 +171,6 @@ class _Remaining:
 
 
 def _match_others(analysis: RowSelection, skip: Callable[[Clause], bool]) -> _Remaining:
-    """Return the rows that match all filter rules except the skipped ones."""
     rows = every = np.ones(len(analysis.table), bool)
     for clause, mask in zip(analysis.clauses, analysis.masks, strict=True):
         if not skip(clause):
@@ -207,9 +181,8 @@ def _match_others(analysis: RowSelection, skip: Callable[[Clause], bool]) -> _Re
 
 def _add_uncoded_option(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], left: _Remaining) -> set[Clause]:
     """Add a filter option for rows that have a note but no annotation code; return its rules if it is chosen."""
-    own = [Clause(name) for name in NOT_YET.split(";")]
+    own, label = [Clause(name) for name in NOT_YET.split(";")], "noted, not coded yet"
     has = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
-    label = "noted, not coded yet"
     place = 1 + next(at for at, option in enumerate(word["options"]) if option["value"] == str(own[0]))
     word["options"].insert(place, left.make_option(NOT_YET, label, has))
     held = set(own) & set(clauses)
@@ -222,20 +195,12 @@ def _add_uncoded_option(word: dict[str, Any], facet: Facet, clauses: Sequence[Cl
 def _build_id_word(analysis: RowSelection, asked: Sequence[str], held: Clause | None) -> dict[str, Any]:
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
     options = [_match_others(analysis, lambda clause: clause == held).make_option("", empty)]
+    value, shown, every = "", empty, ", ".join(asked)
     if held is not None:
-        options.append(
-            _match_others(analysis, lambda clause: False).make_option(held.value, describe_selection([held]))
-        )
-    return {
-        "name": ASKED,
-        "lead": "and",
-        "shown": empty if held is None else describe_selection([held]),
-        "set": held is not None,
-        "about": ", ".join(asked),
-        "value": "" if held is None else held.value,
-        "options": options,
-        "typed": f"Type {', '.join(asked)}, or part of it",
-    }
+        value, shown = held.value, describe_selection([held])
+        options.append(_match_others(analysis, lambda clause: False).make_option(value, shown))
+    found = {"name": ASKED, "lead": "and", "shown": shown, "set": held is not None, "about": every, "value": value}
+    return found | {"options": options, "typed": f"Type {every}, or part of it"}
 
 
 def _build_word(
@@ -252,12 +217,6 @@ def _build_word(
         label = f"{name} {label}" if label and name in table.own else label
     leads = _LEADS[table.task]
     about = {OUTCOME: "right or wrong", "true": "true class", OTHERS: "other columns"}.get(name, name)
-    return {
-        "name": name,
-        "lead": leads.get(name, "with" if name == TAG else "and"),
-        "shown": label or empty,
-        "set": bool(label),
-        "about": about,
-        "value": str(held) if held is not None else "all" if name == OUTCOME else "",
-        "options": options,
-    }
+    value = str(held) if held is not None else "all" if name == OUTCOME else ""
+    found = {"name": name, "lead": leads.get(name, "with" if name == TAG else "and"), "about": about, "value": value}
+    return found | {"shown": label or empty, "set": bool(label), "options": options}

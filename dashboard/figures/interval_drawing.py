@@ -3,56 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from core.formatting import number
 from dashboard.figures.drawing import Component, Node, make_node, read_asset, write_node
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look
 
+TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
+LANE, MARGIN = 9, 12
+COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
+"""Colours that the style sheet uses; a page already defines them."""
 
-@dataclass(frozen=True)
-class TieSegment:
+
+class TieSegment(NamedTuple):
     """Piece of a vertical line in one table row; the whole line joins a group of rows."""
 
     lane: int
     part: str  # start, on or end; past: the row lies between them but is not in the group
 
 
-@dataclass(frozen=True)
-class TieLanes:
+class TieLanes(NamedTuple):
     """Pieces of the vertical lines that join groups of table rows, for each row and for the rows it unfolds to."""
 
-    rows: dict[str, list[TieSegment]] = field(default_factory=dict)
-    below: dict[str, list[TieSegment]] = field(default_factory=dict)
-    lanes: int = 0
+    rows: dict[str, list[TieSegment]]
+    below: dict[str, list[TieSegment]]
+    lanes: int
 
 
 def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes:
     """Place vertical lines that join groups of table rows; lines that do not overlap are drawn in the same column."""
     place = {row: index for index, row in enumerate(rows)}
-    found = TieLanes({row: [] for row in rows}, {row: [] for row in rows})
-    members = [sorted(place[row] for row in group) for group in groups]
+    beside: dict[str, list[TieSegment]] = {row: [] for row in rows}
+    below: dict[str, list[TieSegment]] = {row: [] for row in rows}
     ends: list[int] = []
-    for group in sorted(each for each in members if len(each) > 1):
+    for group in sorted(sorted(map(place.__getitem__, each)) for each in groups if len(each) > 1):
         first, last = group[0], group[-1]
         lane = next((lane for lane, end in enumerate(ends) if end < first), len(ends))
         ends[lane : lane + 1] = [last]
-        inside = set(group)
         for row in range(first, last + 1):
-            part = {first: "start", last: "end"}.get(row, "on" if row in inside else "past")
-            found.rows[rows[row]].append(TieSegment(lane, part))
+            part = {first: "start", last: "end"}.get(row, "on" if row in group else "past")
+            beside[rows[row]].append(TieSegment(lane, part))
             if row < last:
-                both = row in inside and row + 1 in inside
-                found.below[rows[row]].append(TieSegment(lane, "on" if both else "past"))
-    return TieLanes(found.rows, found.below, len(ends))
-
-
-TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
-LANE, MARGIN = 9, 12
-COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
-"""Colours that the style sheet uses; a page already defines them."""
+                below[rows[row]].append(TieSegment(lane, "on" if {row, row + 1} <= set(group) else "past"))
+    return TieLanes(beside, below, len(ends))
 
 
 def render_html(table: Marks, look: Look) -> str:
@@ -71,13 +67,8 @@ def build_component(
 ) -> Component:
     """Draw a table with intervals as a browser component that can be used with the keyboard.
 
-    Args:
-        table: The table to draw.
-        look: Theme and size.
-        picked: The selected row; empty: none.
-        picks: Whether rows can be selected; the component's state `picked` is the row's id.
-        tick: Label of the check boxes; empty: none. The state `ticked` has the ids of ticked rows.
-        ticked: The ticked rows.
+    `picked` is the selected row, if rows can be selected (`picks`); `tick` is the label of check boxes (empty: none)
+    and `ticked` the ticked rows. The component's states `picked` and `ticked` have the ids of rows.
     """
     node = draw_node(table, look, tick=tick, live=True)
     told = {"table": node, "colours": _map_colors(look), "picked": picked, "picks": picks, "ticked": list(ticked)}
@@ -108,29 +99,19 @@ class _Drawing:
 
     def draw_table(self) -> Node:
         """Return the HTML node of the whole interval table."""
-        rows = [each for row in self.table.rows for each in self._draw_rows(row)]
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
         style = f"--row:{self.table.height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
-        box = [IntervalColumn(self.tick, "")] if self.tick else []
-        heads = map(_draw_head, [*box, *self.table.columns])
-        return make_node(
-            "table",
-            make_node("colgroup", *self._draw_widths()),
-            make_node("thead", make_node("tr", *heads)),
-            make_node("tbody", *rows),
-            aria_label=self.table.label,
-            style=style,
-            **role,
-        )
-
-    def _draw_widths(self) -> Iterator[Node]:
-        if self.tick:
-            yield make_node("col", style="width:2.2rem")
-        for column in self.table.columns:
-            lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
-            width = lanes if column.ties else column.width
-            yield make_node("col", **_set_class(column), **({"style": f"width:{width}"} if width else {}))
+        columns = [*([IntervalColumn(self.tick, "", "2.2rem")] if self.tick else []), *self.table.columns]
+        lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
+        widths = [lanes if column.ties else column.width for column in columns]
+        styles = [
+            _set_class(each) | ({"style": f"width:{w}"} if w else {}) for each, w in zip(columns, widths, strict=True)
+        ]
+        rows = (each for row in self.table.rows for each in self._draw_rows(row))
+        head, body = make_node("thead", make_node("tr", *map(_draw_head, columns))), make_node("tbody", *rows)
+        cols = make_node("colgroup", *(make_node("col", **each) for each in styles))
+        return make_node("table", cols, head, body, aria_label=self.table.label, style=style, **role)
 
     def _draw_rows(self, row: IntervalRow) -> Iterator[Node]:
         state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and row.picks else {}
@@ -150,11 +131,9 @@ class _Drawing:
         first, *others = self.table.columns
         name = _to_text_cell(row.cells.get(first.key, ""))
         if self.tick:
-            label = f"{self.tick} {name.text}"
-            box = make_node("input", type="checkbox", tabindex="-1", aria_label=label)
+            box = make_node("input", type="checkbox", tabindex="-1", aria_label=f"{self.tick} {name.text}")
             yield make_node("td", box if row.ticks and not child else None, class_="box")
-        sign = "\u25b8" if foldable else ""
-        fold = make_node("span", sign, class_="fold", aria_hidden="true") if self.folds else None
+        fold = make_node("span", "\u25b8" * foldable, class_="fold", aria_hidden="true") if self.folds else None
         parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
         yield make_node("th", parts, scope="row", title=name.title or name.text)
         for column in others:
@@ -167,7 +146,9 @@ class _Drawing:
                 grid = {"style": f"--g:var(--g{self.table.columns.index(column)})"}
                 yield make_node("td", make_node("span", mark, class_="m", **grid), **_set_class(column))
             else:
-                yield _draw_text(column, cell)
+                words = _to_text_cell(cell)
+                title = {"title": words.title or words.text} if words.text else {}
+                yield make_node("td", *_draw_words(words), **title, **_set_class(column))
 
 
 def _set_class(column: IntervalColumn) -> dict[str, str]:
@@ -191,12 +172,6 @@ def _draw_labels(axis: Axis) -> Iterator[Node]:
     for place, (tick, label) in enumerate(zip(axis.ticks, axis.labels, strict=True)):
         lesser = {} if place in stay else {"class_": "lesser"}
         yield make_node("span", label, style=f"left:{axis.to_percent(tick):.2f}%", **lesser)
-
-
-def _draw_text(column: IntervalColumn, cell: Cell) -> Node:
-    words = _to_text_cell(cell)
-    title = {"title": words.title or words.text} if words.text else {}
-    return make_node("td", *_draw_words(words), **title, **_set_class(column))
 
 
 def _to_text_cell(cell: Cell) -> TextCell:
@@ -229,20 +204,18 @@ def _draw_grid(axis: Axis) -> str:
 
 
 def _draw_mark(mark: Mark, axis: Axis) -> Node | None:
-    said = mark.said or _describe_mark(mark)
-    if not said:
+    if not (said := mark.said or _describe_mark(mark)):
         return None
-    color = {"style": f"--c:{mark.color}"} if mark.color else {}
-    kind = "tie" if mark.tie else "sure"
+    color, kind = {"style": f"--c:{mark.color}"} if mark.color else {}, "tie" if mark.tie else "sure"
     return make_node("span", *_draw_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **color)
 
 
 def _draw_parts(mark: Mark, axis: Axis) -> Iterator[Node]:
-    if mark.value is not None and mark.value < axis.low:
-        yield make_node("span", f"\u2039 {number(mark.value)}", class_="edge low")
-        return
-    if mark.value is not None and mark.value > axis.high:
-        yield make_node("span", f"{number(mark.value)} \u203a", class_="edge high")
+    if mark.value is not None and not axis.low <= mark.value <= axis.high:
+        low, text = mark.value < axis.low, number(mark.value)
+        yield make_node(
+            "span", f"\u2039 {text}" if low else f"{text} \u203a", class_=f"edge {'low' if low else 'high'}"
+        )
         return
     if mark.low is not None and mark.high is not None:
         start, end = axis.to_percent(mark.low), axis.to_percent(mark.high)

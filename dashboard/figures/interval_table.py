@@ -1,7 +1,6 @@
 """Tables with intervals: a name in each row, its interval on one shared axis, the number, and a verdict in words.
 
-Used for runs, differences, phenomena, failure rates and papers. The tables are plain data, drawn by `interval_drawing`;
-on a page `assets/marks.js` adds keyboard control and selection.
+They are plain data, drawn by `interval_drawing`; on a page `assets/marks.js` adds keyboard control and selection.
 """
 
 from __future__ import annotations
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
 TICKS = 5  # approximate number of gridlines of an axis
 AIR = 0.04  # share of the axis that is free at each end
+Span = tuple[float, float]
+Value = str | Callable[[Any], Any]
+"""How to read a value from an entry: a function, or a path of keys, indices and attributes such as `interval.0`."""
 
 
 @dataclass(frozen=True)
@@ -121,15 +123,13 @@ def make_axis(
 ) -> Axis:
     """Compute the range, ticks and labels of the axis on which a table column draws its intervals.
 
-    Args:
-        marks: All marks of the column, also without a value.
-        zero: A value that must be on the axis, with a darker line.
-        ends: Least and largest possible value, such as 0 and 1.
-        leaves_out: The side on which outliers are left out: if less than half of the marks lie beyond a gap wider than
-            the range of all others, the axis ends before the gap, and their numbers are shown at the edge.
-        signed: Whether labels have a plus sign.
+    `zero` must be on the axis, with a darker line; `ends` are the least and largest possible value. On the side that
+    `leaves_out` names, less than half of the marks are left out if they lie beyond a gap wider than the range of all
+    others: the axis ends before the gap, and their numbers are shown at the edge.
     """
-    spans = sorted((_get_span(mark) for mark in marks if mark.value is not None), key=sum)
+    known = ([mark.value, mark.low, mark.high, *mark.dots] for mark in marks if mark.value is not None)
+    ends_of = ([each for each in values if each is not None] for values in known)
+    spans = sorted(((min(each), max(each)) for each in ends_of), key=sum)
     low, high = _merge_spans(_drop_outliers(spans, leaves_out)) if spans else (0.0, 1.0)
     if zero is not None:
         low, high = min(low, zero), max(high, zero)
@@ -137,18 +137,12 @@ def make_axis(
     low, high = low - air, high + air
     if ends is not None:
         low, high = max(low, ends[0]), min(high, ends[1])
-    step = _choose_step((high - low) / TICKS)
+    rough = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = tuple(round(number * step, 10) for number in range(first, last + 1))
     return Axis(low, high, ticks, tuple(_format_tick(tick, step, signed) for tick in ticks), zero)
-
-
-Span = tuple[float, float]
-
-
-def _get_span(mark: Mark) -> Span:
-    known = [each for each in (mark.value, mark.low, mark.high, *mark.dots) if each is not None]
-    return min(known), max(known)
 
 
 def _merge_spans(spans: Sequence[Span]) -> Span:
@@ -165,20 +159,10 @@ def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
     return spans
 
 
-def _choose_step(rough: float) -> float:
-    """Round an axis step up to 1, 2, 2.5 or 5 times a power of ten."""
-    power: float = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
-
-
 def _format_tick(tick: float, step: float, signed: bool) -> str:
     digits = max(0, *(len(f"{each:.10f}".rstrip("0").partition(".")[2]) for each in (tick, step)))
     plus = "+" if signed and tick > 0 else ""
     return "0" if tick == 0 else plus + f"{tick:.{digits}f}".replace("-", "\u2212")
-
-
-Value = str | Callable[[Any], Any]
-"""How to read a value from an entry: a function, or a path of keys, indices and attributes such as `interval.0`."""
 
 
 def _get_value(entry: Any, value: Value) -> Any:

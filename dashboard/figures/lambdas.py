@@ -18,8 +18,7 @@ from core.papers.reported_results import Counterpart, explain_unmatched, find_co
 from core.runs.record import RunRecord
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import Option, Source
+from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, read_lambda_curves
@@ -28,6 +27,15 @@ from dashboard.figures.training_log import Curves, Line, Place
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]
 At = Mapping[str, int]  # row and column of a panel, as Plotly names them
+HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight, which is 1
+ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
+FAINT = 0.18  # opacity of a range over seeds
+COURSE_READING = {
+    "change": "Change since the first step. Thick: this run; grey: others.",
+    "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
+}
+KEPT = "Values of the best epoch. No paper reports values for this run."
+COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,6 @@ def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str
     """Return the names of the runs that differ from a run only in the seed; of runs with one seed, only the first."""
 
     def get_settings(one: RunRecord) -> tuple[str, RunConfig]:
-        """Return a run's preset and settings without seed, threads and device, to compare runs by."""
         return one.preset, replace(one.config, training=replace(one.config.training, seed=0, threads=0, device="auto"))
 
     found: dict[int, str] = {record.config.training.seed: record.run}
@@ -91,24 +98,17 @@ def build_final_table(
     seeds = [own, *(read_final_lambdas(records[track.run], track) for track in others if track.sibling)]
     for place, line in sorted(focus.curves.lambdas.items()):
         value = own.get(place, line[-1])
-        row: dict[str, object] = {
-            "Layer": place[0] + 1,
-            "λ": f"λ{format_subscript(place[1])}",
-            "At the start": number(line[0], 4),
-            "This run": number(value, 4),
-        }
+        row: dict[str, object] = {"Layer": place[0] + 1, "λ": f"λ{format_subscript(place[1])}"}
+        row |= {"At the start": number(line[0], 4), "This run": number(value, 4)}
         if len(seeds) > 1:
             values = [part[place] for part in seeds if place in part]
-            row[f"Mean over {len(seeds)} seeds"] = number(sum(values) / len(values), 4)
-            row["Range"] = f"{number(min(values), 4)} to {number(max(values), 4)}"
             value = sum(values) / len(values)
+            row |= {f"Mean over {len(seeds)} seeds": number(value, 4)}
+            row |= {"Range": f"{number(min(values), 4)} to {number(max(values), 4)}"}
         if place in paper:
             row |= {"Reported": number(paper[place], 4), "Difference": signed(value - paper[place], 4)}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight, which is 1
 
 
 def describe_change(track: Track) -> str:
@@ -127,10 +127,8 @@ def describe_start(record: RunRecord) -> str:
     if part.mixing != "additive":
         return ""
     if part.start is None:
-        return (
-            "The paper gives no start value. Ours was fitted to its reported final λ, so a final λ near it is no "
-            "evidence."
-        )
+        fitted = "Ours was fitted to its reported final λ, so a final λ near it is no evidence."
+        return f"The paper gives no start value. {fitted}"
     return f"The paper gives no start value; here λ starts at {part.start:g}."
 
 
@@ -155,10 +153,6 @@ def build_loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
         for epoch, loss in zip(track.curves.epoch, track.curves.validation_loss, strict=True)
     ]
     return pd.DataFrame(rows, columns=["run", "seed", "epoch", "validation_loss"])
-
-
-ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
-FAINT = 0.18  # opacity of a range over seeds
 
 
 def scale_line(line: Sequence[float], scale: Scale) -> Line:
@@ -208,8 +202,12 @@ def draw_course(
             place, at = (layer, component), {"row": row, "col": column}
             if place in focus.lambdas:
                 _draw_panel(figure, tracks, place, scale, look, at)
-                if place in marks:
-                    _draw_reported(figure, marks[place], focus.lambdas[place][0], look, at)
+                if (value := marks.get(place)) is not None:  # labelled on the side away from the curve's start
+                    figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
+                    side: dict[str, Any] = {"x": 0, "y": value, "xanchor": "left", "xshift": 4}
+                    side |= {"yanchor": "bottom" if value > focus.lambdas[place][0] else "top"}
+                    text, font = f"reported {number(value, 4)}", {"color": look.tokens.muted}
+                    figure.add_annotation(text=text, font=font, **side, **at)
                 figure.update_yaxes(range=limits[place], **at)
         if column > 1:
             figure.update_xaxes(visible=False, row=rows, col=column)
@@ -259,7 +257,6 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
     t, focus, size = look.tokens, tracks[0], look.scale_size
 
     def draw_line(x: Sequence[float], y: Floats, name: str, color: str, width: float, **more: Any) -> None:
-        """Draw one curve in a panel of λ over epochs."""
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
         line = {"color": color, "width": width, "dash": more.pop("dash", None)}
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
@@ -273,7 +270,8 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
         draw_line(x, scale_line(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
     if seeds := summarize_seeds(tracks, place, scale):
         grid, (low, mean, high) = seeds
-        band: dict[str, Any] = {"fill": "toself", "fillcolor": _make_transparent(t.accent), "line": {"width": 0}, **at}
+        clear = f"rgba({','.join(str(int(t.accent[i : i + 2], 16)) for i in (1, 3, 5))},{FAINT})"
+        band: dict[str, Any] = {"fill": "toself", "fillcolor": clear, "line": {"width": 0}, **at}
         band |= {"x": [*grid, *grid[::-1]], "y": [*high, *low[::-1]], "hoverinfo": "skip"}
         figure.add_scatter(name="range over seeds", **band)
         draw_line(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
@@ -289,36 +287,21 @@ def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 
 
-def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
-    """Draw the λ value of a paper as a dotted line, with its label on the side away from the curve's start."""
-    figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
-    side: dict[str, Any] = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
-    font = {"color": look.tokens.muted}
-    figure.add_annotation(x=0, y=value, text=f"reported {number(value, 4)}", font=font, **side, **at)
-
-
 def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
     t, focus = look.tokens, tracks[0].curves
     for track in reversed(tracks):  # the main run last, in front
         first, name = track is tracks[0], escape_text(track.name)
-        figure.add_scatter(
-            x=track.curves.epoch,
-            y=track.curves.validation_loss,
-            mode="lines+markers",
-            line={"color": t.accent if first else t.right, "width": look.scale_size(3 if first else 1.2)},
-            marker={"size": look.scale_size(7 if first else 4)},
-            name=name,
-            hovertemplate=f"{name}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
-            **at,
-        )
+        line = {"color": t.accent if first else t.right, "width": look.scale_size(3 if first else 1.2)}
+        own: dict[str, Any] = {
+            "mode": "lines+markers",
+            "line": line,
+            "marker": {"size": look.scale_size(7 if first else 4)},
+        }
+        own |= {"name": name, "hovertemplate": f"{name}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>"}
+        figure.add_scatter(x=track.curves.epoch, y=track.curves.validation_loss, **own, **at)
     if focus.epoch:
         last = focus.validation_loss[-1]
         _name_line(figure, focus.epoch[-1], last, number(last), look, at)
-
-
-def _make_transparent(color: str) -> str:
-    parts = ",".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
-    return f"rgba({parts},{FAINT})"
 
 
 @dataclass(frozen=True)
@@ -337,35 +320,22 @@ class Course:
         return build_final_table(self.tracks, self.records, self.reported)
 
 
-COURSE_READING = {
-    "change": "Change since the first step. Thick: this run; grey: others.",
-    "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
-}
-SCALE = Option(
+SCALE = QuietOption(
     "course",
     "Scale",
     lambda source: ("change", "value"),
     "Change since the first step, or λ itself",
-    words=lambda source, scale: "",
     endings={"change": "", "value": "-value"},
 )
 
 
-def list_compared_runs(source: Source) -> list[str]:
-    """Return the runs drawn behind the main run: the chosen ones, or else runs that differ only in the seed."""
-    there = [one for one in source.reader.list_runs() if one.run != source.record.run and has_lambda(one)]
-    if "runs" not in source.choices:
-        return find_other_seeds(source.record, there)
-    names = {one.run for one in there}
-    return [name for name in source.choices["runs"] if name in names]
-
-
 def read_course(source: Source) -> Course:
-    """Read the λ curves of a run and of the runs that it is compared with; NotAvailable: no λ was logged."""
+    """Read the λ curves of a run and of the chosen ones, else those of other seeds; NotAvailable: no λ was logged."""
     read_lambda_curves(source)
     record, reader = source.record, source.reader
-    records = {one.run: one for one in (record, *reader.list_runs()) if one.run == record.run or has_lambda(one)}
-    others = [records[name] for name in list_compared_runs(source)]
+    there = {one.run: one for one in reader.list_runs() if one.run != record.run and has_lambda(one)}
+    chosen = source.choices.get("runs", find_other_seeds(record, [*there.values()]))
+    others = [there[name] for name in chosen if name in there]
     siblings = find_other_seeds(record, others)
     tracks, skipped = [], {}
     for one in (record, *others):
@@ -377,7 +347,7 @@ def read_course(source: Source) -> Course:
             skipped[one.run] = lost
     reported = map_reported(find_counterpart(record.preset, record.config))
     scale: Scale = "value" if source.get_choice(SCALE) == "value" else "change"
-    return Course(tuple(tracks), scale, reported, {track.run: records[track.run] for track in tracks}, skipped)
+    return Course(tuple(tracks), scale, reported, {one.run: one for one in (record, *others)}, skipped)
 
 
 COURSE = Figure(
@@ -399,10 +369,6 @@ COURSE = Figure(
         "Final values": course.final,
     },
 )
-
-
-KEPT = "Values of the best epoch. No paper reports values for this run."
-COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
 def _explain_final(course: Course) -> str:

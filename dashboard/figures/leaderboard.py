@@ -14,26 +14,19 @@ from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_m
 from core.models.model_description import describe_addition
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
-from core.runs.run_names import RunName
-from core.runs.seed_groups import Model, get_seed_fold, group_runs
+from core.runs.run_names import Model, RunName, get_seed_fold, group_runs
 from core.runs.store import STARTER
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.interval_table import (
-    Axis,
-    Cell,
-    IntervalColumn,
-    IntervalRow,
-    Mark,
-    Marks,
-    TextCell,
-    make_axis,
-)
+from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis
 from dashboard.figures.results import CORPUS, get_nested
 
 YARDSTICK = "tfidf-logreg"
 EMPTY: Mapping[str, RunName] = {}
 SHORTENED = 3
 """Rows of the built-in corpus if there is also an own data set."""
+STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
+ROW_HEIGHT = 2.1
+LOPSIDED = " to "  # between the ends of an asymmetric interval
 
 
 @dataclass(frozen=True)
@@ -136,44 +129,34 @@ def _get_test_settings(data: DataConfig) -> DataConfig:
 
 def _name_boards(several: Sequence[DataConfig]) -> list[str]:
     """Return a name for each leaderboard; if two have the same data set, the names include the settings that differ."""
-    names = [get_data_name(data.name) for data in several]
-    told = []
+    told, names = [], [get_data_name(data.name) for data in several]
     for name, data in zip(names, several, strict=True):
         others = [vars(other) for other, each in zip(several, names, strict=True) if each == name and other != data]
-        apart = [
-            f"{key}={value}"
-            for key, value in vars(data).items()
-            if key != "name" and value != "" and any(each[key] != value for each in others)
-        ]
+        known = {key: value for key, value in vars(data).items() if key != "name" and value != ""}
+        apart = (f"{key}={value}" for key, value in known.items() if any(each[key] != value for each in others))
         told.append(", ".join([name, *apart]))
     return told
 
 
 def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
-    task: Task = next(
-        (record.task for record in records if record.classes), "single"
-    )  # a waiting run does not know its task yet
-    chosen = _choose_metric(metric, task)
-    entries = [_build_entry(model, chosen) for model in group_runs(records)]
-    sign = -1 if get_metric(chosen).better == "higher" else 1
-    entries.sort(key=lambda entry: (entry.value is None, sign * (entry.value or 0.0)))
-    return Board(name, task, chosen, tuple(entries))
-
-
-def _choose_metric(metric: str, task: Task) -> str:
-    """Return the given metric if it suits a task, else the most similar metric that does."""
+    # a waiting run does not know its task yet
+    task: Task = next((record.task for record in records if record.classes), "single")
     if metric and task not in get_metric(metric).tasks:
         metric = METRICS[metric.removeprefix(TUNED)].nearest
-    return metric if metric in list_metrics() and task in get_metric(metric).tasks else USUAL[task][0]
+    if metric not in list_metrics() or task not in get_metric(metric).tasks:
+        metric = USUAL[task][0]
+    entries = [_build_entry(model, metric) for model in group_runs(records)]
+    sign = -1 if get_metric(metric).better == "higher" else 1
+    entries.sort(key=lambda entry: (entry.value is None, sign * (entry.value or 0.0)))
+    return Board(name, task, metric, tuple(entries))
 
 
 def _build_entry(model: Model, metric: str) -> BoardEntry:
-    done = {
-        run: record for run, record in model.runs.items() if record.status == "done"
-    }  # others have no comparable scores
-    known = {run: read_metric(record, metric) for run, record in done.items()}
+    # unfinished runs have no comparable scores
+    known = {run: read_metric(record, metric) for run, record in model.runs.items() if record.status == "done"}
     found = {run: value for run, value in known.items() if value is not None}
-    ranges = {run: tuple(ends) for run in found if (ends := _find_metric(done[run].results, metric, "intervals"))}
+    every = {run: _find_metric(model.runs[run].results, metric, "intervals") for run in found}
+    ranges = {run: tuple(ends) for run, ends in every.items() if ends}
     yardstick = _as_number(_find_metric(get_nested(model.records[0].results, "yardstick"), metric, "splits"))
     if not found or len(ranges) < len(found):
         return BoardEntry(model, tuple(found.values()), yardstick=yardstick)
@@ -216,7 +199,6 @@ def describe_order(
         return ""
 
     def label_entry(entry: BoardEntry) -> str:
-        """Return how a model is called where people read it."""
         known = names.get(entry.model.name)
         return entry.model.name if known is None else known.text
 
@@ -252,14 +234,8 @@ def compare_baseline(board: Board) -> str:
     side = f"{'above' if board.best_high else 'below'} TF-IDF ({number(limit)})"
     if not better:
         return f"None of the {len(values)} models is {side}."
-    how_many = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
-    how_many = "Every model is" if better == len(values) else how_many
-    return f"{how_many} {side}; the best by {best}."
-
-
-STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
-ROW_HEIGHT = 2.1
-LOPSIDED = " to "  # between the ends of an asymmetric interval
+    some = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
+    return f"{'Every model is' if better == len(values) else some} {side}; the best by {best}."
 
 
 def build_models_table(board: Board, groups: Sequence[Sequence[str]], names: Mapping[str, RunName] = EMPTY) -> Marks:
@@ -269,19 +245,17 @@ def build_models_table(board: Board, groups: Sequence[Sequence[str]], names: Map
     `names`: how each run is called where people read it, by its id.
     """
     yardstick = None if any(entry.record.preset == YARDSTICK for entry in board.measured) else board.yardstick
-    marks = {}
+    marks, rings = {}, board.whole and board.yardstick is None
     for entry in board.measured:
-        dots = entry.values if len(entry.values) > 1 else ()
-        ring = entry.yardstick if board.whole and board.yardstick is None else None
+        dots, ring = entry.values if len(entry.values) > 1 else (), entry.yardstick if rings else None
         marks[entry.id] = Mark(entry.value, entry.low, entry.high, dots=dots, reference=ring)
-    spans = [*marks.values(), Mark(yardstick)]
-    shared = make_axis(spans, leaves_out="low" if board.best_high else "high")
+    shared = make_axis([*marks.values(), Mark(yardstick)], leaves_out="low" if board.best_high else "high")
     rows = [_build_row(board, entry, marks.get(entry.id), names) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
-        told, name = number(yardstick), TextCell("TF-IDF", small="baseline")
-        drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
-        cells: dict[str, Cell] = {"model": name, "value": told, "95 % interval": drawn}
+        told = number(yardstick)
+        cells: dict[str, Cell] = {"model": TextCell("TF-IDF", small="baseline"), "value": told}
+        cells |= {"95 % interval": Mark(yardstick, tie=True, said=f"TF-IDF {told}")}
         rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
     columns = _list_columns(board, shared, ties=bool(groups))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)
@@ -302,18 +276,12 @@ def _list_columns(board: Board, shared: Axis, *, ties: bool) -> tuple[IntervalCo
 
 def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, names: Mapping[str, RunName]) -> IntervalRow:
     record, runs = entry.record, list(entry.model.runs.values())
-    known = names.get(entry.model.name)
+    name, note = (known.name, known.note) if (known := names.get(entry.model.name)) else (entry.model.name, "")
     several = f"{len(runs)} {'folds' if entry.model.folds else 'seeds'}" if len(runs) > 1 else ""
     kind = "TF-IDF baseline" if record.preset == YARDSTICK else describe_addition(record.config.model)
-    told = (several, known.note if known else "", entry.model.mixture, kind)
-    name = known.name if known else entry.model.name
-    cells: dict[str, Cell] = {
-        "model": TextCell(name, small=" · ".join(filter(None, told)), strong=entry is board.entries[0]),
-        "value": _format_value(entry),
-    }
-    cells |= _format_costs(record)
-    if mark is not None:
-        cells["95 % interval"] = mark
+    small = " · ".join(filter(None, (several, note, entry.model.mixture, kind)))
+    cells: dict[str, Cell] = {"model": TextCell(name, small=small, strong=entry is board.entries[0])}
+    cells |= {"value": _format_value(entry), **_format_costs(record)} | ({"95 % interval": mark} if mark else {})
     children = tuple(_build_child(board, run) for run in runs) if len(runs) > 1 else ()
     without = next((each for each in board.entries if each.value is None), None)
     apart = entry is without and entry is not board.entries[0]

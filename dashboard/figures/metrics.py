@@ -1,4 +1,4 @@
-"""Metrics of a run on a split with intervals, also by class and phenomenon, and metrics on other data."""
+"""Metrics of a run on a split or on other data, by class and phenomenon, its confusion matrix and confidence."""
 
 from __future__ import annotations
 
@@ -9,21 +9,166 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from core.evaluation.intervals import METHOD, compute_wilson
 from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.formatting import count, format_plus_minus, number
 from core.metrics import METRICS as DEFINED
-from dashboard.figures import multilabel, results, thresholding
-from dashboard.figures.confusion import build_confusion_table, draw_confusion
-from dashboard.figures.decisions import FEW, PARTS, PHENOMENON, TICKS, Decision, build_class_metrics
+from dashboard.figures import decisions, results, thresholding
+from dashboard.figures.decisions import BARS, FEW, PARTS, PHENOMENON, TICKS, Decision, Integers, write_sample_size
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import Source
-from dashboard.figures.subplots import Panels, make_whiskers
-from dashboard.figures.theme import Look
+from dashboard.figures.figure import Figure, Option, Source
+from dashboard.figures.subplots import LARGE_CELLS, Panels, draw_bar_matrix, make_whiskers
+from dashboard.figures.theme import Look, blend_colors
+
+TITLES = {"value": "Value", "low": "From", "high": "To"}
+TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
+Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
+YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
+_NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
+
+
+def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "true label") -> pd.DataFrame:
+    """Return a confusion matrix as a table for screen readers; `head` is the heading of the true classes."""
+    return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
+
+
+def count_outcomes(decision: Decision) -> tuple[Integers, Integers]:
+    """Count right and wrong predictions in equally wide bins of the predicted probability."""
+    places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
+    right = np.bincount(places[decision.correct], minlength=BARS)
+    return right, np.bincount(places[~decision.correct], minlength=BARS)
+
+
+def draw_confidence(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
+) -> go.Figure:
+    """Draw a histogram of right (grey) and wrong (magenta) predictions over the predicted probability."""
+    t = look.tokens
+    figure = Panels(look, [[""]], height=400)
+    middles = [(place + 0.5) / BARS for place in range(BARS)]
+    for name, values, color in (("right", right, t.right), ("wrong", wrong, t.wrong)):
+        marker = {"color": color, "line": {"width": 0}}
+        hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
+        figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
+    decisions.draw_threshold_line(figure, threshold, look)
+    corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom", "y": 1}
+    for name, values, color, x in (("right", right, t.muted, 0.0), ("wrong", wrong, t.wrong, 0.3)):
+        figure.add_annotation(x=x, text=f"{name} {count(int(values.sum()))}", font={"color": color}, **corner)
+    figure.update_xaxes(title=escape_text(score), range=[0, 1], tickvals=TICKS)
+    figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
+    figure.update_layout(barmode="stack")
+    return figure.build_figure()
+
+
+def draw_confusion(
+    counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalized: bool = False
+) -> go.Figure:
+    """Draw a confusion matrix with a bar in each cell; a click returns the numbers of the true and predicted label."""
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    strengths = shares if normalized else counts / max(int(counts.sum(1).max(initial=0)), 1)
+    names, few = [escape_text(name) for name in classes], len(classes) < LARGE_CELLS
+    if few:  # each name with its title, so that no text is turned
+        said = f"<span style='color:{look.tokens.muted}'>%s</span>%s<b>%s</b>"
+        rows = [said % ("true", "<br>", name) for name in names]
+        columns = [said % ("predicted", " " if len(names) < LARGE_CELLS - 1 else "<br>", name) for name in names]
+
+    def write_cell(i: int, j: int) -> str:
+        large, small = (count(int(counts[i, j])), number(shares[i, j]))[:: -1 if normalized else 1]
+        return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
+
+    return draw_bar_matrix(
+        look,
+        rows if few else names,
+        columns if few else names,
+        color=lambda i, j: _color_cell(strengths[i, j], i == j, look),
+        words=write_cell,
+        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
+        height=410,
+        titles=("", "") if few else ("true", "predicted"),
+    )
+
+
+def _color_cell(share: float, correct: bool, look: Look) -> str:
+    t = look.tokens
+    if correct:
+        return blend_colors(t.paper, t.right, 0.08 + 0.3 * share)
+    if not share:
+        return t.paper
+    return blend_colors(t.paper, t.wrong, 0.06 + min(np.sqrt(share) * (1.2 if look.dark else 0.9), 0.44))
+
+
+CELLS = Option(
+    "cells",
+    "Cells",
+    lambda source: ("counts", "shares"),
+    "Shares of the row do not depend on class frequency",
+    words=lambda source, cells: {"shares": "shares of the row"}.get(cells, cells),
+    endings={"counts": "", "shares": "-shares"},
+)
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """Confusion matrix of a run's decisions; with `shares`, each cell shows its share of the row in large print."""
+
+    decision: Decision
+    shares: bool
+
+
+def read_matrix(source: Source) -> ConfusionMatrix:
+    """Read the confusion matrix of a run at the chosen decision threshold."""
+    return ConfusionMatrix(source.read_once(thresholding.read_decision), source.get_choice(CELLS) == "shares")
+
+
+def describe_errors(matrix: ConfusionMatrix) -> str:
+    """Describe the errors of a confusion matrix in a sentence: how many, and the most frequent confusions."""
+    decision = matrix.decision
+    counts, names, n = decision.counts, decision.classes, len(decision.rows)
+    wrong = n - int(np.trace(counts))
+    if not wrong:
+        return f"All {count(n)} sentences are right."
+    cells = [(int(counts[i, j]), i, j) for i in range(len(names)) for j in range(len(names)) if i != j and counts[i, j]]
+    most = sorted(cells, key=lambda cell: -cell[0])[:2]
+    named = ", ".join(f"{count(n)} {names[i]} predicted {names[j]}" for n, i, j in most)
+    head = f"{count(wrong)} of {count(n)} {'is' if wrong == 1 else 'are'} wrong"
+    return f"{head}: {named}{', and others' if len(cells) > len(most) else ''}."
+
+
+CONFUSION = Figure(
+    "confusion",
+    "performance",
+    "Confusion matrix",
+    read_matrix,
+    lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalized=shape.shares),
+    note=lambda matrix: write_sample_size(matrix.decision),
+    reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
+    finding=describe_errors,
+    how="Counts, and their share of the row, which does not depend on class frequency; the colour follows the large "
+    "number. Predictions depend on the threshold.",
+    options=(*thresholding.OPTIONS, CELLS),
+    spread=(CELLS,),
+    tables=lambda matrix: {"Confusion": build_confusion_table(matrix.decision.classes, matrix.decision.counts)},
+    sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
+)
+CONFIDENCE = Figure(
+    "confidence",
+    "performance",
+    "Confidence of right and wrong answers",
+    lambda source: source.read_once(thresholding.read_decision),
+    lambda decision, look: draw_confidence(*count_outcomes(decision), decision.threshold, decision.score_name, look),
+    note=write_sample_size,
+    reading=lambda decision: (
+        "Grey: right; magenta: wrong. A good model has its magenta "
+        f"{'at the left' if decision.positive is None else 'in the middle'}."
+    ),
+    how="Each bar covers a twentieth of the probabilities; the line is the threshold.",
+    options=thresholding.OPTIONS,
+    sizes=lambda each: {"right answers": int(each.correct.sum()), "wrong answers": int((~each.correct).sum())},
+)
 
 
 @dataclass(frozen=True)
@@ -36,32 +181,22 @@ class MetricTable:
 
 
 def _read_metrics(source: Source) -> MetricTable:
-    n = len(source.report.examples)
-    of_task = multilabel.build_metric_table if source.record.task == "multi" else results.build_metric_table
-    table = of_task(source.record, source.split)
+    of_task = thresholding.build_metric_table if source.record.task == "multi" else results.build_metric_table
+    report, table, absent = source.report, of_task(source.record, source.split), ""
     if table.empty:
         raise NotAvailable(f"no metric of {source.split} was recorded")
-    return MetricTable(table, n, describe_macro_classes(source))
-
-
-def describe_macro_classes(source: Source) -> str:
-    """Describe which classes the macro averages of a split include, if some classes have no sentence in it."""
-    if source.record.task != "single":
-        return ""
-    report = source.report
-    counts = compute_confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
-    return describe_absent(counts, report.classes)
+    if source.record.task == "single":
+        counts = compute_confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
+        absent = describe_absent(counts, report.classes)
+    return MetricTable(table, len(report.examples), absent)
 
 
 def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
-    better = [DEFINED[name].better for name in shown.table["metric"]]
-    rows = shown.table.drop(columns="metric").assign(better=better)
+    rows = shown.table.assign(better=[DEFINED[name].better for name in shown.table["metric"]]).drop(columns="metric")
     value = {name: TableColumn(title, decimals=3) for name, title in TITLES.items() if name in rows}
     return DataTable(rows, {"title": TableColumn("Metric"), **value, "better": TableColumn("Better")})
 
 
-TITLES = {"value": "Value", "low": "From", "high": "To"}
-TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
 METRICS = Figure(
     "metrics",
     "performance",
@@ -89,7 +224,6 @@ class Classes:
 
 def _draw_classes(shown: Classes, look: Look) -> DataTable:
     def format_interval(row: Any, part: str) -> str:
-        """Format a metric with its interval; a dash where it is not defined."""
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
@@ -105,7 +239,9 @@ CLASSES = Figure(
     "each-class",
     "performance",
     "Per class",
-    lambda source: Classes(build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold),
+    lambda source: Classes(
+        decisions.build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold
+    ),
     _draw_classes,
     note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",
@@ -133,17 +269,10 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
-    ring, ends = (
-        {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted},
-        table[["low", "high"]].to_numpy(),
-    )
-    figure.add_scatter(
-        x=table["tfidf"],
-        y=names,
-        mode="markers",
-        marker=ring | {"line": {"width": look.scale_size(2)}},
-        hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
-    )
+    line, ends = {"width": look.scale_size(2)}, table[["low", "high"]].to_numpy()
+    ring = {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted, "line": line}
+    hover = "TF-IDF %{x:.3f}<extra></extra>"
+    figure.add_scatter(x=table["tfidf"], y=names, mode="markers", marker=ring, hovertemplate=hover)
     figure.add_scatter(
         x=table["accuracy"],
         y=names,
@@ -194,10 +323,6 @@ PHENOMENA = Figure(
 )
 
 
-Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
-YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
-
-
 def get_first_metric(measured: Evaluated) -> str:
     """Return the metric that compares the values of a data column: accuracy for single-label data, else macro F1."""
     return "accuracy" if measured["task"] == "single" else "f1_macro"
@@ -231,20 +356,16 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
     """Return a table of accuracy or macro F1 for each value of the data column that splits the evaluated rows."""
-    by, name, rows = measured["by"], get_first_metric(measured), []
-    for each in by["values"]:
-        rows.append((each["value"], each["n"], *results.find_metric(each, name)))
+    by, name = measured["by"], get_first_metric(measured)
+    rows = [(each["value"], each["n"], *results.find_metric(each, name)) for each in by["values"]]
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
 
-_NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
-
-
 def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:
-    beside = {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
+    columns = {"title": TableColumn("Metric"), **_NUMBERS}
+    columns |= {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
     about = "Fitted on the training data of the run"
-    beside |= {model: TableColumn(title, about, 3) for model, title in YARDSTICKS.items()}
-    columns = {"title": TableColumn("Metric"), **_NUMBERS, **beside}
+    columns |= {model: TableColumn(title, about, 3) for model, title in YARDSTICKS.items()}
     return DataTable(build_metric_table(measured).drop(columns="metric"), columns, narrow=True)
 
 

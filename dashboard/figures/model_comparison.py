@@ -22,20 +22,20 @@ from core.evaluation.comparison import (
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, format_p, format_plus_minus, number, signed
 from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
-from core.runs.comparison import compare_by_column
-from core.runs.comparison_data import SLICE
+from core.runs.comparison import SLICE, compare_by_column
 from dashboard.figures import interval_table as columns
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, TextCell, make_axis
-from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    from core.runs.comparison_data import ModelPredictions
+    from core.runs.comparison import ModelPredictions
 
 Test = Mapping[str, Any]  # test of the difference between two models, as returned by `core.runs.comparison`
 MOST = 6  # most models in one comparison, one colour each
+_AXIS = partial(make_axis, zero=0.0, signed=True)
+ENOUGH = 30  # fewest rows of a value for a useful comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,45 +138,32 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
     ]
 
     def write_model(row: Mapping[str, Any]) -> TextCell:
-        """Write the table cell with the letter and the name of a compared model."""
-        return TextCell(
-            f"{shape.letters[row['name']]} {shape.names[row['name']]}", small=row["mixture"], dot=row["colour"]
-        )
+        name = row["name"]
+        return TextCell(f"{shape.letters[name]} {shape.names[name]}", small=row["mixture"], dot=row["colour"])
 
     def write_mean(row: Mapping[str, Any]) -> str:
-        """Write a compared model's mean metric with its interval."""
         return format_plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
     def write_seeds(row: Mapping[str, Any]) -> str:
-        """Write a compared model's number of seeds or folds, and the deviation of its score over them."""
         spread = "" if row["deviation"] is None else f" ± {number(row['deviation'])}"
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark_mean(row: Mapping[str, Any]) -> Mark:
-        """Mark a compared model's mean metric with its interval, on an axis."""
         low, high = row["interval"] or (None, None)
         return Mark(row["mean"], low, high, color=row["colour"])
 
-    seeds = "Folds" if any(row["folds"] for row in rows) else "Seeds"
-    several = any(len(row["runs"]) > 1 for row in rows)
-    return IntervalTable(
-        "Models",
-        (
-            columns.name("model", "Model", write_model, "34%", model="name"),
-            columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
-            columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
-            columns.text(
-                "value", format_title(shape.metric), write_mean, "10.8rem", mean="mean", deviation="deviation"
-            ),
-            columns.interval(
-                "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
-            ),
-            *([columns.text("seeds", seeds, write_seeds, "6rem", soft=True, opt=True)] if several else []),
-        ),
-        rows,
-        "name",
-        height=1.7,
-    )
+    seeds, title = "Folds" if any(row["folds"] for row in rows) else "Seeds", format_title(shape.metric)
+    axis, ends = partial(make_axis, leaves_out="low"), {"low": "interval.0", "high": "interval.1"}
+    drawn = [
+        columns.name("model", "Model", write_model, "34%", model="name"),
+        columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
+        columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
+        columns.text("value", title, write_mean, "10.8rem", mean="mean", deviation="deviation"),
+        columns.interval("interval", "", mark_mean, axis, **ends),
+    ]
+    if any(len(row["runs"]) > 1 for row in rows):
+        drawn.append(columns.text("seeds", seeds, write_seeds, "6rem", soft=True, opt=True))
+    return IntervalTable("Models", drawn, rows, "name", height=1.7)
 
 
 def _mark_difference(test: Test) -> Mark:
@@ -188,9 +175,6 @@ def _mark_difference(test: Test) -> Mark:
     return Mark(test["difference"], low, high, tie=not pick_better(test), said=said)
 
 
-_AXIS = partial(make_axis, zero=0.0, signed=True)
-
-
 def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
     """Define the CSV columns for tests of model pairs: all fields, then the interval, then the verdict."""
     keys = [key for key in tests[0] if key != "interval"]
@@ -200,24 +184,18 @@ def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
 def build_pairs_table(shape: Comparison) -> IntervalTable:
     """Build the table of differences between models with intervals, one row for each pair of models."""
 
-    def join_letters(pair: Test, sign: str) -> str:
-        """Join the letters of two compared models with a sign, such as `A − B`."""
-        return f"{shape.letters[pair['first']]}{sign}{shape.letters[pair['second']]}"
+    def join(names: Mapping[str, str], pair: Test, sign: str = " − ") -> str:
+        return f"{names[pair['first']]}{sign}{names[pair['second']]}"
 
     def write_verdict(pair: Test) -> TextCell:
-        """Write the table cell with the verdict on a model pair: which is better, or undecided."""
         known = pick_better(pair) or is_equivalent(pair)
         return TextCell(describe_pair(pair, shape.letters) if known else NO_DIFFERENCE, strong=bool(pick_better(pair)))
 
     def write_rows(pair: Test) -> str:
-        """Write how many rows would decide which of two models is better; empty if this is already decided."""
         return "" if pick_better(pair) or not pair["rows_needed"] else round_rows(pair["rows_needed"])
 
     def write_pair(pair: Test) -> TextCell:
-        """Write the table cell that names a model pair by its letters, such as `A − B`."""
-        return TextCell(
-            join_letters(pair, " − "), title=f"{shape.names[pair['first']]} − {shape.names[pair['second']]}"
-        )
+        return TextCell(join(shape.letters, pair), title=join(shape.names, pair))
 
     return IntervalTable(
         "Differences",
@@ -231,7 +209,7 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
             _build_csv(shape.pairs),
         ),
         shape.pairs,
-        lambda pair: join_letters(pair, "-"),
+        lambda pair: join(shape.letters, pair, "-"),
         height=1.7,
     )
 
@@ -277,10 +255,6 @@ def _is_by_slice(source: Source) -> bool:
     return str(source.get_choice(BY)) == SLICE and SLICE not in source.sides.columns
 
 
-def _get_version(source: Source) -> str:
-    return f" {source.reader.read_slices_version(source.record)} {source.author}" if _is_by_slice(source) else ""
-
-
 def can_choose_column(source: Source) -> bool:
     """Tell whether the user can choose between several data columns for comparing two models."""
     return len(_list_columns(source)) > 1
@@ -292,19 +266,19 @@ def _pick_column(source: Source) -> str:
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
     sound = [name for name, each in rows.items() if each.min() >= ENOUGH]
-    if sound:
-        return min(sound, key=lambda name: len(rows[name]))
-    return "label" if "label" in names else next(iter(names), "")
+    usual = "label" if "label" in names else next(iter(names), "")
+    return min(sound, key=lambda name: len(rows[name]), default=usual)
 
 
-ENOUGH = 30  # fewest rows of a value for a useful comparison
 BY = Option(
     "by",
     "By",
     _list_columns,
     "A column of the data, the label, or the saved slices",
     usual=_pick_column,
-    version=_get_version,
+    version=lambda source: (
+        f" {source.reader.read_slices_version(source.record)} {source.author}" if _is_by_slice(source) else ""
+    ),
 )
 
 
@@ -343,7 +317,6 @@ def build_column_table(shape: ColumnComparison) -> IntervalTable:
     left, right = (other, one) if get_metric(shape.metric).better == "higher" else (one, other)
 
     def write_value(test: Test) -> TextCell:
-        """Write the table cell with a data column's value, in bold if two models differ significantly on its rows."""
         return TextCell(test["value"], strong=bool(pick_better(test)))
 
     return IntervalTable(

@@ -21,27 +21,28 @@ else:
     from core.lazy_imports import pandas as pd
 
 TEST = "test"
+FIRST: dict[Task, tuple[str, str]] = {
+    "single": ("accuracy", "accuracy"),
+    "multi": ("f1_macro", "macro F1"),
+    "tokens": ("span_f1", "span F1"),
+}
+Measurement = tuple[float | None, float | None, float | None]
+"""A metric and the ends of its 95 % interval; None: not measured."""
+SHOWN = ("accuracy", "f1_macro", "ece")
+CORPUS = "built-in"
+SENTENCE = "The plot was not good, but the ending was never dull."
+EVERYDAY = "everyday"  # the split most similar to what new users type
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Main test score of a run, and that of its baseline: accuracy, macro F1 (multi-label) or span F1 (tagging).
-
-    Macro F1 is measured at the thresholds chosen on validation, if there are any.
-    """
+    """Main test score of a run (at tuned thresholds, if any) and of its baseline: accuracy, macro F1 or span F1."""
 
     value: float
     low: float | None
     high: float | None
     yardstick: float | None
     name: str = "accuracy"
-
-
-FIRST: dict[Task, tuple[str, str]] = {
-    "single": ("accuracy", "accuracy"),
-    "multi": ("f1_macro", "macro F1"),
-    "tokens": ("span_f1", "span F1"),
-}
 
 
 def read_headline(record: RunRecord) -> Headline | None:
@@ -91,11 +92,6 @@ class Stat:
     unit: str = ""  # what `n` counts, if a page shows several kinds
 
 
-Measurement = tuple[float | None, float | None, float | None]
-"""A metric and the ends of its 95 % interval; None: not measured."""
-SHOWN = ("accuracy", "f1_macro", "ece")
-
-
 def find_metric(results: Any, *path: str) -> Measurement:
     """Return a recorded metric with its interval, found by a path of keys such as split and metric name."""
     return get_nested(results, "metrics", *path), *(get_nested(results, "intervals", *path) or (None, None))
@@ -132,22 +128,17 @@ def read_tfidf_phenomena(record: RunRecord, split: str) -> dict[str, float]:
     return dict(get_nested(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
 
 
-CORPUS = "built-in"
-SENTENCE = "The plot was not good, but the ending was never dull."
 PAIR = join_pair("The film was not bad at all.", "It was a good film.")
-EVERYDAY = "everyday"  # the split most similar to what new users type
 
 
 def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """Return the run that pages show by default; a run with λ is preferred, since every page can show it.
 
-    Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
-    `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), those that
-    read everyday sentences best, and the best.
+    Of the finished runs, those on the built-in corpus come first, since they know the words of `SENTENCE`; then runs
+    with λ, those with one label per text, those that read everyday sentences best, and the best.
     """
 
     def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
-        """Return the sort key of a run by what pages can show of it; the run with the highest key is the default."""
         found, everyday = read_headline(record), get_nested(record.results, "metrics", EVERYDAY, "accuracy")
         lambdas = "lambda" in list_capabilities(record.config.model)
         known = record.config.data.name == CORPUS

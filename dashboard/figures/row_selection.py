@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.error_analysis import query
+from core.error_analysis import query, selection
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.facets import Facet, Facets, group_columns, make_code_facet
 from core.error_analysis.neighbors import NearestTraining
 from core.error_analysis.predictions_table import PredictionTable, read_table
 from core.error_analysis.query import Clause
 from core.error_analysis.row_annotations import Annotations
-from core.error_analysis.selection import SelectedRows, describe_selection, parse_selection, select_rows, sort_rows
+from core.error_analysis.selection import SelectedRows, describe_selection, parse_selection, sort_rows
 from core.error_analysis.tags import TableTags
 from core.evaluation.group_metrics import RowGroups
 from core.exceptions import NotAvailable
@@ -61,8 +61,7 @@ class SplitFacts:
     @cached_property
     def keys(self) -> list[str]:
         """Return the keys that identify the rows of a split."""
-        found: list[str] = self.table.frame["key"].tolist()
-        return found
+        return list(self.table.frame["key"])
 
     @cached_property
     def base_facets(self) -> Facets:
@@ -170,4 +169,5 @@ def make_facts(store: RunStore, record: RunRecord, split: str) -> SplitFacts:
 def apply_query(known: SplitFacts, text: str, store: RunStore, coded: Annotations | None = None) -> RowSelection:
     """Select rows by the filter in a link; InputError: wrong rule or missing sentences, RunDamaged: unreadable data."""
     coded = Codes(store.folder, get_data_name(known.table.record)).read_annotations() if coded is None else coded
-    return RowSelection(known, text, select_rows(parse_selection(text), known.table, known.tagged, store, coded), coded)
+    found = selection.select_rows(parse_selection(text), known.table, known.tagged, store, coded)
+    return RowSelection(known, text, found, coded)

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from core.behavioral_tests.polarity import infer_polarity
+from core.behavioral_tests.suite_predictions import infer_polarity
 from core.error_analysis.quiz import Question
 from core.formatting import count
 from dashboard.figures.drawing import Component
 from dashboard.figures.results import get_nested
-from dashboard.figures.theme import Look, Tokens, choose_text_color
+from dashboard.figures.theme import Look, choose_text_color
 
 if TYPE_CHECKING:
     from core.runs.record import RunRecord
@@ -63,28 +63,22 @@ def draw_start(view: StartView, look: Look) -> Component:
     """Draw the page Start as one component that answers without the server until somebody types."""
     record, classes = view.record, list(view.classes)
     order, ends = order_classes(classes, ordered=record is not None and record.ordered)
-    writer = len(classes) == 2 and all(map(infer_polarity, classes))
+    writer, t = len(classes) == 2 and all(map(infer_polarity, classes)), look.tokens
+    ask = (
+        f"Is the writer {' or '.join(classes[place] for place in reversed(order))}?" if writer else "Which label fits?"
+    )
+    scales, own = {"plus": t.plus_scale, "minus": t.minus_scale}, None
+    if typed := view.typed:
+        own = {name: getattr(typed, name) for name in ("number", "problem", "link", "saved")}
+        own |= {"question": typed.question and _describe_question(typed.question, classes)}
     data = {
         "subject": [record.run if record else "", [each.text for each in view.questions]],
-        "model": view.model,
-        "classes": classes,
-        "order": order,
-        "ends": ends,
-        "writer": writer,
-        "ask": f"Is the writer {' or '.join(classes[place] for place in reversed(order))}?"
-        if writer
-        else "Which label fits?",
+        **{name: getattr(view, name) for name in ("model", "at", "note", "again", "saved")},
+        **{"classes": classes, "order": order, "ends": ends, "writer": writer, "ask": ask, "enough": ENOUGH},
         "questions": [_describe_question(each, classes) for each in view.questions],
-        "at": view.at,
-        "links": dict(view.links),
-        "note": view.note,
-        "again": view.again,
-        "state": view.state or None,
-        "accuracy": write_accuracy(record),
-        "own": view.typed and _describe_typed(view.typed, classes),
-        "saved": view.saved,
-        "enough": ENOUGH,
-        "ramps": {name: _pair_colors(look.tokens, getattr(look.tokens, f"{name}_scale")) for name in ("plus", "minus")},
+        **{"links": dict(view.links), "state": view.state or None, "accuracy": write_accuracy(record)},
+        "own": own,
+        "ramps": {name: [(each, choose_text_color(t, each)) for each in scale] for name, scale in scales.items()},
     }
     return Component(NAME, data, look)
 
@@ -98,25 +92,17 @@ def order_classes(classes: Sequence[str], *, ordered: bool = False) -> tuple[lis
     order = list(range(len(classes)))
     if not ordered:
         order.sort(key=lambda place: {"negative": 0, "positive": 2}.get(sides[place] or "", 1))
-    first, last = order[0], order[-1]
-    if len(classes) == 2 or ordered:
-        return order, {"minus": first, "plus": last}
-    return order, {
-        "minus": first if sides[first] == "negative" else None,
-        "plus": last if sides[last] == "positive" else None,
-    }
+    first, last, known = order[0], order[-1], len(classes) == 2 or ordered
+    minus, plus = (known or sides[at] == side for at, side in ((first, "negative"), (last, "positive")))
+    return order, {"minus": first if minus else None, "plus": last if plus else None}
 
 
 def write_accuracy(record: RunRecord | None) -> str:
     """Return a sentence with the accuracy of a run on its test set; empty if it was not measured."""
     accuracy = None if record is None else get_nested(record.results, "metrics", "test", "accuracy")
-    return (
-        "" if accuracy is None else f"On its own test set this model gets {count(round(100 * accuracy))} of 100 right."
-    )
-
-
-def _pair_colors(tokens: Tokens, scale: Sequence[str]) -> list[tuple[str, str]]:
-    return [(color, choose_text_color(tokens, color)) for color in scale]
+    if accuracy is None:
+        return ""
+    return f"On its own test set this model gets {count(round(100 * accuracy))} of 100 right."
 
 
 def _describe_question(question: Question, classes: Sequence[str]) -> dict[str, Any]:
@@ -126,9 +112,3 @@ def _describe_question(question: Question, classes: Sequence[str]) -> dict[str, 
     labels = {"label": numbers.get(question.label), "predicted": numbers.get(question.predicted)}
     found = {**asdict(question), **labels, "words": words}
     return {name: value for name, value in found.items() if name not in ("kind", "split")}
-
-
-def _describe_typed(typed: TypedSentence, classes: Sequence[str]) -> dict[str, Any]:
-    question = typed.question and _describe_question(typed.question, classes)
-    rest = {"number": typed.number, "problem": typed.problem, "link": typed.link, "saved": typed.saved}
-    return {**rest, "question": question}

@@ -16,6 +16,8 @@ from plotly.subplots import make_subplots
 
 from dashboard.figures.theme import Look, build_template
 
+LARGE_CELLS = 4  # a matrix with fewer rows has large cells
+
 
 class Panels:
     """Grid of chart panels, each with its title at its top left corner."""
@@ -118,9 +120,6 @@ def make_whiskers(
     return {"array": above, "arrayminus": below, "color": color, "thickness": width, "width": 0}
 
 
-FEW = 4  # a matrix with fewer rows has large cells
-
-
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
     """Return the matrix cell (row, column) that holds exactly the given sentences; None: there is no such cell.
 
@@ -150,7 +149,7 @@ def draw_bar_matrix(
     to a matrix with few rows, and also on a projector.
     """
     t, n = look.tokens, len(rows)
-    places, few = list(range(n)), n < FEW
+    places, few = list(range(n)), n < LARGE_CELLS
     cells = [(i, j) for i in places for j in places]
     figure = Panels(look, [[""]], height=height if few else 90 * n + 70)
     figure.add_bar(

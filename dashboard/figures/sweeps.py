@@ -22,6 +22,7 @@ from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 LONGEST = 44  # most characters of a cell's name next to its row
+WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,6 @@ class CellScores:
     yardstick: float | None
 
 
-WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
-
-
 def describe_counts(found: SweepState) -> str:
     """Describe how many runs of a sweep are in each state: `3 done, 2 training, 7 not started`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
@@ -47,27 +45,23 @@ def describe_counts(found: SweepState) -> str:
 
 def describe_time_left(found: SweepState) -> str:
     """Describe how long the runs of a sweep that are not finished will take."""
+    known = f"about {format_duration(found.seconds_left)}" if found.seconds_left else ""
     unknown = f"{count(found.unknown)} runs without an estimate" if found.unknown else ""
-    if not found.seconds_left:
-        return unknown
-    return f"about {format_duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
+    return ", and ".join(filter(None, (known, unknown)))
 
 
 def write_command(plan: Plan, written: Callable[[str], str] = str) -> str:
     """Return the command line that starts a sweep; the function `written` converts data set names for display."""
     parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
     parts += [f"--data={written(name)}" for name in plan.data]
-    parts += [f"--grid={name}={_join_values(values)}" for name, values in plan.grid.items()]
+    quoted = {name: [f'"{value}"' if "," in value else value for value in values] for name, values in plan.grid.items()}
+    parts += [f"--grid={name}={','.join(values)}" for name, values in quoted.items()]
     parts += [f"--set={name}={value}" for name, value in plan.settings.items()]
     seeds = plan.seeds == tuple(range(len(plan.seeds)))
     parts.append(f"--seeds={len(plan.seeds) if seeds else ','.join(map(str, plan.seeds)) + ','}")
     parts += [f"--folds={plan.folds}"] if plan.folds else []
     parts += [f"--recipe={plan.recipe}"] if plan.recipe else []
     return shlex.join(parts)
-
-
-def _join_values(values: Sequence[str]) -> str:
-    return ",".join(f'"{value}"' if "," in value else value for value in values)
 
 
 def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
@@ -98,26 +92,20 @@ def list_chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
             done = [(each["metrics"].get(metric), each["run"]) for each in row["members"] if each["state"] == "done"]
             known = [(value, run) for value, run in done if value is not None]
             values, runs = (tuple(each[at] for each in known) for at in (0, 1))
-            beside = row["yardstick"].get(metric)
-            spread = summary["mean"], summary["deviation"]
+            spread, beside = (summary["mean"], summary["deviation"]), row["yardstick"].get(metric)
             found.append(CellScores(row["label"], values, runs, *spread, beside and beside["mean"]))
     return found
 
 
 def build_member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     """Return a row for every run of a sweep, for a table and for CSV."""
+    names, first = [metric["name"] for metric in table["metrics"]], ("seed", "fold", "state")
     rows = [
-        {
-            "run": each["run"],
-            "cell": row["label"],
-            **{"seed": each["seed"], "fold": each["fold"], "status": each["state"]},
-            **{metric["name"]: each["metrics"].get(metric["name"]) for metric in table["metrics"]},
-            "reason": each["reason"],
-        }
+        [each["run"], row["label"], *map(each.get, first), *map(each["metrics"].get, names), each["reason"]]
         for row in table["rows"]
         for each in row["members"]
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["run", "cell", "seed", "fold", "status", *names, "reason"])
 
 
 def _format_summary(summary: Mapping[str, Any] | None) -> str:
@@ -227,7 +215,9 @@ TABLE = Figure[pd.DataFrame](
     _draw_table,
     note=lambda rows: f"{count(len(rows))} settings",
     reading=lambda rows: (
-        f"±: standard deviation.{' Brackets: 95 % interval.' * ('[' in rows.to_csv())} Star: significant at 5 %."
+        "±: standard deviation."
+        + " Brackets: 95 % interval." * any("(" in each for each in rows["difference"])
+        + " Star: significant at 5 %."
     ),
     how=METHOD,
 )

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 """Marker shapes of several series, for readers who cannot distinguish their colours."""
 SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
+LEGIBLE = 4.5  # contrast of text that WCAG 2 (AA) requires
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,10 @@ def compute_contrast(first: str, second: str) -> float:
     return high / low
 
 
-LEGIBLE = 4.5  # contrast of text that WCAG 2 (AA) requires
-
-
 def choose_text_color(tokens: Tokens, background: str) -> str:
     """Return a readable text colour for a background: a theme colour, or black or white if contrast is too low."""
 
     def measure_contrast(color: str) -> float:
-        """Return the contrast of a text colour with the background."""
         return compute_contrast(color, background)
 
     best = max((tokens.ink, tokens.paper), key=measure_contrast)
@@ -143,10 +140,7 @@ def _make_stops(colors: Sequence[str]) -> list[list[Any]]:
 
 
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return Plotly's colour scale for signed attention weights, where w and −w look the same; set zmin = -zmax.
-
-    A pattern marks the negative side (`dashboard.figures.attention`).
-    """
+    """Return Plotly's scale for signed attention, where w and −w differ only in the hatching; set zmin = -zmax."""
     return _make_stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
 
 
@@ -177,24 +171,19 @@ def color_layer(tokens: Tokens, layer: int, layers: int) -> str:
 def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
     """Return a colour per class: by order if ordered, by sign if named positive or negative, else from a palette."""
     if ordered:
-        return _color_ordered(tokens, len(classes))
+        half = len(classes) // 2
+        steps = [max(2, 5 - place) for place in range(half)] if half > 1 else [4]
+        middle = [tokens.right] if len(classes) % 2 else []
+        return [*(tokens.minus_scale[i] for i in steps), *middle, *(tokens.plus_scale[i] for i in reversed(steps))]
     names = [name.lower() for name in classes]
     if not all(any(sign in name for name in names) for sign in ("neg", "pos")):
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
 
     def color_by_sign(name: str) -> str:
-        """Return the colour of a class by the sign in its name (`neg`, `pos`), or a neutral colour without a sign."""
         scale = tokens.minus_scale if "neg" in name else tokens.plus_scale if "pos" in name else None
         return scale[5 if name.startswith(("very", "strong")) else 4] if scale else tokens.right
 
     return [color_by_sign(name) for name in names]
-
-
-def _color_ordered(tokens: Tokens, classes: int) -> list[str]:
-    half = classes // 2
-    steps = [max(2, 5 - place) for place in range(half)] if half > 1 else [4]
-    middle = [tokens.right] if classes % 2 else []
-    return [*(tokens.minus_scale[i] for i in steps), *middle, *(tokens.plus_scale[i] for i in reversed(steps))]
 
 
 @cache
@@ -202,14 +191,8 @@ def build_template(look: Look) -> go.layout.Template:
     """Return the Plotly template of all charts; draw with `theme=None`, since Streamlit's theme overrides it."""
     t, size = look.tokens, look.scale_size
     axis = {
-        "gridcolor": t.grid,
-        "gridwidth": 1,
-        "zeroline": False,
-        "showline": False,
-        "ticks": "",
-        "ticklabelstandoff": 6,
-        "automargin": True,
-        "tickfont": {"size": size(14), "color": t.muted},
+        **{"gridcolor": t.grid, "gridwidth": 1, "zeroline": False, "showline": False, "ticks": ""},
+        **{"ticklabelstandoff": 6, "automargin": True, "tickfont": {"size": size(14), "color": t.muted}},
         "title": {"font": {"size": size(14.5), "color": t.muted}, "standoff": 8},
     }
     font = {"family": SANS, "size": size(15), "color": t.ink}

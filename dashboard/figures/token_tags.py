@@ -19,8 +19,7 @@ from core.exceptions import NotAvailable
 from core.formatting import count, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import FREE, Option, Source
+from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
 ALL_TYPES = "all types"
 NAMED = 24  # most words that are labelled below the heat map
 TINT = 0.32  # share of its type's colour in the background of a span
+_WORDS = {"wrong type": "with a wrong type", "wrong border": "with a wrong border", "missed": "missed"}
+_MEASURE = "A span is right if its type and both borders are right."
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +81,7 @@ def _refuse_texts(source: Source) -> None:
 
 
 def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
-    """Describe how many labelled spans are predicted correctly, and in a second text the kinds of errors.
-
-    The numbers of errors add up to the labelled spans that are not right; spurious spans are counted separately.
-    """
+    """Describe how many labelled spans are predicted correctly, and in a second text the errors."""
     ends = rows.outcomes
     head = f"{count(ends['right'])} of {count(rows.labeled)} spans are found with their type and both borders."
     wrong = [kind for kind in sorted(_WORDS, key=lambda kind: -ends[kind]) if ends[kind]]
@@ -94,7 +92,6 @@ def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
     return head, " ".join(rest) or "No span is missed, and none is added."
 
 
-_WORDS = {"wrong type": "with a wrong type", "wrong border": "with a wrong border", "missed": "missed"}
 OUTCOME = Option(
     "tag-outcome",
     "Sentences with",
@@ -118,12 +115,8 @@ class FilteredSentences:
 def _filter_sentences(source: Source) -> FilteredSentences:
     rows = read_tagged_rows(source)
     outcome, kind, search = (str(source.get_choice(option)) for option in (OUTCOME, TYPE, SEARCH))
-    texts = rows.table["text"].str.casefold()
-    wanted = [
-        place
-        for place, found in enumerate(rows.scores.found)
-        if _has_outcome(found, outcome, kind) and search.strip().casefold() in texts.iloc[place]
-    ]
+    has = rows.table["text"].str.casefold().str.contains(search.strip().casefold(), regex=False).tolist()
+    wanted = [at for at, found in enumerate(rows.scores.found) if has[at] and _has_outcome(found, outcome, kind)]
     said = [outcome, *([kind] if kind != ALL_TYPES else []), *([f"“{search.strip()}”"] if search.strip() else [])]
     return FilteredSentences(rows, tuple(wanted), ", ".join(said))
 
@@ -131,10 +124,9 @@ def _filter_sentences(source: Source) -> FilteredSentences:
 def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
     """Tell whether a sentence has spans of a type and outcome, such as missed or wrongly predicted ones."""
     of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
-    if outcome == EVERY:
-        return kind == ALL_TYPES or bool(of_type)
-    if outcome == ALL_RIGHT:
-        return (kind == ALL_TYPES or bool(of_type)) and all(each.outcome == "right" for each in of_type)
+    if outcome in (EVERY, ALL_RIGHT):
+        fine = outcome == EVERY or all(each.outcome == "right" for each in of_type)
+        return fine and (kind == ALL_TYPES or bool(of_type))
     return any(each.outcome != "right" if outcome == ANY_ERROR else each.outcome == outcome for each in of_type)
 
 
@@ -200,9 +192,7 @@ def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
-    return pd.DataFrame({"row": table["row"], "text": table["text"], **joined}).assign(
-        **{kind: [each[kind] for each in ends] for kind in KINDS}
-    )
+    return table[["row", "text"]].assign(**joined, **{kind: [each[kind] for each in ends] for kind in KINDS})
 
 
 def build_type_table(rows: TaggedRows) -> pd.DataFrame:
@@ -217,7 +207,6 @@ def build_type_table(rows: TaggedRows) -> pd.DataFrame:
 
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
-    """Draw a bar for each kind of span error, divided by span type."""
     t = look.tokens
     colors, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
@@ -267,42 +256,27 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
     z = np.nan_to_num(said.chances[:, order]).T
     words = [escape_text(word) for word in said.words]
     few = len(words) <= NAMED
-    trace = go.Heatmap(
-        z=z,
-        x=list(range(len(words))),
-        y=[escape_text(said.classes[place]) for place in order],
-        zmin=0,
-        zmax=1,
-        colorscale=make_sequential_scale(t),
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        customdata=[words] * len(order),
-        hovertemplate="%{customdata}<br>%{y} %{z:.3f}<extra></extra>",
-    )
-    figure = go.Figure(trace)
+    cells = {"z": z, "x": list(range(len(words))), "y": [escape_text(said.classes[place]) for place in order]}
+    scale = {"zmin": 0, "zmax": 1, "colorscale": make_sequential_scale(t), "showscale": False, "xgap": 2, "ygap": 2}
+    hover = "%{customdata}<br>%{y} %{z:.3f}<extra></extra>"
+    figure = go.Figure(go.Heatmap(**cells, **scale, customdata=[words] * len(order), hovertemplate=hover))
     ticks: dict[str, Any] = {"tickvals": list(range(len(words))), "ticktext": words} if few else {"visible": False}
     size = {"height": look.scale_height(90 + 32 * len(order)), "margin": {"t": look.scale_size(8)}}
     figure.update_layout(template=build_template(look), **size)
     figure.update_xaxes(showgrid=False, tickfont={"color": t.ink}, tickangle=-40 if len(words) > 8 else 0, **ticks)
     figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
-    if few:
-        for y, row in enumerate(z):
-            for x, value in enumerate(row):
-                if value >= 0.005:
-                    ground = blend_colors(t.paper, t.ink, float(value))
-                    font = {"size": look.scale_size(13), "color": choose_text_color(t, ground)}
-                    figure.add_annotation(x=x, y=y, text=number(float(value), 2), showarrow=False, font=font)
+    for y, x in np.argwhere(z >= 0.005).tolist() if few else ():
+        ground = blend_colors(t.paper, t.ink, float(z[y, x]))
+        font = {"size": look.scale_size(13), "color": choose_text_color(t, ground)}
+        figure.add_annotation(x=x, y=y, text=number(float(z[y, x]), 2), showarrow=False, font=font)
     return figure
 
 
 def build_chance_table(said: TaggedText) -> pd.DataFrame:
     """Return a row for each word of a text: its tag and the probability of every tag; NaN for truncated words."""
-    columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
-    return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
+    return pd.DataFrame({"word": said.words, "tag": said.tags, **dict(zip(said.classes, said.chances.T, strict=True))})
 
 
-_MEASURE = "A span is right if its type and both borders are right."
 TAG_SENTENCES = Figure(
     "tag-sentences",
     "tokens",

@@ -1,8 +1,8 @@
-"""Values of tokens and token pairs besides attention: gates, map weights λ, polarity, lexicons, attention masks."""
+"""Learned numbers of a model, and values of tokens and token pairs besides attention, such as gates and lexicons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,31 +13,107 @@ from numpy.typing import NDArray
 
 from core.exceptions import NotAvailable
 from core.formatting import number
+from core.runs.record import RunRecord
 from core.text.lexicon import NEUTRAL, name_triples
 from core.text.pos_tags import TAGS
-from dashboard.figures import attention_heads
-from dashboard.figures.attention import MapRow, draw_map_grid, get_block_size, make_hatching, name_coefficients
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.figure import Figure
-from dashboard.figures.sentence_maps import has_subtraction
-from dashboard.figures.source import Source
-from dashboard.figures.theme import (
-    Look,
-    build_template,
-    choose_text_color,
-    make_diverging_scale,
-    make_sequential_scale,
-    make_two_sided_scale,
-    shade_ink,
-    shade_signed,
+from dashboard.figures import attention_heads, theme
+from dashboard.figures.attention import (
+    MapRow,
+    draw_map_grid,
+    get_block_size,
+    has_subtraction,
+    make_hatching,
+    name_coefficients,
 )
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.figure import Figure, Source
+from dashboard.figures.theme import Look, build_template, choose_text_color
+from dashboard.figures.training_log import NUMBERS, NumberLine
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
+
+NEUTRAL_TOKENS = "neutral tokens"
 Floats = NDArray[np.floating]
 NAMED = 48  # most tokens with words below the cells
 WRITTEN = 16  # most tokens with values in the cells
+WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
+SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
+
+
+def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
+    """Return a table of a model's learned single numbers: symbol, meaning, and value (one per layer if several)."""
+    known = {name: ", ".join(number(value, 3) for value in scalars[name]) for name in scalars if name in NUMBERS}
+    rows = [(*NUMBERS[name], values) for name, values in known.items()]
+    if gates:
+        said = ", ".join(f"{number(mean, 2)} ± {number(deviation, 2)}" for mean, deviation in gates)
+        rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))
+    return pd.DataFrame(rows, columns=["number", "what it is", "learned"])
+
+
+def read_view_scalars(view: SentenceView) -> dict[str, list[float]]:
+    """Return the learned scalars shown in a text's forward pass, as name → values."""
+    found = {name: [value] for name, value in view.positions.items()}
+    temperatures = [layer.temperature for layer in view.layers if layer.temperature is not None]
+    return {**found, **({"tau": temperatures} if temperatures else {})}
+
+
+def read_run_numbers(record: RunRecord) -> pd.DataFrame:
+    """Return a table of a run's learned scalars and the share of tokens that its lexicon lacks; empty without both."""
+    table = build_number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
+    shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
+    if shares:
+        said = ", ".join(f"{split} {100 * share:.1f} %" for split, share in shares.items())
+        table.loc[len(table)] = [NEUTRAL_TOKENS, "share of running tokens of which the lexicon says nothing", said]
+    return table
+
+
+def build_history_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
+    """Return a row for each logged value of each learned scalar: name, layer (from 1), epoch, value."""
+    rows = [
+        (name, layer, x, y)
+        for name, layers in lines.items()
+        for layer, line in enumerate(layers, start=1)
+        for x, y in zip(line.x, line.y, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["number", "layer", "epoch", "value"])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Learned scalars of a run as a table, with a title and a note."""
+
+    table: pd.DataFrame
+    title: str = "Learned numbers"
+    note: str = "best epoch"
+
+
+def read_numbers(record: RunRecord) -> Numbers:
+    """Return the learned scalars of a finished run as a table; NotAvailable: its model has none."""
+    table = read_run_numbers(record)
+    if table.empty:
+        raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
+    if set(table["number"]) == {NEUTRAL_TOKENS}:
+        return Numbers(table, "Lexicon coverage", "counted, not learned")
+    return Numbers(table)
+
+
+NUMBERS_OF = Figure(
+    "numbers",
+    "lambdas",
+    lambda shown: shown.title,
+    lambda source: read_numbers(source.record),
+    lambda shown, look: DataTable(
+        shown.table,
+        {"number": TableColumn("Number"), "what it is": TableColumn("Meaning"), "learned": TableColumn("Value")},
+        narrow=True,
+    ),
+    note=lambda shown: shown.note,
+    reading="Several values: one per layer, in order. One value: the whole model.",
+    tables=lambda shown: {"Learned numbers": shown.table},
+)
 
 
 @dataclass(frozen=True)
@@ -48,9 +124,6 @@ class TokenRow:
     values: Floats  # (L,)
     direction: int | None = None
     """Effect of a higher value: 1 towards positive, −1 towards negative, 0 neither; None: no direction (ink)."""
-
-
-WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
 
 
 def read_pos_tags(view: SentenceView) -> list[str]:
@@ -66,12 +139,11 @@ def build_gate_rows(view: SentenceView) -> list[TokenRow]:
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
     """Return each token's weight λ of each attention map but the first, mean over heads, as rows by layer and map."""
+    every = enumerate((layer.coefficients for layer in view.layers), start=1)
     return [
-        TokenRow(f"layer {place}, {name}", values)
-        for place, layer in enumerate(view.layers, start=1)
-        for name, values in zip(
-            name_coefficients(len(layer.coefficients), minus), layer.coefficients[1:].mean(1), strict=True
-        )
+        TokenRow(f"layer {place}, {name}", values.mean(0))
+        for place, coefficients in every
+        for name, values in zip(name_coefficients(len(coefficients), minus), coefficients[1:], strict=True)
     ]
 
 
@@ -133,21 +205,15 @@ def draw_token_rows(
         "yaxis": {**plain, "autorange": "reversed"},
     }
     trace = {
-        "type": "heatmap",
-        "z": z,
-        "x": places,
-        "y": [escape_text(row.name) for row in rows],
-        "text": [words] * len(rows),
-        "customdata": values,
-        "zmin": -top if sided else 0,
-        "zmax": top,
-        "colorscale": (make_diverging_scale if push else make_two_sided_scale if sided else make_sequential_scale)(t),
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
+        **{"type": "heatmap", "z": z, "x": places, "y": [escape_text(row.name) for row in rows]},
+        **{"text": [words] * len(rows), "customdata": values, "xgap": 2, "ygap": 2},
+        **{"zmin": -top if sided else 0, "zmax": top, "showscale": False},
+        "colorscale": (
+            theme.make_diverging_scale if push else theme.make_two_sided_scale if sided else theme.make_sequential_scale
+        )(t),
         "hovertemplate": f"%{{text}}<br>{escape_text(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
-    color = shade_signed if push else shade_ink
+    color = theme.shade_signed if push else theme.shade_ink
     if len(words) > WRITTEN:
         pattern = None if push else make_hatching(z < 0, "", 1.5, look)
         layout["shapes"] = [pattern] if pattern else []
@@ -164,9 +230,6 @@ def _reduce_blocks(values: Floats, step: int) -> Floats:
     """Reduce the token values of a long text to one for each block of tokens: the largest in absolute value."""
     parts = [values[start : start + step] for start in range(0, len(values), step)]
     return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
-
-
-SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
 
 
 def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
@@ -280,7 +343,6 @@ def _read_token_pairs(source: Source, row: MapRow | None) -> TokenPairs:
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.Figure]:
     def draw_map(shown: TokenPairs, look: Look) -> go.Figure:
-        """Draw a matrix over all token pairs that is not attention, such as the effect of a lexicon."""
         row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
         return draw_map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
 
@@ -293,11 +355,6 @@ def _choose_heads(source: Source) -> slice:
     return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
 
 
-def _describe_heads(shown: TokenPairs) -> str:
-    many = len(shown.row.weights)
-    return "last head" if many == 1 else f"heads 1 to {many}, one lexicon each"
-
-
 LEXICON = Figure(
     "sigma",
     "sentence",
@@ -306,7 +363,10 @@ LEXICON = Figure(
         source, compute_lexicon_effect(source.view, attention_heads.get_layer(source), _choose_heads(source))
     ),
     _draw_pairs("σ − neutral"),
-    note=lambda shown: f"{shown.row.name}, {_describe_heads(shown)}",
+    note=lambda shown: (
+        f"{shown.row.name}, "
+        + ("last head" if (many := len(shown.row.weights)) == 1 else f"heads 1 to {many}, one lexicon each")
+    ),
     reading="Plain: σ raises the score of two tokens. Hatched: σ lowers it.",
     how="σ of two tokens is the product of their polarities, shown minus σ with a neutral token.",
     options=(attention_heads.LAYER,),

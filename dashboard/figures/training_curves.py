@@ -10,11 +10,14 @@ import plotly.graph_objects as go
 from core.data.findings import plural
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, color_layer, spread_labels
 from dashboard.figures.training_log import Curves
+
+SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
+NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
+LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
 def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
@@ -28,11 +31,6 @@ def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
         columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
         tables["Lambdas"] = pd.DataFrame({"epoch": curves.lambda_step, **columns})
     return tables
-
-
-SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
-NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
-LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
 def draw_learning(curves: Curves, look: Look) -> go.Figure:
@@ -132,10 +130,7 @@ def _draw_lambda_panel(
 
 
 def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go.Figure:
-    """Draw a training for a room: the loss on the left, λ by layer on the right, without λ the validation metric.
-
-    `whole`: the curves that set the length of the axes, where `curves` is an earlier state of them.
-    """
+    """Draw a training for a room: loss, and λ by layer or the validation metric; `whole` sets the axes."""
     whole = whole or curves
     t, wide = look.tokens, look.scale_size(3)
     figure = Panels(look, [["loss", "λ by layer" if whole.lambdas else f"validation {curves.metric}"]], height=340)
@@ -148,8 +143,7 @@ def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go
         ends = list(curves.lambdas.items())
         heights = spread_labels([values[-1] for _, values in ends], 0.03)
         for ((layer, i), values), height in zip(ends, heights, strict=True):
-            color = color_layer(t, layer, layers)
-            own = {"color": color, "width": wide, "dash": "solid" if i == 1 else "dash"}
+            own = {"color": color_layer(t, layer, layers), "width": wide, "dash": "solid" if i == 1 else "dash"}
             figure.add_scatter(x=curves.lambda_step[: len(values)], y=values, mode="lines", line=own, col=2)
             label = f"λ{format_subscript(i)} layer {layer + 1}"
             figure.add_annotation(

@@ -14,6 +14,23 @@ from core.models.attention_config import MOST_LEXICONS
 from core.training.config import resolve_metric
 from core.training.history import History
 
+LOGGED_STEPS = 200
+Place = tuple[int, int]  # (layer from 0, component from 1); component 0 has no λ
+Line = tuple[float, ...]
+NUMBERS = {
+    "alpha": ("α", "weight of the sinusoid in the positions"),
+    "beta": ("β", "weight of recency in the positions"),
+    "gamma": ("γ", "weight of the part of speech in the positions"),
+    "tau": ("τ", "temperature: how sharp the cosine scores are"),
+    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    **{
+        f"strength_{number}": (f"strength of σ, lexicon {number}", "factor on what this lexicon adds to a score")
+        for number in range(1, MOST_LEXICONS + 1)
+    },
+    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
+}
+"""Name in a record → its symbol on the page, and its meaning."""
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -36,17 +53,10 @@ class Curves:
     def cut_at(self, end: float) -> Curves:
         """Return the curves up to an epoch, which may be a fraction."""
         n, ended, moved = (sum(x <= end for x in each) for each in (self.step, self.epoch, self.lambda_step))
-        return replace(
-            self,
-            step=self.step[:n],
-            loss=self.loss[:n],
-            epoch=self.epoch[:ended],
-            validation_loss=self.validation_loss[:ended],
-            validation_metric=self.validation_metric[:ended],
-            validation_range=self.validation_range[:ended],
-            lambda_step=self.lambda_step[:moved],
-            lambdas={place: values[:moved] for place, values in self.lambdas.items() if moved},
-        )
+        lengths = {"step": n, "loss": n, "epoch": ended, "lambda_step": moved}
+        lengths |= dict.fromkeys(("validation_loss", "validation_metric", "validation_range"), ended)
+        lambdas = {place: values[:moved] for place, values in self.lambdas.items() if moved}
+        return replace(self, lambdas=lambdas, **{name: getattr(self, name)[:end] for name, end in lengths.items()})
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
@@ -60,18 +70,13 @@ def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
 def build_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
     """Convert the training history of a run to curves over epochs.
 
-    Args:
-        history: The logged rows.
-        epochs: Planned epochs.
-        metric: The validation metric that chooses the best epoch.
-        steps: Planned steps; 0: unknown, then estimated from the rows (an epoch row ends its epoch).
-        rows: Validation sentences; 0: unknown.
+    `metric` chooses the best epoch; `steps` are planned (0: estimated from the rows; an epoch row ends its epoch),
+    `rows` validation sentences (0: unknown).
     """
     ends = history.select_kind("epoch")
     per_epoch = compute_epoch_steps(history, epochs, steps)
 
     def to_epochs(row: Mapping[str, Any]) -> float:
-        """Convert the training step of a logged row to epochs."""
         return row["step"] / per_epoch
 
     losses = [row for row in history.select_kind("step") if row.get("loss") is not None]
@@ -98,9 +103,6 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
     )
 
 
-LOGGED_STEPS = 200
-
-
 def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
     """Return the number of training steps per epoch: planned `steps` / epochs, or if 0 as seen in the history."""
     if steps:
@@ -121,12 +123,6 @@ def _is_finite(lambdas: Any) -> bool:
     return bool(lambdas) and "null" not in json.dumps(lambdas)
 
 
-Place = tuple[int, int]  # (layer from 0, component from 1); component 0 has no λ
-
-
-Line = tuple[float, ...]
-
-
 def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
     """Return separate λ (map weight) curves for each head as (layer, map) → curves; empty if heads share λ."""
     rows = [row["lambda_heads"] for row in history.rows if _is_finite(row.get("lambda_heads"))]
@@ -143,21 +139,6 @@ class NumberLine:
 
     x: tuple[float, ...]
     y: tuple[float, ...]
-
-
-NUMBERS = {
-    "alpha": ("α", "weight of the sinusoid in the positions"),
-    "beta": ("β", "weight of recency in the positions"),
-    "gamma": ("γ", "weight of the part of speech in the positions"),
-    "tau": ("τ", "temperature: how sharp the cosine scores are"),
-    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
-    **{
-        f"strength_{number}": (f"strength of σ, lexicon {number}", "factor on what this lexicon adds to a score")
-        for number in range(1, MOST_LEXICONS + 1)
-    },
-    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
-}
-"""Name in a record → its symbol on the page, and its meaning."""
 
 
 def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:

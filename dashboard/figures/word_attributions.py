@@ -1,8 +1,8 @@
-"""Words of a text: their attributions, the attention that they receive, and which words the model does not know."""
+"""Words of a text with their attributions and received attention, and tables of coloured numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +15,59 @@ from core.interpret.attribution_math import find_top_words
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from core.text.pos_tags import find_content_words
+from dashboard.figures.attention import AttributedWords, sum_received
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.heatmap_table import STEPS, AttributedWords, Ramps, find_full_color, shade_push, write_push
-from dashboard.figures.sentence_maps import sum_received
-from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_classes
+from dashboard.figures.figure import Figure, Option, QuietOption, Source
+from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, choose_text_color, color_classes, shade_ink
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
+
+STEPS = 5  # number of colour steps, without the background
+FAINTEST = 0.5  # log-odds in the strongest colour if no effect is larger, so that tiny effects stay pale
+Cell = dict[str, Any]
+Ramps = tuple[Sequence[str], Sequence[str]]
+"""Colour steps of effects towards a class and away from it, background first."""
 CONTENT = "words only"
 SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
 NAMED = 6  # most unknown words that are named
+
+
+def find_full_color(pushes: Iterable[float]) -> float:
+    """Return the absolute attribution that gets the strongest colour: the largest one, but at least a minimum."""
+    return max([FAINTEST, *map(abs, pushes)])
+
+
+def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
+    """Return the cell and text colour of an attribution, and whether to hatch it; size `top` gets the full colour."""
+    towards, away = ramps
+    color = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
+    return {"colour": color, "ink": choose_text_color(t, color), "away": push < 0 and not away and color != t.paper}
+
+
+def write_push(push: float) -> str:
+    """Format an attribution with its sign; one that rounds to 0.00 has no sign."""
+    return signed(push) if abs(push) >= 0.005 else "0.00"
+
+
+def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
+    """Draw a table of coloured numbers with row and column names; each cell has a tooltip."""
+    colors = look.tokens.select_colors("ink", "muted", "grid", "paper")
+    return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colors}, look)
+
+
+def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
+    """Return the coloured table cell of a signed attribution; one of size `top` gets the strongest colour."""
+    return {"text": write_push(push), **shade_push(push, top, ramps, t), "about": about}
+
+
+def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
+    """Return the table cell of a value in shades of the text colour: the larger its absolute value, the stronger."""
+    color = shade_ink(t, abs(value), top)
+    drawn = {"text": number(value, 2), "colour": color, "ink": choose_text_color(t, color)}
+    return {**drawn, "away": value < 0, "about": about}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +117,12 @@ def find_positive_class(record: RunRecord) -> str:
     return record.classes[colors.index(LIGHT.plus) if LIGHT.plus in colors else 1]
 
 
-def _list_targets(source: Source) -> Sequence[str]:
-    return source.record.classes if _is_not_binary(source.record) else ()
-
-
-TOWARDS = Option(
+TOWARDS = QuietOption(
     "towards",
     "Effect towards",
-    _list_targets,
+    lambda source: source.record.classes if _is_not_binary(source.record) else (),
     "The class that is explained; by default the answer.",
     usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
-    words=lambda source, target: "",
 )
 
 
@@ -102,7 +136,7 @@ COUNTED = Option(
 
 def get_target_class(source: Source) -> str:
     """Return the class that word attributions explain: of two classes the positive one, of more the chosen one."""
-    return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
+    return str(source.get_choice(TOWARDS)) if _is_not_binary(source.record) else find_positive_class(source.record)
 
 
 def explain_words(source: Source) -> WordView:
@@ -156,11 +190,8 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
         if place != int(favor.argmax()):
             start = "Top content word:" if held else start.replace("effect", "effect of a content word")
-        line = [
-            ("", f"{start} "),
-            ("strong", quote_text(found.words[place].word)),
-            ("", f" ({signed(pushes[place])}). "),
-        ]
+        word = ("strong", quote_text(found.words[place].word))
+        line = [("", f"{start} "), word, ("", f" ({signed(pushes[place])}). ")]
     elif len(pushes):
         line = [("", f"No word supports {said if two else shown.target}. ")]
     odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))

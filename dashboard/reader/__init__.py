@@ -6,9 +6,8 @@ all visitors until a file that they depend on changes.
 
 from __future__ import annotations
 
-from dashboard.reader.datasets import DatasetReader
 from dashboard.reader.errors import ErrorReader
 
 
-class Reader(ErrorReader, DatasetReader):
+class Reader(ErrorReader):
     """A class that reads runs, models and data sets for figures and pages, with caching."""

@@ -11,10 +11,10 @@ from core import error_analysis
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import get_file_version
-from core.runs.cached_analysis import Found
+from core.runs.background_jobs import Found
 from core.runs.record import WEIGHTS, RunRecord
 from dashboard.reader.models import ModelReader
-from dashboard.reader.read_cache import Key, cache_result
+from dashboard.reader.runs import Key, cache_result
 
 if TYPE_CHECKING:
     from core.error_analysis.codebook import Codes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.error_analysis.selection import PickedRows, SelectedRows, Selection
     from core.error_analysis.slices import Slice
     from core.error_analysis.split_analysis import SplitAnalysis
-    from core.runs.comparison_data import ComparisonData
+    from core.runs.comparison import ComparisonData
     from dashboard.figures.row_selection import RowSelection, SplitFacts
 
 NOTICED = 10  # seconds until new runs are noticed; each search reads every record

@@ -21,34 +21,30 @@ from core.interpret.model_edits import UNCHANGED, Edits
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files, projections
 from core.runs.faithfulness_files import BeliefFiles
-from core.runs.layers import LayerFiles, Layers
-from core.runs.projections import MapFiles, Space
+from core.runs.projections import LayerFiles, Layers, MapFiles, Space
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from dashboard.reader.read_cache import Key, cache_result
-from dashboard.reader.runs import RunReader
+from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
-    from core.behavioral_tests.outcomes import SuiteResult
     from core.behavioral_tests.suite import Suite
+    from core.behavioral_tests.suite_predictions import SuiteResult
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable
     from core.error_analysis.quiz import Question, Quiz
     from core.evaluation.inference import PassagePredictions
-    from core.interpret.ablation import AblationEffects
-    from core.interpret.activation_patching import Patches
+    from core.interpret.ablation import AblationEffects, LambdaCurves, Patches
     from core.interpret.attribution import Methods
     from core.interpret.counterfactual import Search
     from core.interpret.explain_context import ExplainContext
     from core.interpret.faithfulness_verdict import Belief
     from core.interpret.forward_stages import ForwardStages
-    from core.interpret.lambda_response import LambdaCurves
     from core.interpret.negation_templates import FilledTemplate, TemplatePredictions
     from core.interpret.sentence_inspection import SentenceView
     from core.runs.load import LoadedRun
     from core.runs.word_tagging import TaggedText
+    from dashboard.figures.attention import AttributedWords
     from dashboard.figures.decisions import Floats
-    from dashboard.figures.heatmap_table import AttributedWords
 
 Wanted = tuple[Any, ...]
 """A slow model computation: the name of a reader method with `tell`, the run, and further arguments."""
@@ -113,7 +109,7 @@ class ModelReader(RunReader):
     ) -> AttributedWords:
         """Return the effect of deleting each word on the log-odds of a class, for the trained or the edited model."""
         from core.text.word_spans import compute_shares
-        from dashboard.figures.heatmap_table import AttributedWords
+        from dashboard.figures.attention import AttributedWords
 
         loaded, reader = self.load_model(run), self._make_context(run, edits, tell)
         *_, methods = interpret.attribution.explain_by_methods(reader, text, target, ("deletion", "attention"))
@@ -144,7 +140,7 @@ class ModelReader(RunReader):
     ) -> Patches:
         """Return a class's log-odds if activations of a text are replaced, one at a time, by an equally long text's."""
         reader = self._make_context(run, edits, tell)
-        return interpret.activation_patching.patch_activations(reader, text, donor, target)
+        return interpret.ablation.patch_activations(reader, text, donor, target)
 
     def each_method(
         self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = ignore_progress

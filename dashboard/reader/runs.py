@@ -1,17 +1,26 @@
-"""Cached reading of runs on disk: training curves, predictions and costs, of one run or several."""
+"""Cached reading: the declaration of caches, runs (curves, predictions, costs, comparisons), data sets and files."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import inspect
+import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
-from core import json_store
+from core import data as labeled
+from core import evaluation, json_store, lessons, runs
 from core import runs as run_files
+from core.config import RunConfig
+from core.data import uploads
+from core.data.config import DataConfig
 from core.data.dataset import TEST, TRAIN, VALIDATION
-from core.exceptions import RunDamaged, SentiscopeError
+from core.exceptions import NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import get_file_version, hash_file
 from core.runs import efficiency as costs
 from core.runs import sweep
@@ -20,22 +29,83 @@ from core.runs.predictions import explain_lacking_texts, read_predictions
 from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
+from core.text.config import TextConfig
 from core.training.history import History, read_history
 from dashboard.figures import decisions
 from dashboard.figures import training_log as lines
 from dashboard.figures.training_log import Curves, Line, NumberLine, Place
-from dashboard.reader.read_cache import Key, Memo, cache_result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.comparison_data import ComparisonData
+    from core.data.dataset import Dataset
+    from core.data.labeled_files import FileReport
+    from core.runs.comparison import ComparisonData
+    from core.runs.evaluation_data import DatasetLabels
     from core.runs.run_names import RunName
+    from core.text.tokenizer import Tokenizer
     from dashboard.figures.drawing import Component
     from dashboard.figures.leaderboard import Board
     from dashboard.figures.theme import Look
 
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+Reading: TypeAlias = Callable[Concatenate[Any, Given], Found]  # a reader method
+Key = tuple[object, ...]  # file paths and versions, names and frozen options, but no models or tables
+TELL = "tell"  # progress argument of reader methods, not part of the cache key
+
+
+@dataclass(frozen=True)
+class CachePolicy:
+    """The caching rule of one method: number of stored results, lifetime, and whether each caller gets a copy."""
+
+    name: str
+    entries: int  # most results that are kept for all visitors
+    spinner: str  # text shown while the method runs
+    copied: bool
+    """Whether each visitor gets a copy of a result. Otherwise all share one object that must not change."""
+    seconds: float | None  # lifetime in seconds; None: only the key decides
+
+
+class Memo:
+    """The cache of methods that read files; this base class stores nothing, so every call reads the disk."""
+
+    shared = False  # whether many visitors use it at the same time
+
+    def get_or_read(self, how: CachePolicy, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
+        """Return the result that is cached under a key, or call `read` to compute it."""
+        return read()
+
+
+def cache_result(
+    entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
+) -> Callable[[Reading[Given, Found]], Reading[Given, Found]]:
+    """Return a decorator that caches a method; the function `key` makes the cache key from the method's arguments."""
+
+    def wrap_method(read: Reading[Given, Found]) -> Reading[Given, Found]:
+        """Wrap a method that reads files so that its results are cached."""
+        how, signature = CachePolicy(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
+
+        @functools.wraps(read)
+        def read_cached(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+            """Return the cached result of a method that reads files, or call the method."""
+
+            def make_key() -> Key:
+                """Build the cache key of a method call from its arguments."""
+                asked = signature.bind(self, *args, **kwargs)
+                asked.apply_defaults()
+                asked.arguments.pop(TELL, None)
+                return key(*asked.arguments.values())
+
+            return self.memo.get_or_read(how, make_key, lambda: read(self, *args, **kwargs))
+
+        return read_cached
+
+    return wrap_method
+
+
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
+_held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionary()  # by settings and file version
 _testing = threading.Lock()  # one visitor runs the tests; the others reuse the result
 
 
@@ -48,7 +118,10 @@ class ModelTies:
 
 
 class RunReader:
-    """A class that reads the files of runs with caching; RunDamaged: predictions cannot be read."""
+    """A class that reads runs and data sets with caching.
+
+    RunDamaged: predictions cannot be read; DataError or InputError: a data set cannot be used.
+    """
 
     def __init__(self, store: RunStore | None = None, memo: Memo | None = None) -> None:
         """Set up the reading of runs from a store (default: looked up at each call) with a cache (default: none)."""
@@ -170,7 +243,7 @@ class RunReader:
     @cache_result(8, _make_sides_key)
     def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:
         """Return the predictions of several runs on the rows that all runs share; InputError if there are none."""
-        return run_files.comparison_data.read_comparison_data(self.store(), runs, split=split)
+        return run_files.comparison.read_comparison_data(self.store(), runs, split=split)
 
     @cache_result(64, _make_sides_key, spinner="Comparing the runs")
     def compare_runs(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
@@ -258,6 +331,82 @@ class RunReader:
         plan = sweep.read(store, plan.name)
         return run_files.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline, tests=tests)
 
+    @cache_result(4, lambda self, config: (config, _read_folder_version(config.name)))
+    def load_dataset(self, config: DataConfig) -> Dataset:
+        """Load a data set, once for all visitors; NotAvailable if it cannot be read on this machine."""
+        _held[config, _read_folder_version(config.name)] = found = labeled.load.load_dataset(config)
+        return found
+
+    def get_loaded_dataset(self, config: DataConfig) -> Dataset | None:
+        """Return a data set if it is still in memory, without reading any file; None otherwise."""
+        return _held.get((config, _read_folder_version(config.name)))
+
+    @cache_result(16, lambda self, name: (name, lessons.catalog.get_version(name)), spinner="Preparing the lesson")
+    def read_lesson(self, name: str) -> dict[str, Any]:
+        """Return the content of a lesson (`core.lessons.catalog.read_content`)."""
+        return lessons.catalog.read_content(name, self.store())
+
+    @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
+    def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:
+        """Compare texts and labels of the validation and test splits with training; return a summary for each split."""
+        return evaluation.split_differences.compare_dataset(data)
+
+    def _make_data_key(self, record: RunRecord, split: str) -> Key:
+        return record.run, record.data_fingerprint, _read_folder_version(record.config.data.name), split
+
+    @cache_result(64, _make_data_key, spinner="Comparing with training")
+    def compare_split(self, record: RunRecord, split: str) -> dict[str, Any] | None:
+        """Compare a split of a run's data with the training split; None if the data set is not on this machine."""
+        try:
+            return runs.data_shift.compare_run_split(record, split)
+        except NotAvailable:
+            return None
+
+    def _make_lineage_key(self, config: RunConfig) -> Key:
+        parents = map(self.store().read, runs.lineage.find_parents(config))
+        known = tuple((record.run, record.created, record.lineage) for record in parents)
+        return known and (known, config.data, _read_folder_version(config.data.name))
+
+    @cache_result(64, _make_lineage_key, spinner="Counting rows seen in training", copied=True)
+    def describe_removed_rows(self, config: RunConfig) -> tuple[str, ...]:
+        """Return notes on validation and test rows that are left out because a parent run was trained on them."""
+        return runs.lineage.describe_removed(self.store(), config)
+
+    @cache_result(8, lambda self, data, text: (data.fingerprint, text))
+    def fit_tokenizer(self, data: Dataset, text: TextConfig) -> Tokenizer:
+        """Return the tokenizer that a training run would fit on this data set."""
+        from core.text.tokenizer_factory import fit_tokenizer
+
+        return fit_tokenizer(data.splits["train"]["text"].tolist(), text)
+
+    def _make_upload_key(self, name: str, content: bytes, config: DataConfig) -> Key:
+        return hashlib.sha256(content).hexdigest(), uploads.make_safe_name(name), config
+
+    @cache_result(32, _make_upload_key, copied=True)
+    def inspect_upload(self, name: str, content: bytes, config: DataConfig) -> FileReport:
+        """Inspect an uploaded data file before it is stored, with the reading settings of `config`."""
+        with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
+            path = Path(folder) / uploads.make_safe_name(name)
+            path.write_bytes(content)
+            return _inspect_file(path, config)
+
+    @cache_result(32, lambda self, path, config: (path, get_file_version(path), config), copied=True)
+    def inspect_path(self, path: Path, config: DataConfig) -> FileReport:
+        """Inspect a data file on this machine, with the reading settings of `config`."""
+        return _inspect_file(path, config)
+
+    def _make_labels_key(self, record: RunRecord, name: str, *asked: object) -> Key:
+        version = get_file_version(Path(name)) if Path(name).is_file() else ""
+        return record.run, record.classes, name, version, *asked
+
+    @cache_result(32, _make_labels_key, spinner="Reading the labels", copied=True)
+    def match_labels(
+        self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]
+    ) -> DatasetLabels:
+        """Return the labels of another data set, and for each the class of a run that it is mapped to."""
+        asked = runs.evaluation_data.DataRequest(name, split, settings=dict(settings))
+        return runs.evaluation_data.list_labels(record, asked)
+
 
 def make_folder_key(folder: Path, split: str, *names: str) -> Key:
     """Return the cache key of some files in a run folder or in one of its splits: folder, split, file versions."""
@@ -270,3 +419,17 @@ def make_folder_key(folder: Path, split: str, *names: str) -> Key:
 
 def _list_runs(board: Board) -> list[list[str]]:
     return [[record.run for record in entry.model.runs.values()] for entry in board.measured]
+
+
+def _inspect_file(path: Path, config: DataConfig) -> FileReport:
+    return labeled.sandbox.inspect_file(path, config.get_read_settings())
+
+
+def _read_folder_version(name: str) -> str:
+    """Return a cache key that changes with any file of a data set (given by its name, its folder or its file)."""
+    path = labeled.sources.find_local_folder(name) or Path(name).expanduser()
+    if not path.is_dir():
+        return get_file_version(path)
+    inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/"), *labeled.folders.find_class_texts(path)]
+    versions = " ".join(map(get_file_version, sorted(inside)))
+    return hashlib.sha256(versions.encode()).hexdigest()

@@ -12,7 +12,7 @@ import hashlib
 import json
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,66 +29,39 @@ from core.runs.archive import remove_paths
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 from dashboard.figures.drawing import make_node, read_asset, to_draw_script, write_node
+from dashboard.figures.figure import Source
 from dashboard.figures.model_comparison import MOST, PAIRS
-from dashboard.figures.source import Source
 from dashboard.figures.theme import DARK, LIGHT, Tokens
-from dashboard.reports import report_table
-from dashboard.reports.report_parts import (
-    ReportData,
-    Section,
-    arrange_figures,
-    list_page_figures,
-    write_figure,
-    write_notice,
-    write_paragraph,
-)
-from dashboard.reports.report_reader import ReportReader, can_show_texts
-from dashboard.reports.report_sections import (
-    Session,
-    read_session,
-    write_codes_section,
-    write_data_card,
-    write_run_card,
-    write_settings,
-)
+from dashboard.reports import report_parts, report_sections
+from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph
 
 
-@dataclass(frozen=True)
-class ReportContents:
-    """The contents of an HTML report: title, facts, sections, data and table of predictions."""
-
-    title: str
-    facts: Sequence[str]
-    first: str  # HTML before the first section
-    sections: Sequence[Section]
-    found: ReportData
-    rows: Mapping[str, Any]  # the table of predictions: `columns`, `n`, and the `file` of its CSV
-    again: str  # the command that builds this report
-
-
-def write_html(told: ReportContents) -> str:
-    """Write the contents of a report as an HTML document."""
+def write_html(told: _Parts, sections: Sequence[Section], again: str) -> str:
+    """Write a report as an HTML document; `again` is the command that builds it."""
     found, plotly = told.found, get_plotlyjs()
     data = {"charts": found.charts, "components": found.components, "numbers": found.numbers, "rows": told.rows}
     script = f"{_wrap_scripts(found.scripts)}\n{read_asset('report.js')}"
     runs = [script, plotly] if found.charts else [script]
     packed = _pack_bytes("data", json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     packed += _pack_bytes("plotly", plotly.encode()) if found.charts else ""
+    made = f"Made by Sentiscope {core.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with"
+    first = "" if told.told else write_notice(*UNTOLD)
+    foot = make_node("p", made, " ", make_node("code", again))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_write_policy(runs, found)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head>"
-        f"<body>{_write_head(told)}<main>{told.first}{''.join(map(_write_section, told.sections))}</main>"
-        f"{_write_foot(told)}{packed}<script>{script}</script></body></html>\n"
+        f"<body>{_write_head(told, sections)}<main>{first}{''.join(map(_write_section, sections))}</main>"
+        f"{write_node(make_node('footer', foot))}{packed}<script>{script}</script></body></html>\n"
     )
 
 
-def _write_head(told: ReportContents) -> str:
+def _write_head(told: _Parts, sections: Sequence[Section]) -> str:
     links = [
         make_node("li", make_node("a", each.title, href=f"#{each.name}"), make_node("small", each.note))
-        for each in told.sections
+        for each in sections
     ]
     facts = make_node("ul", *(make_node("li", each) for each in told.facts), class_="facts")
     about = make_node("p", "Sentiscope report", class_="kind"), make_node("h1", told.title), facts
@@ -101,11 +74,6 @@ def _write_section(section: Section) -> str:
         f'<section id="{write_node(section.name)}" aria-labelledby="{write_node(section.name)}-heading">'
         f"{write_node(heading)}{section.markup}</section>"
     )
-
-
-def _write_foot(told: ReportContents) -> str:
-    made = f"Made by Sentiscope {core.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with"
-    return write_node(make_node("footer", make_node("p", made, " ", make_node("code", told.again))))
 
 
 def _pack_bytes(name: str, content: bytes) -> str:
@@ -214,7 +182,7 @@ def build_report(
     if codes and len(names) > 1:
         raise InputError("--codes: a coding session belongs to one run; name one run")
     records = [store.read(name) for name in names]
-    reading = ReportReader(store, author, told=all(map(can_show_texts, records)))
+    reading = ReportReader(store, author, told=all(record.config.data.texts for record in records))
     for record in records:
         refuse_tagged(record)
         if not reading.list_splits(record.run):
@@ -259,7 +227,7 @@ class _Parts(ABC):
     def build_cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
         """Return two report sections on a run: the run card (model, training, how to repeat it), and all settings."""
         told = replace(record, config=remove_paths(record.config)) if self.no_paths else record
-        return write_run_card(told, self.reading.store(), name), write_settings(told)
+        return report_sections.write_run_card(told, self.reading.store(), name), report_sections.write_settings(told)
 
     def draw_figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
         """Draw named figures as HTML, without those that the run has no data for, and report progress for each."""
@@ -267,8 +235,8 @@ class _Parts(ABC):
         for name in names:
             self._done += 1
             self.tell(f"drawing {name}", min(1.0, self._done / self.many))
-            parts.append(write_figure(name, source, self.found, prefix))
-        return arrange_figures(parts)
+            parts.append(report_parts.write_figure(name, source, self.found, prefix))
+        return report_parts.arrange_figures(parts)
 
     def assemble_report(self, again: str) -> BuiltReport:
         """Assemble the HTML of a report and the summary of its contents."""
@@ -277,8 +245,7 @@ class _Parts(ABC):
             self.tell(section.title, None)
             sections.append(section)
         self.tell("writing", None)
-        first = "" if self.told else write_notice(*UNTOLD)
-        made = write_html(ReportContents(self.title, self.facts, first, sections, self.found, self.rows, again))
+        made = write_html(self, sections, again)
         about = {
             "bytes": len(made.encode("utf-8", "replace")),
             "kind": self.kind,
@@ -293,7 +260,7 @@ class _Parts(ABC):
         }
         return BuiltReport(made, about)
 
-    def list_predictions(self, columns: list[dict[str, Any]], kept: report_table.KeptRows) -> Section:
+    def list_predictions(self, columns: list[dict[str, Any]], kept: report_sections.KeptRows) -> Section:
         """Return the report section of the prediction table, and store the table's columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
@@ -308,7 +275,7 @@ class _Parts(ABC):
 class _Run(_Parts):
     """A report on one run, or on one annotation session of a run."""
 
-    many = sum(len(list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
+    many = sum(len(report_parts.list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -318,31 +285,27 @@ class _Run(_Parts):
 
     def build_sections(self) -> Iterator[Section]:
         """Yield the report sections of a run: results first, run card last; for a coding session, codes come first."""
-        chosen = read_session(self.reading, self.record, self.codes, self.table)
-        codes = write_codes_section(chosen, self.table, told=self.told)
+        chosen = report_sections.read_session(self.reading, self.record, self.codes, self.table)
+        codes = report_sections.write_codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
             yield codes
         for name, title, pages, more in PARTS:
-            markup = self.draw_figures([*list_page_figures(pages, LIST), *more], self.source)
+            markup = self.draw_figures([*report_parts.list_page_figures(pages, LIST), *more], self.source)
             if name == "errors" and not self.table.wrong.any():
                 markup = write_notice("No errors", f"All {count(self.n)} sentences are correct.")
-                self._drop_figures(list_page_figures(pages, LIST))
+                for each in report_parts.list_page_figures(pages, LIST):
+                    self.found.charts.pop(each, None)
+                    self.found.components.pop(each, None)
+                    if each in self.found.figures:
+                        self.found.figures.remove(each)
+                        self.found.left_out[each] = "nothing is wrong"
             if markup:
                 yield Section(name, title, *self._count_contents(name), markup)
             if name == "errors" and codes and not self.codes:
                 yield codes
         yield self._collect_rows(chosen)
         yield from self.build_cards(self.record)
-        yield write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
-
-    def _drop_figures(self, names: Sequence[str]) -> None:
-        """Remove the named error figures from a report if the run has no errors, and note why."""
-        for name in names:
-            self.found.charts.pop(name, None)
-            self.found.components.pop(name, None)
-            if name in self.found.figures:
-                self.found.figures.remove(name)
-                self.found.left_out[name] = "nothing is wrong"
+        yield report_sections.write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _count_contents(self, name: str) -> tuple[int, str]:
         tables = len({"behaviour", "belief"} & set(self.found.figures))
@@ -354,18 +317,18 @@ class _Run(_Parts):
         }
         return sizes.get(name, (self.n, "sentences"))
 
-    def _collect_rows(self, chosen: Session) -> Section:
+    def _collect_rows(self, chosen: report_sections.Session) -> Section:
         said = {*chosen.coded.given, *chosen.coded.notes}
         coded = self.table.frame["key"].isin(said).to_numpy(bool)
-        kept = report_table.select_rows(self.table.wrong, report_table.measure_rows(self.table), coded)
+        kept = report_sections.select_rows(self.table.wrong, report_sections.measure_rows(self.table), coded)
         tags = self.reading.read_tagged_rows(self.record, self.split).found_tags
-        columns = report_table.list_run_columns(self.table, kept.places, tags, told=self.told)
+        columns = report_sections.list_run_columns(self.table, kept.places, tags, told=self.told)
         keys = self.table.frame["key"].iloc[kept.places].tolist()
-        columns += report_table.list_code_columns(chosen.coded, keys, told=self.told)
+        columns += report_sections.list_code_columns(chosen.coded, keys, told=self.told)
         if self.codes:
             own = set(chosen.keys)
             inside = ["yes" if key in own else "no" for key in keys]
-            columns.append(report_table.make_choice_column("in the session", inside, ("yes", "no"), first="yes"))
+            columns.append(report_sections.make_choice_column("in the session", inside, ("yes", "no"), first="yes"))
         return self.list_predictions(columns, kept)
 
 
@@ -377,7 +340,7 @@ class _Comparison(_Parts):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.title = " · ".join(record.run for record in self.records)
-        self.many = len(list_page_figures(("compare",))) + len(OF_EACH) * len(self.records)
+        self.many = len(report_parts.list_page_figures(("compare",))) + len(OF_EACH) * len(self.records)
 
     def make_source(self, split: str) -> Source:
         """Return the data source from which a comparison's figures are drawn; InputError: too many models."""
@@ -390,7 +353,7 @@ class _Comparison(_Parts):
         """Yield the report sections of a comparison: first the comparison itself, then one section for each run."""
         pairs = PAIRS.read_data(self.source)
         told = write_paragraph(pairs.summary, "told") + (write_paragraph(pairs.closest) if pairs.closest else "")
-        models, names = len(self.source.sides.sides), list_page_figures(("compare",))
+        models, names = len(self.source.sides.sides), report_parts.list_page_figures(("compare",))
         yield Section("comparison", "Comparison", models, "models", told + self.draw_figures(names, self.source))
         yield self._collect_rows()
         for place, record in enumerate(self.records, 1):
@@ -398,7 +361,7 @@ class _Comparison(_Parts):
             card, chosen = self.build_cards(record, f"run-{place}")
             parts = [self.draw_figures(OF_EACH, own, prefix), "<h3>Run card</h3>", card.markup, "<h3>Settings</h3>"]
             yield replace(card, title=record.run, markup="".join([*parts, chosen.markup]))
-        yield write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
+        yield report_sections.write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _collect_rows(self) -> Section:
         tables = {record.run: self.reading.read_tagged_rows(record, self.split).table for record in self.records}
@@ -407,5 +370,5 @@ class _Comparison(_Parts):
             words = "The runs were tested on different folds of the data: see the predictions in their own reports."
             return Section("predictions", "Predictions", 0, "sentences in common", write_paragraph(words))
         wrong = np.any([table.wrong for table in tables.values()], axis=0)
-        kept = report_table.select_rows(wrong, report_table.measure_rows(self.table))
-        return self.list_predictions(report_table.list_model_columns(tables, kept.places, told=self.told), kept)
+        kept = report_sections.select_rows(wrong, report_sections.measure_rows(self.table))
+        return self.list_predictions(report_sections.list_model_columns(tables, kept.places, told=self.told), kept)

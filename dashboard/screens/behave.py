@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.behavioral_tests.polarity import NONE, infer_polarity
 from core.behavioral_tests.suite import POLARITIES, Suite
-from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite_predictions import NONE, SuiteAnswers, infer_polarity
 from core.data import uploads
 from core.data.yaml_tree import LARGEST
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, remove_example
@@ -26,7 +25,7 @@ from dashboard import access, selection, state
 from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import make_anchor, show_caption, show_drawing, show_figure_heading, show_how, show_others
 from dashboard.widgets.messages import show_header, show_problem, show_summary

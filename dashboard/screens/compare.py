@@ -16,7 +16,7 @@ from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeErro
 from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs.record import RunRecord
-from core.runs.seed_groups import group_runs
+from core.runs.run_names import group_runs
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
@@ -29,7 +29,7 @@ from dashboard.figures.compare_sentences import (
     describe_disagreement,
 )
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.model_comparison import (
     BY,
     METRIC,
@@ -43,9 +43,8 @@ from dashboard.figures.model_comparison import (
     list_pairs,
 )
 from dashboard.figures.results import SENTENCE, read_headline
-from dashboard.figures.source import Source
 from dashboard.figures.subplots import find_cell
-from dashboard.widgets.export import Table, show_export_bar
+from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import (
     show,
     show_bare,
@@ -66,10 +65,8 @@ from dashboard.widgets.messages import (
     show_selection,
     show_summary,
 )
-from dashboard.widgets.options import choose_option, choose_split, pick_option, read_option
-from dashboard.widgets.report import offer_report
+from dashboard.widgets.options import choose_option, choose_split, pick_option, read_option, show_sections
 from dashboard.widgets.runs import get_chosen_run, offer_speed
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
 from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look, get_row_height

@@ -23,8 +23,8 @@ from core.exceptions import DataError, NotAvailable
 from core.formatting import count
 from core.text.config import TextConfig
 from dashboard import access, state
-from dashboard.data import data, dataset_cards
-from dashboard.data.dataset_cards import DataCard
+from dashboard.access import DataCard
+from dashboard.data import data
 from dashboard.figures import dataset_summary as figures
 from dashboard.figures.dataset_summary import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
@@ -41,8 +41,8 @@ from dashboard.screens.data_rows import show_filters, show_rows, show_text
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift, show_summary
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.progress import offer_analysis
-from dashboard.widgets.sections import show_sections
 
 QUESTION = "What is in the data, and what will be used?"
 CHOOSE = "Data sets that can be opened come first. You can type the path of a file or folder on this machine"
@@ -181,7 +181,7 @@ def _read_card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
     """Read the stored data card of a data set, or compute it; for a large data set only when asked."""
     wanted = DataCard.from_dataset(dataset, text)
     card = wanted.read()
-    if card is None and not dataset_cards.is_quick(dataset):
+    if card is None and not access.is_quick(dataset):
         show_finding("This data set is large", wanted.offer.takes)
         if not st.button(wanted.offer.button, key="make-card"):
             return None

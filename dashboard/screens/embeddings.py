@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.formatting import count
 from core.models.capabilities import list_capabilities
@@ -18,19 +18,17 @@ from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import embeddings
-from dashboard.figures.class_separation import MAP_LAYERS, SILHOUETTES
-from dashboard.figures.embedding_clusters import MAP_GROUPS
-from dashboard.figures.embedding_neighbors import MAP_COMMON, MAP_NEIGHBORS
+from dashboard.figures.embedding_structure import MAP_COMMON, MAP_GROUPS, MAP_LAYERS, MAP_NEIGHBORS, SILHOUETTES
 from dashboard.figures.embeddings import MAP, TOOLS, SentenceMap, read_map_config
-from dashboard.figures.preset_tables import describe_baseline
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
+from dashboard.figures.model_plan import describe_baseline
 from dashboard.screens import embeddings_overlays as overlays
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption, show_drawing, show_figures, show_how, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header, show_summary
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
 

@@ -20,14 +20,15 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.class_separation import MAP_LAYERS
-from dashboard.figures.embedding_clusters import MAP_GROUPS, EmbeddingClusters
 from dashboard.figures.embedding_map import PlacedSentence
-from dashboard.figures.embedding_neighbors import (
+from dashboard.figures.embedding_structure import (
     AT,
     LEAST,
     MAP_COMMON,
+    MAP_GROUPS,
+    MAP_LAYERS,
     MAP_NEIGHBORS,
+    EmbeddingClusters,
     NearestSentences,
     find_shared_nearest,
 )
@@ -42,8 +43,8 @@ from dashboard.figures.embeddings import (
     SentenceMap,
     find_matches,
 )
+from dashboard.figures.figure import Source
 from dashboard.figures.filtering import SELECT
-from dashboard.figures.source import Source
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.figure import show, show_caption, show_figure_heading
 from dashboard.widgets.messages import show_finding, show_problem, show_selection

@@ -15,18 +15,17 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.error_list import SentenceList, build_sentences_table
 from dashboard.figures.error_rates import count_errors, describe_clusters
+from dashboard.figures.figure import Source
 from dashboard.figures.filtering import ORDER, SELECT, WRONG
 from dashboard.figures.row_selection import RowSelection
-from dashboard.figures.source import Source
 from dashboard.screens.errors_codes import list_sessions
 from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
 from dashboard.screens.errors_statistics import get_other_run, list_sections, show_filter_bar
-from dashboard.widgets.export import Table, show_export_bar
+from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem, show_summary
-from dashboard.widgets.report import offer_report
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-from dashboard.widgets.sections import show_sections
 
 QUESTION = "What goes wrong, and what do errors share?"
 FEW = 500

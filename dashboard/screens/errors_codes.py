@@ -13,10 +13,9 @@ from typing import Any
 import streamlit as st
 
 from core.data.findings import plural
+from core.error_analysis.annotation_store import has_name, name_author
 from core.error_analysis.annotations_csv import format_annotations, format_codebook, import_csv
-from core.error_analysis.annotator_names import has_name, name_author
-from core.error_analysis.code_prevalence import Draw, draw_sample, list_draws
-from core.error_analysis.codebook import KEYS, Codes
+from core.error_analysis.codebook import KEYS, Codes, Draw, draw_sample, list_draws
 from core.error_analysis.query import CODED, NOTED, is_code_rule
 from core.error_analysis.row_annotations import Annotations, Code
 from core.error_analysis.selection import PickedRows, Selection, parse_selection, store_picked

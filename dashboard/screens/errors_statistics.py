@@ -43,7 +43,7 @@ from dashboard.figures.error_rates import (
     find_slices,
     suggest_steps,
 )
-from dashboard.figures.figure import Figure
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.filtering import (
     ASKED,
     FURTHER,
@@ -57,7 +57,6 @@ from dashboard.figures.filtering import (
 )
 from dashboard.figures.registry import list_unplaced
 from dashboard.figures.row_selection import RowSelection
-from dashboard.figures.source import Source
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_heading, show_others
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import pick_option

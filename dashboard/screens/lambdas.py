@@ -15,6 +15,8 @@ from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
+from dashboard.figures.attention import has_subtraction
+from dashboard.figures.figure import Source
 from dashboard.figures.lambdas import (
     COURSE,
     COURSE_READING,
@@ -25,17 +27,14 @@ from dashboard.figures.lambdas import (
     find_other_seeds,
     has_lambda,
 )
-from dashboard.figures.learned_scalars import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
-from dashboard.figures.preset_tables import describe_baseline
+from dashboard.figures.model_plan import describe_baseline
 from dashboard.figures.results import choose_default_run
-from dashboard.figures.sentence_maps import has_subtraction
-from dashboard.figures.source import Source
+from dashboard.figures.token_values import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_how, show_others
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_next_step, show_problem, show_summary
-from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.options import choose_option, read_option, show_sections
 from dashboard.widgets.runs import list_facts, require_run
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.style import get_look
 
 PLACED = (COURSE, FINAL, NUMBERS_OF)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from core.api.dashboard_server import list_links
+from core.api.machine import list_links
 from core.exceptions import InputError, SentiscopeError
 from core.lessons.catalog import LESSONS, find_lesson
 from core.lessons.tally import SchoolClass, TallyStore, is_owner

@@ -19,13 +19,15 @@ from core.runs.record import RunRecord
 from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
-from dashboard.figures.preset_tables import (
+from dashboard.figures.model_plan import (
     ALL,
+    DIAGRAM,
     USUAL,
+    ModelDiagram,
     Sizes,
     build_preset_frame,
     compare_presets,
+    describe_parts,
     list_backbones,
     list_deviations,
     list_preset_runs,
@@ -33,11 +35,11 @@ from dashboard.figures.preset_tables import (
     read_sizes,
 )
 from dashboard.widgets.export import Table, show_export_bar
+from dashboard.widgets.fields import pick_preset, show_equation
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading, show_table
 from dashboard.widgets.messages import show_header, show_summary
-from dashboard.widgets.sections import show_sections
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.style import get_look, get_row_height
-from dashboard.widgets.training_fields import pick_preset, show_equation
 
 QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"

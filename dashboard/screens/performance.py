@@ -11,33 +11,37 @@ import pandas as pd
 import streamlit as st
 
 from core.data.dataset import VALIDATION
-from core.evaluation.scores import HALF
+from core.evaluation.metrics import HALF
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import thresholding
-from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES
-from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION, build_confusion_table, describe_errors
 from dashboard.figures.decisions import FEW, Decision, SplitPredictions
-from dashboard.figures.figure import Figure
-from dashboard.figures.learned_scalars import NUMBERS_OF
-from dashboard.figures.metrics import CLASSES, METRICS, PHENOMENA
-from dashboard.figures.multilabel import LABELS
-from dashboard.figures.roc_pr import PR, ROC
-from dashboard.figures.saved_slices import SAVED
-from dashboard.figures.source import Source
+from dashboard.figures.error_rates import SAVED
+from dashboard.figures.figure import Figure, Source
+from dashboard.figures.metrics import (
+    CELLS,
+    CLASSES,
+    CONFIDENCE,
+    CONFUSION,
+    METRICS,
+    PHENOMENA,
+    build_confusion_table,
+    describe_errors,
+)
+from dashboard.figures.threshold_curves import CALIBRATION, COSTS, PR, PROBABILITIES, ROC
+from dashboard.figures.thresholding import LABELS
+from dashboard.figures.token_values import NUMBERS_OF
 from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_external import show_other_data
 from dashboard.widgets.bars import show_stat_line
-from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.export import offer_report, show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figures, show_how, show_others, show_table
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift, show_summary
-from dashboard.widgets.options import choose_option, choose_split, read_option
-from dashboard.widgets.report import offer_report
+from dashboard.widgets.options import choose_option, choose_split, read_option, show_sections
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.selection_bar import mark_cell, show_selected
 
 QUESTION = "How good is it, and what does it get wrong?"

@@ -20,16 +20,15 @@ from core.formatting import count, number, shorten_text
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures import multilabel, thresholding
-from dashboard.figures.confusion import CONFIDENCE
+from dashboard.figures import thresholding
 from dashboard.figures.decisions import BARS, PHENOMENON, Decision, SplitPredictions
 from dashboard.figures.display_names import escape_text
-from dashboard.figures.metrics import PHENOMENA
-from dashboard.figures.multilabel import LABELS
+from dashboard.figures.error_rates import CLASS, SAVED, SavedSlices
+from dashboard.figures.figure import Source
+from dashboard.figures.metrics import CONFIDENCE, PHENOMENA
 from dashboard.figures.results import Stat, list_split_stats
-from dashboard.figures.saved_slices import CLASS, SAVED, SavedSlices
-from dashboard.figures.source import Source
 from dashboard.figures.subplots import find_cell
+from dashboard.figures.thresholding import LABELS
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.figure import show, show_caption, show_figure, show_figure_heading, show_heading, show_table
 from dashboard.widgets.options import choose_option, pick_option
@@ -206,22 +205,22 @@ def list_main_stats(source: Source) -> list[Stat]:
     if source.record.task != "multi":
         return list_split_stats(source.record, source.split, source.report)
     choice = str(source.get_choice(thresholding.LIMITS))
-    return multilabel.list_metric_stats(source.record, source.split, source.report, choice)
+    return thresholding.list_metric_stats(source.record, source.split, source.report, choice)
 
 
 def apply_thresholds(source: Source, decision: Decision) -> SplitPredictions:
     """Return the predictions of a multi-label run at the chosen thresholds, and at the slider's for one label."""
-    used = multilabel.pick_thresholds(source.record, str(source.get_choice(thresholding.LIMITS)))
+    used = thresholding.pick_thresholds(source.record, str(source.get_choice(thresholding.LIMITS)))
     used[source.report.classes.index(str(source.get_choice(thresholding.RULE)))] = decision.threshold
-    return multilabel.apply_thresholds(source.report, decision, used)
+    return thresholding.apply_thresholds(source.report, decision, used)
 
 
 def show_labels(source: Source) -> dict[str, pd.DataFrame]:
     """Show the scores of every label of a multi-label run as a chart and as a table; return the table."""
     every = show_figure(source, LABELS)
-    titles = [title for name, title in multilabel.COLUMNS.items() if name not in ("label", "n")]
+    titles = [title for name, title in thresholding.COLUMNS.items() if name not in ("label", "n")]
     three = dict.fromkeys(titles, st.column_config.NumberColumn(format="%.3f"))
-    show_table(every.table.rename(columns=multilabel.COLUMNS), "Per label", three)
+    show_table(every.table.rename(columns=thresholding.COLUMNS), "Per label", three)
     return LABELS.build_tables(every)
 
 
@@ -233,7 +232,7 @@ def show_threshold_popover(source: Source) -> None:
             pick_option(thresholding.RULE, source, about=thresholding.RULE.about)
         named = [str(source.get_choice(option)) for option in (thresholding.RULE, thresholding.LIMITS)]
         exact = pick_threshold(source, ", ".join([source.record.run, *named]) if several else "")
-        if several and named[1] == multilabel.TUNED and not source.get_choice(thresholding.COST):
+        if several and named[1] == thresholding.TUNED and not source.get_choice(thresholding.COST):
             show_caption(f"Chosen on validation: {number(exact)}.")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.error_analysis.annotator_names import LONGEST, LONGEST_TEXT
+from core.error_analysis.annotation_store import LONGEST, LONGEST_TEXT
 from core.error_analysis.counter_examples import keep_example
-from core.evaluation.scores import NOTHING
+from core.evaluation.metrics import NOTHING
 from core.exceptions import SentiscopeError
 from core.fingerprint import hash_value
 from core.interpret.trace_summary import warn_unknown
@@ -19,9 +19,9 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.multilabel import map_thresholds
+from dashboard.figures.figure import Source
 from dashboard.figures.results import choose_default_text
-from dashboard.figures.source import Source
+from dashboard.figures.thresholding import map_thresholds
 from dashboard.screens.sentence_bench import (
     choose_target,
     compute_bench,
@@ -35,10 +35,10 @@ from dashboard.screens.sentence_history import remember_state, show_undo_buttons
 from dashboard.screens.sentence_more import has_maps, show_more
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table
+from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
 from dashboard.widgets.messages import escape_label, show_empty, show_finding, show_header
 from dashboard.widgets.runs import describe_attention, list_facts, require_run
 from dashboard.widgets.style import add_style, get_look
-from dashboard.widgets.text_fields import fill_text, read_link_edits, show_text_part
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

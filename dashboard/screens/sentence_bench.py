@@ -14,20 +14,10 @@ from core.models.capabilities import list_capabilities
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
-from dashboard.figures.attention_heads import (
-    COEFFICIENTS,
-    FROM,
-    GRID,
-    HEAD_VIEW,
-    HEADS,
-    LAYER,
-    MAP,
-    SCALE,
-    get_layer,
-)
-from dashboard.figures.lambda_response import LAMBDA_BENCH
-from dashboard.figures.sentence_maps import describe_special
-from dashboard.figures.source import Source, ValueRange
+from dashboard.figures.attention import describe_special
+from dashboard.figures.attention_heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, get_layer
+from dashboard.figures.figure import Source, ValueRange
+from dashboard.figures.interventions import LAMBDA_BENCH
 from dashboard.figures.word_attributions import COUNTED, TOWARDS, WORDS, get_target_class
 from dashboard.reader.models import Wanted
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures

@@ -16,9 +16,9 @@ from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.attention import MapRow, find_top_weight
+from dashboard.figures.attention import MapRow, build_combined_rows, compare_views, find_top_weight, has_subtraction
 from dashboard.figures.attention_heads import COMBINED, CombinedMaps
-from dashboard.figures.contrast import (
+from dashboard.figures.attribution_comparison import (
     DIFFERENCE,
     align_readings,
     build_contrast_table,
@@ -26,15 +26,14 @@ from dashboard.figures.contrast import (
     read_sentence,
 )
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.sentence_maps import build_combined_rows, compare_views, has_subtraction
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.word_attributions import TOWARDS
 from dashboard.screens.sentence_bench import compute_words, show_words
 from dashboard.widgets.bars import show_prediction
+from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
 from dashboard.widgets.style import get_look
-from dashboard.widgets.text_fields import parse_edits
 
 if TYPE_CHECKING:
     import pandas as pd

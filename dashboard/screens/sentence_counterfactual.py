@@ -12,7 +12,7 @@ from core.interpret.model_edits import Edits
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import counterfactuals as figures
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.word_attributions import TOWARDS
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.figure import show_caption, show_heading

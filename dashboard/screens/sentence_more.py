@@ -27,20 +27,34 @@ from core.text.words import split_passages
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS
-from dashboard.figures.activation_patching import DONOR, PATCHING
+from dashboard.figures.attention import build_attention_table, build_prediction_table, has_subtraction
 from dashboard.figures.attention_heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
-from dashboard.figures.attribution_methods import EXTENT, METHODS, READ_NEEDED, MethodComparison, list_methods
-from dashboard.figures.contrast import DIFFERENCE
+from dashboard.figures.attribution_comparison import (
+    DIFFERENCE,
+    EXTENT,
+    METHODS,
+    READ_NEEDED,
+    MethodComparison,
+    list_methods,
+)
 from dashboard.figures.faithfulness import ALONG, BELIEF, HOW, METHOD
-from dashboard.figures.figure import Figure
-from dashboard.figures.lambda_response import LAMBDA_BENCH
-from dashboard.figures.learned_scalars import NUMBERS_OF, Numbers, build_number_table, read_view_scalars
-from dashboard.figures.negation_scope import DISTANCE, OF, measure_distance, prepare_query
-from dashboard.figures.preset_tables import describe_baseline
+from dashboard.figures.figure import Figure, Source
+from dashboard.figures.interventions import DISTANCE, DONOR, LAMBDA_BENCH, OF, PATCHING, measure_distance, prepare_query
+from dashboard.figures.model_plan import describe_baseline
 from dashboard.figures.registry import list_unplaced
-from dashboard.figures.sentence_maps import build_attention_table, build_prediction_table, has_subtraction
-from dashboard.figures.source import Source
-from dashboard.figures.token_values import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA, build_token_table
+from dashboard.figures.token_values import (
+    BRANCHES,
+    GATES,
+    LEXICON,
+    NUMBERS_OF,
+    POLARITY,
+    SUPPORT,
+    TOKEN_LAMBDA,
+    Numbers,
+    build_number_table,
+    build_token_table,
+    read_view_scalars,
+)
 from dashboard.figures.word_attributions import WORDS, get_target_class
 from dashboard.screens.sentence_bench import has_pieces, show_lambdas, show_more_maps, show_unknown_words
 from dashboard.screens.sentence_compare import ReadingComparison, compare_pinned, get_pinned, show_second_run
@@ -59,9 +73,8 @@ from dashboard.widgets.figure import (
     show_others,
 )
 from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
-from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.options import choose_option, read_option, show_sections
 from dashboard.widgets.progress import show_job, show_start_button, wait_for
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:

@@ -14,17 +14,17 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention_heads import LAYER
+from dashboard.figures.figure import Source
 from dashboard.figures.forward_pass import COMPONENT, HEAD, STAGE, STEPS, build_step_table, read_stages
 from dashboard.figures.results import choose_default_text
-from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
 from dashboard.widgets.figure import show_bare, show_caption, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.runs import describe_attention, describe_end, list_facts, require_run
 from dashboard.widgets.style import add_style, get_look
-from dashboard.widgets.text_fields import fill_text, read_link_edits, show_text_part
 
 QUESTION = "How does the answer come about?"
 NOTHING = "There are no steps to show"

@@ -17,19 +17,19 @@ from core.fingerprint import hash_value
 from core.formatting import count
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
+from core.runs.configuration import START, add_start_settings
 from core.runs.sweep import Plan, parse_grid
 from core.runs.sweep_drive import SweepState
-from core.runs.warm_start import START, add_start_settings
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.screens.sweeps_example import read_example
 from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_problem, show_progress, show_summary
-from dashboard.widgets.sections import choose_sections, show_sections
+from dashboard.widgets.options import choose_sections, show_sections
 from dashboard.widgets.style import get_look
-from dashboard.widgets.training_fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 
 QUESTION = "Which setting is best, and is the difference real?"
 POLL_SECONDS = 2.0

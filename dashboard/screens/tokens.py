@@ -17,16 +17,15 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import token_tags
+from dashboard.figures.figure import Source
 from dashboard.figures.results import find_metric, list_stats
-from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.fields import show_text_field
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures, show_heading, show_others
 from dashboard.widgets.messages import show_error, show_finding, show_header, show_problem, show_shift, show_summary
-from dashboard.widgets.options import choose_option, pick_option
+from dashboard.widgets.options import choose_option, pick_option, show_sections
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-from dashboard.widgets.sections import show_sections
-from dashboard.widgets.text_fields import show_text_field
 
 if TYPE_CHECKING:
     import pandas as pd

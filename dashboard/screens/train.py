@@ -14,8 +14,8 @@ from core.formatting import count, format_duration, format_plus_minus, number
 from core.runs import training_jobs
 from core.runs.cost_estimate import count_rows, count_uncut_rows
 from core.runs.record import RunRecord
-from dashboard import state
-from dashboard.data import data, dataset_cards
+from dashboard import access, state
+from dashboard.data import data
 from dashboard.figures.results import read_headline
 from dashboard.figures.training_curves import LAMBDAS, LEARNING, PROGRESS, describe_learning, draw_progress
 from dashboard.figures.training_log import Curves
@@ -31,8 +31,8 @@ from dashboard.widgets.messages import (
     show_selection,
     show_summary,
 )
+from dashboard.widgets.options import show_sections
 from dashboard.widgets.runs import list_facts, show_damaged
-from dashboard.widgets.sections import show_sections
 from dashboard.widgets.style import get_look
 
 CHOOSE = "Train which model, on what data, for how long?"
@@ -204,7 +204,7 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
 
 def _count_sentences(record: RunRecord) -> str:
     """Return how many training sentences a run loads, in words."""
-    records, counts = data.list_runs(), dataset_cards.get_counts(record.config)
+    records, counts = data.list_runs(), access.get_counts(record.config)
     rows = record.progress.get("rows", {}).get("train")
     if rows is None and count_uncut_rows(record.config, records, counts) is not None:
         rows = count_rows(record.config, records, counts)

@@ -19,19 +19,14 @@ from core.models.presets import PRESETS
 from core.recipes import AppliedRecipe
 from core.runs import training_jobs
 from core.runs.backbones import SETTING as BACKBONE
-from core.runs.configuration import configure, configure_with_recipe
+from core.runs.configuration import START, configure, configure_with_recipe
 from core.runs.cost_estimate import LENGTHS, Size, count_uncut_rows, describe_shortcuts, estimate_size, estimate_time
-from core.runs.warm_start import START
 from core.settings import Setting
 from dashboard import access, state
-from dashboard.data import data, dataset_cards
-from dashboard.figures import training_plan as plan
-from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
-from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import as_sentence, show_problem, show_summary
-from dashboard.widgets.sections import choose_sections
-from dashboard.widgets.style import get_look
-from dashboard.widgets.training_fields import (
+from dashboard.data import data
+from dashboard.figures import model_plan as plan
+from dashboard.figures.model_plan import DIAGRAM, ModelDiagram, describe_parts
+from dashboard.widgets.fields import (
     get_recipe,
     pick_dataset,
     pick_preset,
@@ -39,6 +34,10 @@ from dashboard.widgets.training_fields import (
     show_equation,
     show_recipe_switch,
 )
+from dashboard.widgets.figure import show_caption, show_drawing
+from dashboard.widgets.messages import as_sentence, show_problem, show_summary
+from dashboard.widgets.options import choose_sections
+from dashboard.widgets.style import get_look
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
@@ -98,7 +97,7 @@ def show_form(offer: Callable[[], None]) -> None:
         show_settings(defaults)
     if draft is None:
         return
-    records, counts = data.list_runs(), dataset_cards.get_counts(draft.config)
+    records, counts = data.list_runs(), access.get_counts(draft.config)
     size, time = estimate_size(draft.config, records, counts), estimate_time(draft.config, records, counts)
     if PLAN in opened:
         rows = count_uncut_rows(draft.config, records, counts)

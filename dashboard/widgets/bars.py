@@ -11,16 +11,16 @@ import streamlit as st
 
 from core.formatting import MINUS, count, format_plus_minus, number
 from core.runs.record import RunRecord
-from dashboard.figures.multilabel import map_thresholds
 from dashboard.figures.results import Stat
 from dashboard.figures.theme import Look, choose_text_color, color_classes
+from dashboard.figures.thresholding import map_thresholds
 from dashboard.widgets.figure import show_caption
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-ROOMY = 0.3
-"""Smallest part of a bar with room for its label on a narrow page; other labels appear below."""
+ROOMY = 0.3  # smallest part of a bar with room for its label on a narrow page; other labels appear below
+Chances = Mapping[str, float]  # probability by class
 READING = "Labels are independent, so the numbers do not sum to 1. Mark: threshold{}."
 
 
@@ -48,10 +48,8 @@ def show_prediction(
         _show_class_bar(view.probabilities, look, was, ordered=record.ordered, small=small, roomy=roomy)
         return
     limits = map_thresholds(record)
-    items = "".join(
-        _format_label_bar(name, p, limits[name], (was or {}).get(name)) for name, p in view.probabilities.items()
-    )
-    st.html(f'<ul class="s-labels" aria-label="probability of each label">{items}</ul>')
+    items = (_format_label_bar(name, p, limits[name], (was or {}).get(name)) for name, p in view.probabilities.items())
+    st.html(f'<ul class="s-labels" aria-label="probability of each label">{"".join(items)}</ul>')
     if not small:
         show_caption(READING.format(", chosen on validation" if record.results.get("tuned") else ""))
 
@@ -69,13 +67,7 @@ def _format_label_bar(name: str, p: float, limit: float, before: float | None) -
 
 
 def _show_class_bar(
-    chances: Mapping[str, float],
-    look: Look,
-    before: Mapping[str, float] | None,
-    *,
-    ordered: bool,
-    small: bool,
-    roomy: float,
+    chances: Chances, look: Look, before: Chances | None, *, ordered: bool, small: bool, roomy: float
 ) -> None:
     """Show class probabilities as segments of one bar; narrow segments have their text for screen readers only."""
     colors = color_classes(look.tokens, list(chances), ordered=ordered)

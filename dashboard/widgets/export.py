@@ -1,16 +1,23 @@
-"""Export menu at the end of a page: its figures as SVG or PNG, its tables as CSV."""
+"""What a page offers to download: figures as SVG or PNG, tables as CSV, and a report, which is built on request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from core.table_format import format_csv
+from core.exceptions import SentiscopeError, StorageError
+from core.fingerprint import hash_value
+from core.formatting import format_csv, whole_percent
 from dashboard import state
+from dashboard.data import data
 from dashboard.figures.drawing import read_asset
+from dashboard.widgets.messages import show_problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,3 +54,109 @@ def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = T
                 type="tertiary",
                 on_click="ignore",
             )
+
+
+_ONE = threading.Lock()  # reports are built one at a time, since each needs a processor core for seconds
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """What a report is about: the runs, the split, the annotator and the annotation session."""
+
+    runs: tuple[str, ...]
+    split: str
+    author: str
+    codes: str = ""  # a coding session; empty: the run or comparison
+    version: str = ""  # version of the codes and slices of the data
+
+    @property
+    def name(self) -> str:
+        """Return the part of a report's file name that names its runs, split and annotation session."""
+        return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
+
+
+def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
+    """Show a button that builds a report of runs, then one that downloads it; nothing on a projector.
+
+    `sessions`: coding sessions that can be reported, with their descriptions; `now`: the shown session.
+
+    This is not a fragment: Streamlit identifies a fragment by its position on the page, and drops a click if a rerun
+    has changed this position.
+    """
+    if state.is_projector():
+        return
+    runs = tuple(runs)
+    kept: tuple[ReportRequest, str] | None = state.get_value(state.REPORT, None)
+    with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
+        codes = _pick_session(sessions, now) if sessions else ""
+        version = ""
+        with contextlib.suppress(StorageError):  # building the report raises the same error
+            version = data.read_codes_version(runs[0])
+        of = ReportRequest(runs, split, state.get_author(), codes, version)
+        st.button(
+            "Report · HTML",
+            key="make-report",
+            type="tertiary",
+            on_click=state.set_value,
+            args=(state.REPORT_ASKED, of),
+            help="Figures, tables, codes, settings, data card and predictions in one file that works offline",
+        )
+        asked: ReportRequest | None = state.get_value(state.REPORT_ASKED, None)
+        # Author, session and codes may have changed since the button was drawn: the report uses the current ones.
+        if asked and (asked.runs, asked.split) == (runs, split):
+            kept = _build_report(of)
+            state.drop_keys(state.REPORT_ASKED)
+        if kept and kept[0] == of:
+            megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
+            st.download_button(
+                f"Save the report, {megabytes}",
+                partial(str, kept[1]),
+                f"sentiscope-report-{of.name}.html",
+                "text/html",
+                key="save-report",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def _pick_session(sessions: Mapping[str, str], now: str) -> str:
+    names = ["", *sessions]
+    return st.selectbox(
+        "Report of",
+        names,
+        index=names.index(now) if now in names else 0,
+        format_func=lambda name: sessions.get(name, "the run"),
+        key=f"report-of-{hash_value([*names, now])[:12]}",
+        label_visibility="collapsed",
+        width=320,
+    )
+
+
+def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
+    from dashboard import access
+    from dashboard.reports.build import build_report
+
+    bar = st.progress(0.0, "waiting for another report")
+
+    def show_step(what: str, share: float | None) -> None:
+        bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
+
+    try:
+        with _ONE:
+            made = build_report(
+                of.runs,
+                codes=of.codes,
+                split=of.split,
+                author=of.author,
+                no_paths=not access.is_local(),
+                store=data.store(),
+                on_progress=show_step,
+            )
+    except SentiscopeError as error:
+        show_problem("The report was not made", str(error))
+        return None
+    finally:
+        bar.empty()
+    kept = of, made.markup
+    state.set_value(state.REPORT, kept)
+    return kept

@@ -15,8 +15,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.decisions import FEW, name_small_samples
 from dashboard.figures.drawing import NOTHING, Component, DataTable, Drawing, TableColumn, read_asset, to_draw_script
-from dashboard.figures.figure import Figure, Shape
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Figure, Shape, Source
 from dashboard.figures.theme import make_config
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.style import get_look, get_row_height
@@ -33,9 +32,8 @@ def make_anchor(name: str) -> str:
 def show_heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
     """Show a section heading; `about` is Markdown (never a user's text) that opens behind a question mark."""
     with st.container(key=f"head-{name}", horizontal=True, vertical_alignment="center", wrap=False):
-        st.html(
-            f'<div class="s-fig"><h2 id="{make_anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>'
-        )
+        heading = f'<h2 id="{make_anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span>'
+        st.html(f'<div class="s-fig">{heading}</div>')
         if about:
             show_how(name, about)
 
@@ -49,9 +47,8 @@ def show_how(name: str, *about: str) -> None:
 def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:
     """Show a figure's heading without the drawing; `shape` is the figure's data, None if the figure has none yet."""
     note = "" if shape is None else figure.resolve_text(figure.note, shape)
-    show_heading(
-        figure.resolve_text(figure.title, shape), figure.name, note=note, about=str(figure.how) if about else ""
-    )
+    title, how = figure.resolve_text(figure.title, shape), str(figure.how) if about else ""
+    show_heading(title, figure.name, note=note, about=how)
 
 
 def show_caption(text: str) -> None:
@@ -182,14 +179,13 @@ def show_table(rows: Any, alt: str, columns: Mapping[str, Any] | None = None, **
         columns: By name a title of a text column, that and a width in pixels, or a column of Streamlit's.
         options: Of that element.
     """
-    named = {name: (each,) if isinstance(each, str) else each for name, each in (columns or {}).items()}
-    config = {name: _make_text_column(*each) if isinstance(each, tuple) else each for name, each in named.items()}
+    config = dict(columns or {})
+    for name, each in config.items():
+        if isinstance(each, str | tuple):
+            title, width = (each, None) if isinstance(each, str) else each
+            config[name] = st.column_config.TextColumn(title, width=width)
     chosen = {"hide_index": True, "row_height": get_row_height(), "column_config": config or None, **options}
     return st.dataframe(rows, alt=alt, **chosen)
-
-
-def _make_text_column(title: str, width: Any = None) -> Any:
-    return st.column_config.TextColumn(title, width=width)
 
 
 def _make_column(column: TableColumn) -> Any:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from dashboard import selection, state
-from dashboard.figures.source import FreeText, Option, Source, ValueRange
+from dashboard.figures.figure import FreeText, Option, Source, ValueRange
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 """Markdown markup, which button labels would apply and menu labels would not."""
 
 
-def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
-    """Show a figure option as buttons (also a lone one if `single`), store the choice in the source and return it.
+def choose_option(option: Option, source: Source, *, plain: bool = False) -> str:
+    """Show a figure option as buttons if it has several values, store the choice in the source and return it.
 
     With `plain`, only screen readers get the label, since the text next to the widget describes it.
     """
     values = _list_values(option, source)
     first = str(option.get_default(source))
-    if len(values) < 2 and not single:
+    if len(values) < 2:
         return first
     if any(map(_MARKED.search, values)):  # such as in a class name
         return pick_option(option, source)
@@ -62,10 +62,10 @@ def pick_option(
     return chosen or first
 
 
-def choose_split(splits: Sequence[str], *, about: str = "", plain: bool = False) -> str:
+def choose_split(splits: Sequence[str], *, plain: bool = False) -> str:
     """Show the evaluated splits of a run as a row of buttons, `plain` without a label; return the chosen split."""
     state.set_option(state.SPLIT, splits, selection.get_default_split(splits))
-    look: dict[str, Any] = {"label_visibility": "collapsed"} if plain else {"help": about or None}
+    look: dict[str, Any] = {"label_visibility": "collapsed" if plain else "visible"}
     chosen = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, **look)
     return chosen or splits[-1]
 
@@ -82,3 +82,25 @@ def _list_values(option: Option, source: Source) -> list[str]:
     values = option.values(source)
     assert not isinstance(values, ValueRange | FreeText), f"{option.name} has no list of values"
     return list(values)
+
+
+ALL = "all"  # of the URL parameter: every section is open
+Result = TypeVar("Result")
+
+
+def show_sections(sections: Mapping[str, Callable[[], Result]], *, plain: bool = False) -> list[Result]:
+    """Show names of a page's sections in a row, draw those that are open in the given order, and return their results.
+
+    The URL parameter `more` holds the open ones. `plain`: the row has no label.
+    """
+    opened = choose_sections(list(sections), plain=plain)
+    return [draw() for name, draw in sections.items() if name in opened]
+
+
+def choose_sections(names: list[str], *, plain: bool = False) -> list[str]:
+    """Show only the row of names; return those of the open sections. `plain`: without a label."""
+    if state.read_link(state.MORE) == ALL:
+        state.set_value(state.MORE, names)
+    state.keep_valid(state.MORE, names)
+    look: dict[str, Any] = {"label_visibility": "collapsed" if plain else "visible"}
+    return st.pills("More", names, selection_mode="multi", key=state.MORE, bind="query-params", **look) or []

@@ -10,15 +10,13 @@ import streamlit as st
 from core.formatting import format_duration
 from core.interpret.background_thread import BackgroundThread
 from core.runs import background_jobs
-from core.runs.background_jobs import Files
-from core.runs.cached_analysis import Analysis
+from core.runs.background_jobs import Analysis, Files
 from dashboard import state
 from dashboard.reader.models import ModelRequest
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_finding, show_problem, show_progress
 
-PATIENCE, TICK = 0.5, 0.3
-"""Seconds before progress and a stop button appear, and between two updates."""
+PATIENCE, TICK = 0.5, 0.3  # seconds before progress and a stop button appear, and between two updates
 WORDS = {
     "deletion": "Deleting one word at a time",
     "shapley": "Computing Shapley values",
@@ -66,14 +64,11 @@ def _watch_request(asking: ModelRequest, place: str, unfinished: str) -> None:
     if known.whole or not (known.running or _is_stopped(asking, place)):
         st.rerun()
     if known.running:
-        what = WORDS.get(known.what, AGAIN)
-        stop = f"{place}-stop"
-        show_stoppable(
-            what, AGAIN, known.share or 0.0, stop, _stop_request, (asking, place), "Keeps the results so far"
-        )
+        what, key, kept = WORDS.get(known.what, AGAIN), f"{place}-stop", "Keeps the results so far"
+        show_stoppable(what, AGAIN, known.share or 0.0, key, _set_stopped, (asking, place, True), kept)
         return
     show_finding("Stopped", unfinished)
-    if st.button("Continue", key=f"{place}-on", on_click=_resume_request, args=(asking, place)):
+    if st.button("Continue", key=f"{place}-on", on_click=_set_stopped, args=(asking, place, False)):
         st.rerun()
 
 
@@ -82,14 +77,9 @@ def _is_stopped(asking: ModelRequest, place: str) -> bool:
     return bool(state.get_value(state.ENOUGH + place, None) == asking.wanted)
 
 
-def _stop_request(asking: ModelRequest, place: str) -> None:
-    state.set_value(state.ENOUGH + place, asking.wanted)
-    asking.known.request_stop()
-
-
-def _resume_request(asking: ModelRequest, place: str) -> None:
-    state.set_value(state.ENOUGH + place, None)
-    asking.known.allow_restart()
+def _set_stopped(asking: ModelRequest, place: str, stopped: bool) -> None:
+    state.set_value(state.ENOUGH + place, asking.wanted if stopped else None)
+    (asking.known.request_stop if stopped else asking.known.allow_restart)()
 
 
 def offer_analysis(analysis: Analysis[Any], key: str, *, about: bool = False) -> None:

@@ -20,8 +20,7 @@ from dashboard.screens import PAGES
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
 from dashboard.widgets.progress import show_job, start_analyses
 
-SHORT = 20
-"""Characters of a name that the picker shows; a longer name also appears below it."""
+SHORT = 20  # characters of a name that the picker shows; a longer name also appears below it
 STARTER = "It comes with Sentiscope: reinstall Sentiscope, or run `git restore trained` in a checkout."
 """Advice for a damaged starter run, which cannot be deleted."""
 WHAT = "This deletes its record, curves, weights, predictions and maps for good. Other runs do not change."

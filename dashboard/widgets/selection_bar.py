@@ -26,14 +26,11 @@ from dashboard.widgets.messages import escape_label, show_problem, show_selectio
 from dashboard.widgets.style import add_style, get_row_height
 
 SHOWN = 8
-ROOM = 440
-"""Height of the bar with its sentences in pixels."""
-MOST = 500
-"""Most rows sent to the browser."""
+ROOM = 440  # height of the bar with its sentences in pixels
+MOST = 500  # most rows sent to the browser
 LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 """Page that shows a selection → label of its button."""
-NOW = "selected-now"
-"""The part of the bar with the current sentence."""
+NOW = "selected-now"  # the part of the bar with the current sentence
 
 _focus_bar = st.components.v2.component("sentiscope_focus_bar", html="<div></div>", js=read_asset("focus_bar.js"))
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=read_asset("in_sight.js"))
@@ -95,7 +92,15 @@ def _show_current(record: RunRecord) -> None:
         return
     with st.container(key=NOW, horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
         st.html(_format_current(record, now), width="stretch")
-        _show_steps(record, now)
+        for icon, name, by, able in (
+            ("left", "Previous", -1, now.at is not None and now.at > 0),
+            ("right", "Next", 1, now.at is None or now.at + 1 < len(now)),
+        ):
+            key, act, icon = f"selected-{name}", partial(_move_by, record, by), f":material/chevron_{icon}:"
+            st.button(name, key, on_click=act, icon=icon, type="tertiary", disabled=not able)
+            if by < 0:
+                at = "–" if now.at is None else count(now.at + 1)
+                st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
 
 
 def _format_current(record: RunRecord, now: SelectedTexts) -> str:
@@ -125,19 +130,6 @@ def _format_accuracy(now: SelectedTexts) -> str:
     share = 100 * (1 - found["others"] - found["difference"])
     title = f"95 %: {low:.0f} to {high:.0f} %{few}"
     return f' <span title="{title}">· {share:.0f} % right, the others {100 * (1 - found["others"]):.0f} %</span>'
-
-
-def _show_steps(record: RunRecord, now: SelectedTexts) -> None:
-    place = now.at
-    for icon, name, by, able in (
-        ("left", "Previous", -1, place is not None and place > 0),
-        ("right", "Next", 1, place is None or place + 1 < len(now)),
-    ):
-        key, act, icon = f"selected-{name}", partial(_move_by, record, by), f":material/chevron_{icon}:"
-        st.button(name, key, on_click=act, icon=icon, type="tertiary", disabled=not able)
-        if by < 0:
-            at = "–" if place is None else count(place + 1)
-            st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
 
 
 def _move_by(record: RunRecord, by: int) -> None:

@@ -9,8 +9,7 @@ from html import escape
 
 import streamlit as st
 
-from core.error_analysis.code_prevalence import Draw, list_draws
-from core.error_analysis.codebook import get_data_name
+from core.error_analysis.codebook import Draw, get_data_name, list_draws
 from core.exceptions import SentiscopeError
 from core.formatting import count
 from core.runs.record import RunRecord
@@ -20,8 +19,7 @@ from dashboard.data import data
 from dashboard.screens import PAGES
 
 LIVE = {"running": "{} is learning", "queued": "{} waits for a free place"}
-QUOTED = 60
-"""Characters of a sentence in the line, at most."""
+QUOTED = 60  # characters of a sentence in the line, at most
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,7 @@ class UnfinishedTask:
 
     words: str
     page: str
-    prepare: Callable[[], None]
-    """Called before the page opens."""
+    prepare: Callable[[], None]  # called before the page opens
 
 
 def find_unfinished(records: Sequence[RunRecord]) -> UnfinishedTask | None:
@@ -69,9 +66,8 @@ def _find_paused(records: Sequence[RunRecord]) -> UnfinishedTask | None:
     for record in records:
         steps = record.progress.get("steps")
         if record.status == "cancelled" and steps and data.has_checkpoint(record.run):
-            words = (
-                f"{_label(record.run)} is paused at step {count(int(record.progress['step']))} of {count(int(steps))}"
-            )
+            at = f"step {count(int(record.progress['step']))} of {count(int(steps))}"
+            words = f"{_label(record.run)} is paused at {at}"
             return UnfinishedTask(words, "train", partial(state.choose_run, record.run))
     return None
 

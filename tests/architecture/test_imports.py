@@ -16,7 +16,7 @@ EVERYWHERE = {
     "core.fingerprint",
     "core.atomic",
     "core.cache",
-    "core.table_format",
+    "core.formatting",
     "core.paths",
 }
 EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
@@ -150,7 +150,7 @@ HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenize
 SCIENCE = {"torch", "pandas", "sklearn", "numpy"}
 FIRST_STEP = """
 import core.runs.pipeline, torch
-from core.training.adamw import AdamW
+from core.training.training_stage import AdamW
 p = torch.nn.Parameter(torch.ones(2))
 p.grad = torch.ones(2)
 AdamW([{"names": ["p"], "params": [p], "weight_decay": 0.1, "rate": 1}]).step(0.1)
@@ -162,7 +162,6 @@ WITHOUT = {
     "configurations": ("import core.config", HEAVY),
     "lists of runs": ("import core.runs.store", HEAVY | SCIENCE),
     "starting a run": ("import core.runs.training_jobs", HEAVY | SCIENCE),
-    "waiting in the queue": ("import core.runs.worker", HEAVY | SCIENCE),
     "histories": ("import core.training.history", SCIENCE),
     "lists of data sets": ("import core.data.sources", SCIENCE),
     "lists of models": ("import core.preset_catalog as p; p.describe_preset('vanilla'); p.list_presets()", {"torch"}),
@@ -240,7 +239,6 @@ def test_widgets_are_shared_and_sections_belong_to_one_page():
 
 def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed = {"core.runs.load", "core.evaluation.inference", "core.evaluation.baseline", "core.runs.pipeline"}
-    allowed |= {"core.evaluation.ensemble"}  # runs the members; the temperature belongs to the ensemble
     allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
     allowed |= {"core.lessons.record_training"}  # asks a model while it learns, before it has a temperature
     asking = {"predict_texts", "inspect_text"}

@@ -28,8 +28,7 @@ VERBS = set(
     tabulate tag take tell test toggle tokenise trace train transfer transform translate trim truncate try tune turn
     undo unpack update use validate visit wait warn watch weigh wrap write yield""".split()
 )
-OTHER = {"is", "has", "to", "from", "as", "on", "can", "main"}
-"""First words of questions, conversions and handlers."""
+OTHER = {"is", "has", "to", "from", "as", "on", "can", "main"}  # first words of questions, conversions and handlers
 FIXED = {
     "core/formatting.py": {"percent", "whole_percent", "signed"},  # used inside sentences
     "core/data/findings.py": {"plural"},
@@ -40,8 +39,7 @@ FIXED = {
     "dashboard/reader/models.py": {"pushed", "parts", "lambdas", "patches", "each_method", "reach"},
     "core/api/public_classes.py": {"figure", "sentence", "runs"},  # for notebooks
 }
-LIBRARIES = {"backward", "zero_grad", "_repr_html_", "_should_skip_dynamo"}
-"""Names of methods called by libraries."""
+LIBRARIES = {"backward", "zero_grad", "_repr_html_", "_should_skip_dynamo"}  # names of methods called by libraries
 API = {function for _, _, function in (each.partition(":") for each in api.VERBS.values())}
 API |= {function for functions in api.PYTHON.values() for function in functions}
 """Commands and what is for Python alone: words that people type."""

@@ -15,7 +15,7 @@ from real_data import train_apart
 from core.evaluation.comparison import apply_holm, run_test
 from core.formatting import count
 from core.metrics import METRICS
-from core.runs.labeled_predictions import combine_scores, read_answers
+from core.runs.predictions import combine_scores, read_answers
 from core.runs.store import RunStore
 
 SETS = {"tweeteval_emotion": ("TweetEval emotion", 2), "twitter_financial": ("Twitter Financial", 1)}
@@ -38,8 +38,7 @@ MODELS = {
 }
 """Key → title, arguments of `sentiscope train --model`."""
 BESIDE = {WORDS: "against words", CHARS: "against words and characters"}
-AMONG = ("lexical", "inceptive")
-"""Models that are also compared with plain fine-tuning."""
+AMONG = ("lexical", "inceptive")  # models that are also compared with plain fine-tuning
 
 
 def train(store: RunStore, data: str, model: str) -> None:

@@ -18,14 +18,17 @@ import torch
 import torch.nn.functional as F
 from timing import measure_in_turn, read_arguments
 
-from core.models import banded_attention
-from core.models.attention_kernels import attend_explicit, attend_fused
-from core.models.banded_attention import attend_banded
-from core.models.sparse_mask import build_support_mask, draw_global_positions
+from core.models import attention_kernels
+from core.models.attention_kernels import (
+    attend_banded,
+    attend_explicit,
+    attend_fused,
+    build_support_mask,
+    draw_global_positions,
+)
 
 HEADS, WIDTH, WINDOW = 8, 32, 64
-LONGEST_DENSE = 4096
-"""Up to here with an L x L mask or maps: explicit attention over 8,192 tokens takes 6 GB."""
+LONGEST_DENSE = 4096  # up to here with an L x L mask or maps: explicit attention over 8,192 tokens takes 6 GB
 FASTER = {2048: 4.5, 4096: 9.0}
 GROWTH, ERROR = 1.2, 1e-6
 
@@ -70,7 +73,7 @@ def sizes(length: int, repeats: int) -> None:
     weight = torch.randn(1, HEADS, length, WIDTH)
 
     def step(block: int, megabytes: int) -> None:
-        with mock.patch.multiple(banded_attention, BLOCK=block, BUFFER_BYTES=megabytes * 1_000_000):
+        with mock.patch.multiple(attention_kernels, BLOCK=block, BANDED_BUFFER_BYTES=megabytes * 1_000_000):
             gradient(found["banded"], leaves, weight)
 
     all_sizes = {size: partial(step, *size) for size in itertools.product((32, 64, 128), (1, 2, 4))}

@@ -25,8 +25,7 @@ from coding import code_rows
 from pages import answered, report, timed, watch
 
 from core import api
-from core.error_analysis.code_prevalence import draw_sample
-from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.codebook import Codes, draw_sample, get_data_name
 from core.error_analysis.predictions_table import hash_texts
 from core.runs.store import RunStore
 

@@ -30,14 +30,13 @@ import core
 from core.data.load import load_dataset
 from core.evaluation.baseline import YARDSTICKS, fit_baseline
 from core.evaluation.comparison import HolmStep, Tested, apply_holm, round_rows, run_test
-from core.evaluation.ensemble import blend_logits, find_weight
-from core.evaluation.inference import EnsembleLogits
-from core.evaluation.scores import build_scores
+from core.evaluation.inference import EnsembleLogits, blend_logits, find_weight
+from core.evaluation.metrics import build_scores
 from core.evaluation.significance import ALPHA
 from core.formatting import count
 from core.metrics import METRICS
 from core.runs.configuration import configure
-from core.runs.labeled_predictions import average_answers, combine_scores, read_answers
+from core.runs.predictions import average_answers, combine_scores, read_answers
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 
@@ -64,20 +63,17 @@ MODELS = {
     "mini-en": ("vanilla from mini-en", ("--model", "vanilla", "--from", "starter-vanilla")),
 }
 """Key → title, arguments of `sentiscope train`; the first is the reference of all comparisons."""
-OURS = ("vanilla", "strong", "mini-en")
-"""Models among which validation chooses."""
+OURS = ("vanilla", "strong", "mini-en")  # models among which validation chooses
 READ = {("sst2-split", "mini-en")}
 """What has read the rows it is tested on, with their labels: the re-split draws its test rows from the training rows of
 SST-2, which mini-en learned from. Shown in brackets, neither tested nor chosen."""
-FOREIGN = {("nsmc", "mini-en")}
-"""Data sets in a language unknown to the model: neither trained nor shown."""
+FOREIGN = {("nsmc", "mini-en")}  # data sets in a language unknown to the model: neither trained nor shown
 SEEDS = (0, 1, 2)
 FIELDS = (
     *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "mixed", "temperature"),
     *("seconds", "megabytes", "parameters", "patterns", "together", "version", "date"),
 )
-Rows = dict[tuple[str, str], dict[str, str]]
-"""By data set and model."""
+Rows = dict[tuple[str, str], dict[str, str]]  # by data set and model
 
 
 class Cost(NamedTuple):

@@ -24,10 +24,8 @@ from playwright.sync_api import TimeoutError as Late
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from browsing import ROOT, opened_browser, served, settle, visit
 
-LIMIT = 8_000
-"""Milliseconds after which a missing part is given up."""
-TYPING = 1_500
-"""Milliseconds between two sentences: nobody types faster, and all charts are drawn by then."""
+LIMIT = 8_000  # milliseconds after which a missing part is given up
+TYPING = 1_500  # milliseconds between two sentences: nobody types faster, and all charts are drawn by then
 WATCH = """(word) => {
     const text = (name) =>
         document.querySelector(`.st-key-fig-${name} [data-testid^=stBidiComponent]`)?.shadowRoot?.textContent ?? '';

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from core.data.sources.builtin.generate import generate_corpus
-from core.error_analysis.quiz import locate_file, make_quiz
+from core.error_analysis.quiz import compute_probabilities, locate_file, make_quiz
 from core.interpret.faithfulness_verdict import judge_method
 from core.interpret.sentence_inspection import CLASS_TOKEN, inspect_text
-from core.interpret.word_subsets import compute_probabilities
 from core.models.presets import PAPERS, PRESETS
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run
@@ -22,8 +21,7 @@ from core.text.word_spans import remove_words
 from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
-ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}
-"""Starter runs trained only on the built-in corpus."""
+ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}  # starter runs trained only on the built-in corpus
 ENGLISH = {"vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16"}
 """Starter runs with an encoder pretrained on much more text."""
 STARTERS = ALONE | ENGLISH

@@ -4,17 +4,9 @@ import json
 
 import pytest
 
-from core.config import (
-    SETTINGS,
-    compose,
-    find_missing_inputs,
-    flatten_config,
-    from_dict,
-    parse_settings,
-    to_dict,
-)
+from core.config import SETTINGS, compose, find_missing_inputs, flatten_config, from_dict, parse_settings, to_dict
 from core.exceptions import ConfigError
-from core.models.finetuning_recipes import FINE_TUNINGS, PRESET
+from core.models.paper_settings import FINE_TUNINGS, PRESET
 from core.recipes import apply_recipe
 from core.runs.configuration import configure
 

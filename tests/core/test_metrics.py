@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.evaluation.intervals import compute_intervals
-from core.evaluation.metrics import evaluate
-from core.evaluation.scores import build_scores
+from core.evaluation.metrics import build_scores, evaluate
 from core.metrics import METRICS, Metric, format_title, list_metrics, select_metrics, select_thresholded
 
 ONE = np.array([0, 1, 1]), np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import HEALTH, MISSING, ROOT, chromium, dashboard, opened_browser
-from playwright.sync_api import Browser
+from browsing import HEALTH, MISSING, ROOT, chromium, dashboard, opened_browser, visit
+from playwright.sync_api import Browser, Page
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
@@ -89,6 +89,14 @@ def server(library) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture
+def page(browser, server) -> Iterator[Page]:
+    """A page of a new visitor of the shared server, about which the browser complains of nothing."""
+    page, complaints = visit(browser, server)
+    yield page
+    assert complaints == []
+
+
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory) -> RunStore:
     """The runs of `empty_server`."""
@@ -115,8 +123,7 @@ def first_server(newcomer) -> Iterator[str]:
         yield address
 
 
-STORES = {"server": "library", "empty_server": "bare", "first_server": "newcomer"}
-"""The runs of each server."""
+STORES = {"server": "library", "empty_server": "bare", "first_server": "newcomer"}  # the runs of each server
 
 
 @pytest.fixture(autouse=True)

@@ -1,12 +1,15 @@
-"""The app in a browser: from training to a sentence, words, heads and levers by keyboard, saved figures."""
+"""The app in a browser: from training to a sentence, words and levers by keyboard, saved figures, component data."""
 
 import re
 
 import pytest
-from browsing import open_export, open_page, settle, until, visit
+from browsing import enter, open_export, open_page, see, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
+from dashboard.widgets.figure import wrap_script
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 ENDS = """() => {
     const field = document.querySelector(".st-key-text input");
     const counter = document.querySelector(".st-key-text [data-testid=InputInstructions]");
@@ -28,8 +31,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     page.get_by_role("textbox", name="Name of the run").fill("first")
     small = {"width": "16", "feed-forward width": "16", "split": "0.6/0.2/0.2", "batch size": "4", "min freq": "1"}
     for name, value in small.items():
-        page.get_by_role("textbox", name=name, exact=True).fill(value)
-        page.keyboard.press("Enter")
+        enter(page.get_by_role("textbox", name=name, exact=True), value)
     page.get_by_role("button", name="Start training").click()
     expect(page.locator(".st-key-fig-progress")).to_be_visible()
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
@@ -39,11 +41,9 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
     text = page.get_by_role("textbox", name="Sentence", exact=True)
-    text.fill("<b>good</b> but dull")
-    text.press("Enter")
+    enter(text, "<b>good</b> but dull")
     expect(page.get_by_role("list", name="words with their effect")).to_contain_text("dull")
-    expect(page.get_by_role("button", name="attention from dull")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("button", name="attention from dull"))
     link = page.url
     assert "text=" in link
     assert complaints == []
@@ -68,8 +68,7 @@ def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(brows
     expect(head).to_have_attribute("aria-pressed", "false")
 
     field = page.get_by_role("textbox", name="Sentence", exact=True)
-    field.fill("bad film")
-    field.press("Enter")
+    enter(field, "bad film")
     expect(page.locator(".st-key-tried button")).to_have_count(2)
     field.press("Control+Alt+z")
     expect(field).to_have_value("good film dull")
@@ -82,13 +81,11 @@ def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(brows
     assert complaints == []
 
 
-def test_figures_are_saved_as_svg_and_png(browser, server):
-    page, complaints = visit(browser, server)
+def test_figures_are_saved_as_svg_and_png(page, server):
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
     open_page(page, f"{server}/sentence?run=finished&text=good+film&more=all")
-    expect(page.get_by_role("heading", name="All heads")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name="All heads"))
     for kind in ("SVG", "PNG"):
         open_export(page)  # it closes when a file is saved
         page.get_by_role("button", name=f"Figures · {kind}").click()
@@ -96,14 +93,12 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
         until(page, lambda names=names: names <= set(saved))
     saved.clear()
     open_page(page, f"{server}/embeddings?run=finished&more=all")
-    expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name="Silhouette by class"))
     open_export(page)
     page.get_by_role("button", name="Figures · SVG").click()
     until(page, lambda: len(saved) == 2)
     settle(page)
     assert sorted(saved) == ["sentiscope-map-finished-test-pca-2.svg", "sentiscope-silhouettes.svg"]
-    assert complaints == []
 
 
 def move_levers(page: Page, browser: Browser, server: str) -> None:
@@ -113,8 +108,7 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     for _ in range(8):
         page.keyboard.press("PageUp")
     bar = page.get_by_role("img", name="as trained").first
-    expect(bar).to_be_visible()
-    settle(page)
+    see(bar)
     page.wait_for_function("location.search.includes('edit=l1c1')")
     expect(slider).to_be_focused()  # although the levers were drawn again
     head = page.get_by_role("button", name="switch off head 1 of layer 1")
@@ -136,9 +130,8 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     assert complaints == []
 
 
-def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(browser, server):
+def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(page, server):
     """A very long text makes the search slow."""
-    page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}&more=Smallest+change")
     look = page.get_by_role("button", name="Find the smallest change")
     look.wait_for()  # for a long text, only the words are shown first
@@ -157,4 +150,59 @@ def test_long_search_can_be_stopped_by_keyboard_and_long_text_keeps_its_counter(
     page.locator(".st-key-text input").fill("not good " * 2_000)  # the counter must not cover the text
     page.locator(".st-key-text [data-testid=InputInstructions]").wait_for()
     text, counter = page.evaluate(ENDS)
-    assert text <= counter and complaints == []
+    assert text <= counter
+
+
+SCRIPT = """export default ({ data, parentElement }) => {
+  parentElement.textContent = data.word;
+  return () => { parentElement.ended = `${parentElement.ended ?? ""}${data.word}`; };
+}"""
+DRAWN = """async ([script, given]) => {
+  const { default: draw } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const place = document.createElement("div"), ends = given.map((data) => draw({ data, parentElement: place }));
+  ends.forEach((end) => end?.());
+  return [place.textContent, place.ended];
+}"""
+
+
+GIVEN = {
+    "in turn": ([(1, "old"), (2, "new")], "new"),
+    "the older last": ([(2, "new"), (1, "old")], "new"),
+    "the same data in another theme": ([(1, "same"), (1, "again")], "again"),
+}
+
+
+def test_latest_data_stay_and_only_their_drawing_is_completed(page, server):
+    page.goto(f"{server}/_stcore/health")
+    for name, (given, shown) in GIVEN.items():
+        told = [{"turn": turn, "word": word} for turn, word in given]
+        assert page.evaluate(DRAWN, [wrap_script(SCRIPT), told]) == [shown, shown], name
+
+
+PRESSED = """async (script) => {
+  const { default: draw } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const place = document.createElement("div"), told = [];
+  const drawn = (turn, confirmed) => draw({ data: { turn, confirmed }, parentElement: place,
+    setTriggerValue: (name, value) => told.push([name, value]) });
+  drawn(1, 0);
+  place.send("a");
+  place.send("b");
+  drawn(2, told[0][1][0][0]); // confirms the first
+  place.send("c");
+  place.send("reset", true);
+  drawn(3, told.at(-1)[1][0][0]);
+  place.send("d");
+  return told;
+}"""
+
+
+def test_each_message_contains_all_unconfirmed_changes(browser, server):
+    page, _ = visit(browser, server)
+    page.goto(f"{server}/_stcore/health")
+    told = page.evaluate(
+        PRESSED, wrap_script("export default ({ parentElement, send }) => { parentElement.send = send; }")
+    )
+    assert {name for name, _ in told} == {"changes"}
+    assert [[change for _, change in sent] for _, sent in told] == [["a"], ["a", "b"], ["b", "c"], ["reset"], ["d"]]
+    numbers = [number for _, sent in told for number, _ in sent]
+    assert numbers == sorted(numbers) and len(set(numbers)) == 5, "each change keeps its number"

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from browsing import ROOT, settle, until, visit
+from browsing import ROOT, enter, see, settle, until, visit
 from coding import code_rows
 from playwright.sync_api import Browser, Page, expect
 
@@ -42,13 +42,11 @@ def test_coding_session_works_with_keys_alone(browser, server, codes):
     codes.add_code("other")
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=starter-vanilla")
-    page.locator(".reader .codes button").first.wait_for()
-    settle(page)
+    see(page.locator(".reader .codes button").first)
     expect(page.get_by_text("Finding tags")).to_have_count(0)
     settle(page)
     author = page.get_by_role("textbox", name="Author", exact=True)
-    author.fill("ann 123 jku")
-    author.press("Enter")
+    enter(author, "ann 123 jku")
     settle(page)
     assert codes.read_annotations().given == {}, "keys rest while a field has the focus"
     page.locator(".reader .list").focus()
@@ -115,8 +113,7 @@ def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[st
 def call(page: Page, name: str) -> None:
     """Enter a name, and wait until the page has it."""
     author = page.get_by_role("textbox", name="Author", exact=True)
-    author.fill(name)
-    author.press("Enter")
+    enter(author, name)
     settle(page)
 
 
@@ -229,8 +226,7 @@ def test_codebook_of_ten_codes_is_made_on_a_small_page(browser, server, codes):
     page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{server}/errors?run=starter-vanilla&projector=true")
-    page.locator(".reader .codes button").first.wait_for()
-    settle(page)
+    see(page.locator(".reader .codes button").first)
     page.locator(".st-key-codes-book summary").click()
     for number in range(3, 11):
         page.get_by_role("textbox", name="Name", exact=True).last.fill(f"cause {number}")
@@ -253,13 +249,11 @@ def test_code_is_made_in_the_reader_and_given_to_the_open_sentence(browser, serv
     text = page.locator(".reader .list [aria-selected=true]").get_attribute("title")
     key = frame["key"][frame["text"] == text].iat[0]
     field = page.get_by_role("textbox", name="New code")
-    field.fill("dry 1j")
-    field.press("Enter")
+    enter(field, "dry 1j")
     until(page, lambda: codes.read_annotations().given == {key: {"ann": ("dry 1j",)}})
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["3dry 1j"])
     expect(field).to_be_focused()
-    field.fill("irony")
-    field.press("Enter")
+    enter(field, "irony")
     expect(page.get_by_text("there is a code 'irony' already")).to_be_visible()
     field.press("Escape")
     page.keyboard.press("3")
@@ -274,8 +268,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     code_rows(codes, [first], ["irony"], author="ann")
     code_rows(codes, [second], ["sarcasm"], author="ann")
     page, complaints = opened(browser, server, "ann")
-    page.locator(".reader .codes button").nth(2).wait_for()
-    settle(page)
+    see(page.locator(".reader .codes button").nth(2))
     book = page.locator(".st-key-codes-book")
     book.locator("summary").click()
     settle(page)
@@ -298,8 +291,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
 
     choose("Code", "irony")
     part = book.get_by_role("textbox", name="Split off as")
-    part.fill("dry humour")
-    part.press("Enter")
+    enter(part, "dry humour")
     settle(page)
     book.get_by_role("button", name="Split").click()
     expect(names).to_have_count(3)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browsing import open_page, settle, until, visit
+from browsing import open_page, see, settle, until, visit
 from first_screen import SIZES, TOP, count_first_screen, find_excess, make_link
 from playwright.sync_api import Locator, Page, expect
 
@@ -65,8 +65,7 @@ class Hand:
 
 def arrive(page: Page, title: str) -> None:
     """Wait for a page by its heading."""
-    expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", level=1, name=title, exact=True))
 
 
 def save(hand: Hand, name: str) -> str:
@@ -180,8 +179,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     page.locator("input[type=file]").set_input_files(file)
     hand.button("Use this file")
     hand.button("Train on this")
-    expect(page.get_by_role("button", name="Start training")).to_be_visible()
-    settle(page)
+    see(page.get_by_role("button", name="Start training"))
     before = hand.clicks
     assert before <= 5
     for section in ("Compose your own", "Advanced settings"):
@@ -198,8 +196,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     arrive(page, "Performance")
     [record] = newcomer.list()
     hand.click(page.locator(".st-key-fig-confusion .bars .point").nth(1), force=True)
-    expect(page.locator(".st-key-selected .s-now")).to_be_visible()
-    settle(page)
+    see(page.locator(".st-key-selected .s-now"))
     assert parse_qs(urlsplit(page.url).query)["select"] == ["true=no;predicted=yes"]
     hand.click(page.locator(".st-key-selected").get_by_role("button", name="Errors", exact=True).first)
     arrive(page, "Errors")
@@ -250,10 +247,7 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
         expect(page.get_by_role("button", name=f"Remove {name}", exact=True)).to_have_count(0)
         settle(page)
     hand.press("Escape")
-    expect(
-        page.get_by_role("heading", name=re.compile("ndt-01-n3.*differential|differential.*ndt-01-n3"))
-    ).to_be_visible()
-    settle(page)
+    see(page.get_by_role("heading", name=re.compile("ndt-01-n3.*differential|differential.*ndt-01-n3")))
     hand.tell("attention, Compare")
     pairs = list(csv.DictReader(io.StringIO(save(hand, "Pairs · CSV"))))
     assert [{*row.values()} >= {NDT, DIFFERENTIAL} for row in pairs] == [True], pairs
@@ -276,8 +270,7 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     before = bar.get_attribute("aria-label")
     hand.click(head)
     page.wait_for_url(re.compile(r"edit=h3\.1"))
-    expect(page.get_by_role("img", name="as trained").first).to_be_visible()
-    settle(page)
+    see(page.get_by_role("img", name="as trained").first)
     after = bar.get_attribute("aria-label")
     assert re.match(r"negative [\d.]+, positive [\d.]+", after) and after != before
     parts = list(csv.DictReader(io.StringIO(save(hand, "Parts · CSV"))))
@@ -311,8 +304,7 @@ SHOWN = {
     "train, before": ("train?view=form", [".st-key-fig-composed .diagram"]),
 }
 """The link of a page, and what of it must be whole in the window of a projector: first the main figure."""
-CUT = ("train, before",)
-"""Main figures that go on below the fold: they begin in the upper half, what follows is detail."""
+CUT = ("train, before",)  # main figures that go on below the fold: they begin in the upper half, what follows is detail
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -327,8 +319,7 @@ def test_nobody_scrolls_on_a_projector(browser, first_server, name):
     open_page(page, f"{first_server}/{link}&projector=true")
     for place, part in enumerate(parts):
         node = page.locator(part).first
-        expect(node).to_be_visible()
-        settle(page)
+        see(node)
         box = node.bounding_box()
         top, bottom = box["y"], box["y"] + box["height"]
         print(f"{name}, {part}: {top:.0f} to {bottom:.0f}")

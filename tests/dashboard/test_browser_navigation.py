@@ -1,10 +1,13 @@
-"""The menu and the addresses of pages in a real browser."""
+"""The menu, addresses, *Back* and links between pages in a real browser, and a selection that can be cleared."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
-from browsing import looks, open_page, settle, violations, visit
-from playwright.sync_api import expect
+from browsing import enter, is_in_window, looks, open_page, see, settle, violations, visit
+from playwright.sync_api import Page, expect
+
+from core.config import compose
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -19,19 +22,16 @@ OLD = {
 """Addresses that are not in the menu or that differ from the title of their page."""
 
 
-def test_old_and_unlisted_addresses_open_their_page(browser, server):
-    page, complaints = visit(browser, server)
+def test_old_and_unlisted_addresses_open_their_page(page, server):
     for path, title in OLD.items():
         open_page(page, f"{server}/{path}?run=finished")
         expect(page.get_by_role("heading", level=1)).to_have_text(title)
         assert f"/{path}?" in page.url and "run=finished" in page.url
     open_page(page, f"{server}/overview?run=finished&metric=Loss")
     expect(page.get_by_role("columnheader", name="Loss", exact=True).first).to_be_visible()
-    assert complaints == []
 
 
-def test_menu_has_three_groups_and_back_works_in_one_press(browser, server):
-    page, complaints = visit(browser, server)
+def test_menu_has_three_groups_and_back_works_in_one_press(page, server):
     open_page(page, f"{server}/?run=finished")
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
     names = page.locator("[data-testid=stSidebarNavItems] li").evaluate_all(
@@ -49,7 +49,6 @@ def test_menu_has_three_groups_and_back_works_in_one_press(browser, server):
     page.go_back()
     page.wait_for_url(re.compile(r"127\.0\.0\.1:\d+/\?.*run=finished"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
-    assert complaints == []
 
 
 def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browser, server):
@@ -86,3 +85,212 @@ def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browse
     expect(page.get_by_role("heading", level=1, name="Performance")).to_be_visible()
     page.wait_for_url(re.compile("/performance.*split=validation"))
     assert "present" not in page.url and complaints == []
+
+
+MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Lambdas")
+
+
+def at(page: Page, title: str) -> None:
+    """Wait until the page with this title is settled."""
+    see(page.get_by_role("heading", level=1, name=title, exact=True))
+
+
+def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(page, server):
+    page.goto(f"{server}/models?run=finished")
+    at(page, "Models")
+    for title in MENU:
+        page.get_by_role("link", name=title, exact=True).click()
+        at(page, title)
+        assert "run=finished" in page.url, title
+    for step, titles in ((page.go_back, ("Models", *MENU)[-2::-1]), (page.go_forward, MENU[:2])):
+        for title in titles:
+            step()
+            page.wait_for_url(re.compile(rf"/{title.lower()}\b.*run=finished"))
+            at(page, title)
+    # A late message of the left page must not remove the *Forward* entry.
+    page.get_by_role("link", name="Models", exact=True).click()
+    at(page, "Models")
+    before = page.url
+    page.get_by_role("link", name="Sentence", exact=True).click()
+    at(page, "Sentence")
+    sentence = page.url
+    page.go_back()
+    page.wait_for_url(before)
+    at(page, "Models")
+    for late in (sentence, before):  # Streamlit's entries when Sentence ends late
+        page.evaluate("address => history.pushState({}, '', address)", late)
+    page.go_forward()
+    page.wait_for_url(sentence)
+    at(page, "Sentence")
+
+
+def test_link_without_a_run_is_one_history_step(page, server):
+    page.goto(f"{server}/_stcore/health")
+    for title in ("Performance", "Sentence"):
+        before = page.evaluate("history.length")
+        page.goto(f"{server}/{title.lower()}")
+        at(page, title)
+        assert "run=" in page.url and page.evaluate("history.length") == before + 1
+
+
+def test_previous_page_is_restored_as_it_was(page, server):
+    page.goto(f"{server}/performance?run=finished&split=validation")
+    at(page, "Performance")
+    page.get_by_role("link", name="Sentence", exact=True).click()
+    at(page, "Sentence")
+    page.get_by_role("slider", name="λ₁").first.focus()
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+    page.wait_for_function("location.search.includes('edit=l1c1')")
+    settle(page)
+    page.go_back()
+    page.wait_for_url(re.compile(r"/performance\?.*split=validation"))
+    at(page, "Performance")
+    expect(page.get_by_role("radio", name="validation")).to_be_checked()
+    expect(page.locator(".s-run").first).to_contain_text("validation")
+    page.go_forward()
+    at(page, "Sentence")
+    assert "edit=l1c1" in page.url
+
+
+LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
+"""A lasso around all points, in fractions of the plot."""
+HALF = ((-0.49, -0.49), (0, -0.49), (0, 0.49), (-0.49, 0.49), (-0.49, -0.45))
+MARKED = """() => document.querySelector("[class*=st-key-fig-map] .js-plotly-plot").data
+  .flatMap((each) => [...(each.selectedpoints ?? [])].map((place) => each.customdata[place])).sort((a, b) => a - b)"""
+"""The rows that the map shows as selected."""
+KEPT = ".js-plotly-plot", ".st-key-method", ".st-key-colour", ".st-key-map-fields input"
+"""Parts of the page Embeddings that a lasso changes nothing about."""
+
+
+def first_row(page: Page, name: str, rows: int = 0) -> None:
+    """Choose a table row by its checkbox, which is painted on a canvas and has no element."""
+    table = page.get_by_role("figure", name=name).or_(page.locator(f"[aria-label='{name}']")).first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 16, box["y"] + 38 * (rows + 1) + 19)
+
+
+def draw(page: Page, around: Sequence[tuple[float, float]] = LASSO) -> None:
+    """A lasso on the map."""
+    plot = page.locator("[class*=st-key-fig-map] .nsewdrag")
+    plot.evaluate("plot => plot.scrollIntoView({block: 'center'})")
+    settle(page)
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for number, (right, down) in enumerate(around):
+        page.mouse.move(x + right * box["width"], y + down * box["height"], steps=6)
+        if number == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def outlines(page: Page) -> int:
+    """Shapes of a selection on the map."""
+    return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
+
+
+def read_on_the_sentence_page(page: Page) -> str:
+    """The text on the Sentence page, which must also be in the link."""
+    page.wait_for_url(re.compile(r"/sentence\?"))
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    see(field)
+    text = field.input_value()
+    assert "text=" in page.url and "run=finished" in page.url
+    expect(page.get_by_role("list", name="words with their effect").first).to_be_visible()
+    return text
+
+
+def test_row_of_the_runs_table_opens_its_run(page, server, library):
+    page.goto(f"{server}/?run=baseline")
+    table = page.get_by_role("grid", name="Models on reviews.csv, best first")
+    see(table)
+    table.get_by_role("rowheader", name="finished").click()
+    expect(page.locator(".s-sel b")).to_have_text("finished")
+    settle(page)
+    library.create(compose("vanilla"), "vanilla", "elsewhere")  # runs of others appear without a reload
+    see(page.get_by_text("elsewhere on built-in waits for a free place"))
+    page.get_by_role("button", name="Sentence", exact=True).click()
+    page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
+
+
+def test_sentence_of_a_matrix_cell_opens_the_sentence_page(page, server):
+    page.goto(f"{server}/performance?run=finished&threshold=1.0")
+    page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
+    see(page.get_by_text("of 16 sentences"))
+    first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
+    page.get_by_role("button", name="Look inside this sentence").click()
+    assert "film number" in read_on_the_sentence_page(page)
+
+
+def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(page, server):
+    page.goto(f"{server}/embeddings?run=finished&split=test")
+    see(page.get_by_text("PCA, 2-D, n ="))
+    before = [page.locator(each).first.element_handle() for each in KEPT]
+    assert page.evaluate(MARKED) == []
+    draw(page, HALF)
+    bar = page.locator(".st-key-selected-now .s-now")
+    expect(bar).to_contain_text("selected on the map")
+    settle(page)
+    rows = page.evaluate(MARKED)
+    assert 0 < len(rows) < 16 and bar.inner_text().startswith(f"{len(rows)} of 16")
+    assert [name for name, each in zip(KEPT, before, strict=True) if not each.evaluate("it => it.isConnected")] == []
+    page.goto(f"{server}/performance?{page.url.partition('?')[2]}")
+    expect(bar).to_contain_text(f"{len(rows)} of 16")
+    settle(page)
+    page.locator(".st-key-selected-to-embeddings button").first.click()
+    see(page.get_by_text("PCA, 2-D, n ="))
+    assert page.evaluate(MARKED) == rows
+    page.go_back()
+    page.go_back()
+    see(page.get_by_text("PCA, 2-D, n ="))
+    assert page.evaluate(MARKED) == rows and bar.inner_text().startswith(f"{len(rows)} of 16")
+
+
+def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, server):
+    page, complaints = visit(browser, server, width=1024)
+    page.goto(f"{server}/embeddings?run=finished")
+    see(page.get_by_text("PCA, 2-D, n ="))
+    draw(page)
+    expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
+    see(page.get_by_text("16 of 16 sentences"))
+    assert outlines(page) > 0 and is_in_window(page, ".st-key-selection")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.locator(".s-now", has_text="selected on the map")).to_be_hidden()
+    settle(page)
+    page.wait_for_function("document.querySelectorAll('[class*=st-key-fig-map] .selectionlayer path').length === 0")
+    enter(page.get_by_role("textbox", name="Your sentence on this map"), "a good film")
+    see(page.get_by_text("The diamond is your sentence"))
+    assert page.locator(".s-now", has_text="selected on the map").count() == 0  # not restored by the browser
+    draw(page)
+    see(page.locator(".s-now", has_text="selected on the map"))
+    first_row(page, "Selected sentences: selected on the map")
+    page.get_by_role("button", name="Look inside this sentence").click()
+    assert "film number" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_text_of_the_data_page_opens_the_sentence_page(page, server):
+    page.goto(f"{server}/data?run=finished&find=porter")
+    see(page.get_by_text("Choose one to open it."))
+    first_row(page, "Texts of the data set")
+    page.get_by_role("button", name="Try it on the Sentence page").click()
+    assert "porter" in read_on_the_sentence_page(page)
+
+
+def test_split_is_kept_between_pages_that_use_one(page, server):
+    page.goto(f"{server}/performance?run=finished&split=validation")
+    chosen = page.get_by_role("radio", name="validation")
+    expect(chosen).to_be_checked()
+    for link in ("Embeddings", "Performance"):
+        page.get_by_role("link", name=link, exact=True).click()
+        see(page.get_by_role("heading", name=link, level=1))
+        expect(page.locator(".s-run")).to_contain_text("validation")
+        assert "split=validation" in page.url
+    expect(chosen).to_be_checked()
+    page.goto(f"{server}/performance?run=finished&split=foo")
+    expect(page.get_by_role("radio", name="test")).to_be_checked()

@@ -1,10 +1,16 @@
-"""Steps in a browser: keys, link, formula of a selected cell, and fit on a projector."""
+"""Steps, Tagging and runs on text pairs in a browser: keys, links, formulas, filters, two text fields."""
 
 import re
+from urllib.parse import quote
 
 import pytest
-from browsing import settle, visit
+from browsing import enter, looks, see, settle, violations, visit
+from named_words import write_conll
+from pairs import pair_folder
 from playwright.sync_api import Page, expect
+
+from core import api
+from core.text.text_pairs import join_pair
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -16,8 +22,7 @@ def at(browser, server: str, width: int = 1440, height: int = 900, theme: str = 
     page, complaints = visit(browser, server, theme, width)
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{server}/steps?run=finished&text={TEXT.replace(' ', '+')}{more}")
-    page.locator(".steps table").first.wait_for()
-    settle(page)
+    see(page.locator(".steps table").first)
     return page, complaints
 
 
@@ -37,8 +42,7 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
     settle(page)
     assert current(page) == "Mask" and "This model has none" in page.locator(".steps .reading").inner_text()
     page.reload()
-    page.locator(".steps .rail").wait_for()
-    settle(page)
+    see(page.locator(".steps .rail"))
     assert current(page) == "Mask"
     field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field uses the arrow keys itself
     field.click()
@@ -63,8 +67,7 @@ def test_cells_are_reached_by_arrow_keys_and_the_stage_stays_open(browser, serve
     field.fill("")
     page.get_by_text("There are no steps to show").wait_for()
     field.fill("so good")
-    page.locator(".steps table").first.wait_for()
-    settle(page)
+    see(page.locator(".steps table").first)
     assert current(page) == "Combine" and complaints == []
 
 
@@ -88,11 +91,9 @@ def fill_the_formula(page: Page) -> None:
     assert table.locator("tbody td").first.inner_text() != ""
 
 
-def test_sentence_is_kept_between_pages(browser, server):
-    page, complaints = visit(browser, server)
+def test_sentence_is_kept_between_pages(page, server):
     page.goto(f"{server}/sentence?run=finished&text=so+good")
-    page.get_by_role("textbox", name="Sentence", exact=True).wait_for()
-    settle(page)
+    see(page.get_by_role("textbox", name="Sentence", exact=True))
     page.get_by_role("link", name="Steps", exact=True).click()
     page.locator(".steps table").first.wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so good")
@@ -103,7 +104,6 @@ def test_sentence_is_kept_between_pages(browser, server):
     page.get_by_role("link", name="Sentence", exact=True).click()
     page.get_by_role("heading", level=1, name="Sentence").wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so bad")
-    assert complaints == []
 
 
 def test_formula_and_matrices_are_visible_together_at_each_size(browser, server):
@@ -126,3 +126,92 @@ def test_formula_and_matrices_are_visible_together_at_each_size(browser, server)
                 assert box["y"] >= 0 and box["y"] + box["height"] <= height, (stage, part)
                 assert box["x"] >= 0 and box["x"] + box["width"] <= width, (stage, part)
         assert complaints == []
+
+
+TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training.batch_size": 8, "training.lr": 0.01}
+
+
+@pytest.fixture(scope="module")
+def address(library, server, tmp_path_factory) -> str:
+    """The app with one run, `names`, which is half trained."""
+    file = write_conll(tmp_path_factory.mktemp("tokens") / "names.conll", 160)
+    api.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=library)
+    return server
+
+
+def note(page: Page, words: str) -> None:
+    """The text next to the heading of the sentences."""
+    expect(page.locator(".s-fig", has=page.locator("#at-tag-sentences")).locator("span")).to_have_text(words)
+
+
+def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(browser, address, library):
+    outcomes = api.evaluate("names", store=library)["outcomes"]
+    kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
+    assert kinds, "the run makes mistakes to look at"
+    page, complaints = visit(browser, address)
+    page.goto(f"{address}/tokens?run=names&more=Your%20sentence")
+    expect(page.locator(".tagged li").first).to_be_visible()
+    expect(page.locator(".tagged li .wrong").first).to_be_visible()
+    for kind in kinds:
+        settle(page)
+        page.get_by_role("radio", name=kind, exact=True).click()
+        note(page, re.compile(rf"^\d+ of 16, {kind}$"))
+        expect(page.locator(".tagged li em", has_text=kind).first).to_be_visible()
+        texts = page.locator(".tagged").first.locator("li").evaluate_all("all => all.map((each) => each.textContent)")
+        assert texts and all(kind in text for text in texts)
+    settle(page)
+    page.get_by_role("radio", name="all sentences", exact=True).click()
+    note(page, "16 of 16, all sentences")
+    expect(page).to_have_url(re.compile(r"tag-outcome=all"))
+    page.reload()
+    note(page, "16 of 16, all sentences")
+    text = "in Old Pell it rained , said Almo Tarn ."
+    (said,) = api.predict("names", [text], store=library)["predictions"]
+    assert said["spans"]
+    settle(page)
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    enter(field, text)
+    typed = page.locator(".tagged").last.locator("b")
+    expect(typed).to_have_text([span["text"] for span in said["spans"]])
+    expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
+    settle(page)
+    for rules in looks(page):
+        assert violations(page, rules) == []
+    assert complaints == []
+
+
+FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"
+SMALL = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.threads": 1, "text.min_freq": 1}
+
+
+@pytest.fixture(scope="module")
+def paired_address(library, server, tmp_path_factory) -> str:
+    """The app, with a run that reads two texts."""
+    data = pair_folder(tmp_path_factory.mktemp("pairs") / "alike", 80, 30)
+    api.train(str(data), "vanilla", SMALL, name="both", store=library)
+    return server
+
+
+def fields(page: Page, first: str, second: str) -> None:
+    """The contents of both fields, once they are filled."""
+    expect(page.get_by_role("textbox", name="First text", exact=True)).to_have_value(first)
+    expect(page.get_by_role("textbox", name="Second text", exact=True)).to_have_value(second)
+
+
+def test_both_texts_can_be_typed_linked_and_kept(browser, paired_address):
+    page, complaints = visit(browser, paired_address)
+    page.goto(f"{paired_address}/sentence?run=both&text={quote(join_pair(FIRST, SECOND))}")
+    fields(page, FIRST, SECOND)
+    for name in ("Steps", "Sentence", "Errors", "Steps"):
+        settle(page)
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(re.compile(rf"/{name.lower()}\b"))
+        if name != "Errors":
+            fields(page, FIRST, SECOND)
+    settle(page)
+    page.get_by_role("textbox", name="Second text", exact=True).fill("one ‖ two")
+    fields(page, FIRST, "one | two")
+    expect(page).to_have_url(re.compile(r"one[+ ](\||%7C)[+ ]two"))
+    page.reload()
+    fields(page, FIRST, "one | two")
+    assert not complaints

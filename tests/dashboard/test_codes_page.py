@@ -9,8 +9,7 @@ from coding import code_rows
 from pages import drawn, named, press, words
 
 from core.error_analysis.annotations_csv import format_annotations, format_codebook
-from core.error_analysis.code_prevalence import draw_sample
-from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.codebook import Codes, draw_sample, get_data_name
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import NotAvailable, StorageError
 from core.runs.predictions import list_evaluated_splits

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pages import named, opened, press
+from pages import named, opened, press, words
 from pages import words as text_of
+from trained_runs import write_splits
 
 from core.api.data import Yardsticks
 from core.config import from_dict
@@ -296,3 +297,24 @@ def buttons(app, setting: str):
 def use(app, setting: str, word: str) -> None:
     """Click the button for another value of a setting."""
     next(button for button in buttons(app, setting) if button.label == f"Use {word}").click().run()
+
+
+LONGER = " with gears and valves that turn well"
+
+
+@pytest.mark.parametrize("more", ["", LONGER])
+def test_data_page_reports_differences_of_test_only_if_there_are_any(app, runs, tmp_path, monkeypatch, more):
+    monkeypatch.setattr(access, "is_local", lambda: True)
+    folder = write_splits(tmp_path / "data", 60, more)
+    shown = words(opened(app, "data", data=str(folder)))
+    assert "n = 120" in shown
+    assert ("test differs from training" in shown) == bool(more)
+    assert ("Compared with training, test has longer texts" in shown) == bool(more)
+    assert "validation differs" not in shown
+
+
+def test_performance_page_reports_differences_of_the_shown_split(app, runs, monkeypatch):
+    told = {"name": "test", "known": "training", "warnings": ["Compared with training, test has <b>other</b> labels."]}
+    monkeypatch.setattr("dashboard.data.data.compare_split", lambda record, name: told if name == "test" else None)
+    shown = words(opened(app, "performance", run="finished", split="test"))
+    assert "test differs from training" in shown and "&lt;b&gt;other&lt;/b&gt; labels" in shown

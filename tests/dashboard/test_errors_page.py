@@ -214,7 +214,7 @@ def test_suggested_step_shows_its_sentences(page, runs):
 
 def doubted_row() -> None:
     from dashboard.data import data
-    from dashboard.figures.source import Source
+    from dashboard.figures.figure import Source
     from dashboard.screens.errors_statistics import _select_row
 
     record = data.store().read("finished")

@@ -8,8 +8,7 @@ import pytest
 from pages import drawn, opened, words
 
 from core.exceptions import InputError
-from core.lessons.catalog import LESSONS
-from core.lessons.content import read_content
+from core.lessons.catalog import LESSONS, read_content
 from core.lessons.tally import TallyStore
 from core.runs.store import RunStore
 from dashboard import lesson_html, state
@@ -34,7 +33,7 @@ def shown(app, name, **link):
 
 
 def test_the_list_has_a_row_for_each_lesson_and_computes_none(app, monkeypatch):
-    monkeypatch.setattr("core.lessons.content.read_content", None)
+    monkeypatch.setattr("core.lessons.catalog.read_content", None)
     (data,) = drawn(opened(app, "lessons"), "lessons")
     assert [row["href"] for row in data["lessons"]] == [f"lesson?lesson={name}" for name in LESSONS]
     assert [row["title"] for row in data["lessons"]] == [each.title for each in LESSONS.values()]

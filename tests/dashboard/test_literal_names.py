@@ -15,8 +15,7 @@ from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look
 
 NAMES = ('Qa "no" & <b>%{zz}</b>\n😀', "Qb 'yes' &amp; 50 %\r\n👍🏽")
-PLAIN = ('Qa "no" & <b>%{zz}</b> 😀', "Qb 'yes' &amp; 50 % 👍🏽")
-"""Names that a file can hold."""
+PLAIN = ('Qa "no" & <b>%{zz}</b> 😀', "Qb 'yes' &amp; 50 % 👍🏽")  # names that a file can hold
 KNOWN = {"amp": "&", "lt": "<", "gt": ">"}
 """Of the named entities, those that plotly.js draws and we write; it draws `&quot;` as it stands."""
 

@@ -10,7 +10,7 @@ from core.training.history import HistoryWriter
 from dashboard.data import StreamlitMemo, data
 from dashboard.figures.training_log import Curves
 from dashboard.reader import Reader
-from dashboard.reader.read_cache import Memo, cache_result
+from dashboard.reader.runs import Memo, cache_result
 
 
 class Counted:

@@ -18,10 +18,9 @@ from core.error_analysis.predictions_table import read_table
 from core.exceptions import InputError
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
-from dashboard.reports import report_table as kept_rows
+from dashboard.reports import report_sections as kept_rows
 from dashboard.reports.build import build_report
-from dashboard.reports.report_parts import compute_difference
-from dashboard.reports.report_reader import ReportReader
+from dashboard.reports.report_parts import ReportReader, compute_difference
 from dashboard.reports.report_sections import read_session, write_codes_section, write_run_card
 
 pytestmark = pytest.mark.slow

@@ -44,8 +44,7 @@ SAID = {
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
-WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare")
-"""Pages that are not about one run."""
+WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare")  # pages that are not about one run
 
 
 def test_navigation_has_all_pages():

@@ -12,7 +12,7 @@ from core.error_analysis.selection import PickedRows, Selection, read_picked, st
 from core.error_analysis.slices import read_slices, save_slice
 from core.runs.store import RunStore
 from dashboard import access, state
-from dashboard.figures.saved_slices import CLASS
+from dashboard.figures.error_rates import CLASS
 
 pytestmark = pytest.mark.slow
 
@@ -160,7 +160,7 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
 def take_slice() -> None:
     from pages import source_of_test
 
-    from dashboard.figures.saved_slices import SAVED
+    from dashboard.figures.error_rates import SAVED
     from dashboard.screens.performance_selection import select_slice
 
     source = source_of_test()

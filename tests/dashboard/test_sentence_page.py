@@ -5,10 +5,10 @@ import re
 
 import pages
 import pytest
-from mixtures import mix_in
 from pages import TEXT, press, type_text
 from pages import sentence as opened
 from pages import words as markup
+from trained_runs import mix_in
 
 from core import api
 from core.error_analysis.predictions_table import read_table

@@ -4,8 +4,7 @@ import pytest
 from pages import opened, press, sentence, words
 
 from core.config import compose
-from core.error_analysis.code_prevalence import draw_sample
-from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.codebook import Codes, draw_sample, get_data_name
 from core.error_analysis.predictions_table import read_table
 from core.runs.store import RunStore, get_own_process
 from dashboard import access, state

@@ -9,8 +9,7 @@ from core.config import compose
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.results import build_prediction_table
 
-TWO, THREE = ("no", "yes"), ("bad", "even", "good")
-"""Classes."""
+TWO, THREE = ("no", "yes"), ("bad", "even", "good")  # classes
 
 
 def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "good"), split="test", **given):

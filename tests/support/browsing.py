@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
@@ -43,8 +43,7 @@ DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
   each.textContent.includes(`stPopoverBody]{color-scheme:${theme}}`))"""
 """The style that the server sends has its theme."""
 GRAVE = ("serious", "critical")
-LOOKS = ("light", 1440), ("dark", 1024)
-"""Theme and width."""
+LOOKS = ("light", 1440), ("dark", 1024)  # theme and width
 OF_A_LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
 """The rules of axe that depend on colours and widths."""
 CHARTS = [[".main-svg"]]
@@ -145,6 +144,18 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
 def settle(page: Page) -> None:
     """Wait until the script has run, all its output has arrived, and nothing moves."""
     page.wait_for_function(SETTLED, arg=QUIET, polling=50)  # polling at each frame would force drawing
+
+
+def see(what: Locator) -> None:
+    """Wait until an element is visible and its page settled."""
+    expect(what).to_be_visible()
+    settle(what.page)
+
+
+def enter(field: Locator, text: str) -> None:
+    """Replace what a field holds and press Enter."""
+    field.fill(text)
+    field.press("Enter")
 
 
 def open_page(page: Page, address: str) -> None:

@@ -13,5 +13,4 @@ def _commands(group, path=()):
             yield (*path, name), command
 
 
-COMMANDS = dict(_commands(typer.main.get_command(app)))
-"""By its words."""
+COMMANDS = dict(_commands(typer.main.get_command(app)))  # by its words

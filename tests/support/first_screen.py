@@ -45,8 +45,7 @@ COUNT = """() => {
 EMPTY = """() => [...document.querySelectorAll("[data-testid=stBidiComponentRegular], [class*=st-key-fig-]")].some(
   (each) => each.checkVisibility() && !each.querySelector("*") && !each.shadowRoot?.querySelector("*"))"""
 """Tells whether a component is still to be drawn: its script arrives after its page."""
-REST = 400
-"""Milliseconds between two counts that agree."""
+REST = 400  # milliseconds between two counts that agree
 SIZES = {"1440 x 900": (1440, 900, ""), "1280 x 720 projected": (1280, 720, "&projector=true")}
 WORDS, CONTROLS, TOP = 150, 20, 320
 """Most words and controls on a first screen, and the lowest beginning of the main figure on a projector (pixels)."""

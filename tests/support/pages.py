@@ -8,7 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from dashboard.data import data
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.state import TEXT as TYPED
 
 TEXT = "good film, dull and slow"

@@ -1,9 +1,17 @@
-"""Errors of the operating system, raised instead of calling a function that writes or reads."""
+"""Errors that a call must raise, and errors of the operating system in place of a function that writes or reads."""
 
 import errno
 import os
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+import pytest
+
+
+def check_raises(error: type[BaseException], match: str, call: Callable[..., object], *args: Any, **how: Any) -> None:
+    """Assert that a call raises an error whose message matches a pattern."""
+    with pytest.raises(error, match=match):
+        call(*args, **how)
 
 
 def refusing(number: int) -> Callable[..., NoReturn]:

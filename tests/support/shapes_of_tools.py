@@ -38,8 +38,7 @@ def objects() -> list[dict[str, Any]]:
 class Shape:
     """A file and its expected result: columns and classes, or the error message."""
 
-    name: str
-    """Extension of the file; of a folder, none."""
+    name: str  # extension of the file; of a folder, none
     write: Callable[[Path], None]
     text: str = "text"
     label: str = "label"

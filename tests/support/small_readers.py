@@ -12,7 +12,7 @@ from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import UNSCALED
+from core.training.temperature import UNSCALED
 
 TEXT = "very very good , but never bad"
 CLASSES = ("bad", "good")

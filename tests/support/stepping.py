@@ -1,27 +1,37 @@
-"""Small models of every preset with a tokenizer, as a run provides them for explanations."""
+"""Small models of every preset with a tokenizer, as a run provides them for explanations; their token values."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import small_readers
 import torch
-from several_lexicons import ask_two
 from small_models import make, small
 
 from core.evaluation.inference import switch_to_eval
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.forward_pass import compute_stages
+from core.interpret.sentence_inspection import inspect_text
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.config import TextConfig
+from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer
 from core.text.token_table import to_batch
+from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import UNSCALED
+from core.training.temperature import UNSCALED
 
 TEXT = "Not bad at all, but the ending never works and the film drags on"
 CLASSES = ("bad", "fair", "good")
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+
+
+def ask_two(tokenizer: Tokenizer) -> None:
+    """By word length, the second lexicon gives words of the first a slightly negative value, or none."""
+    assert tokenizer.lexicon is not None
+    first = tokenizer.lexicon.entries
+    tokenizer.set_lexicon(Lexicon({word: (*counts, 0.0, 0.2, len(word) % 3) for word, counts in first.items()}))
 
 
 def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edited=UNCHANGED, **change):
@@ -71,3 +81,17 @@ def check(own, text=TEXT, **place):
     said = own.predict_texts([text], own.intervene).probabilities[0]
     np.testing.assert_allclose(found.stages[-1].made[0], said, **CLOSE)
     return found
+
+
+def read_values(preset: str, words: str = "not a bad film", **attention: Any):
+    """Token values of these words by a small model of a preset with its tags and polarities; and the model."""
+    config = PRESETS[preset].model
+    config = small(dataclasses.replace(config, attention=dataclasses.replace(config.attention, **attention)))
+    text = TextConfig(
+        min_freq=1, tagger="en" if config.needs_tags else "none", lexicon="vader" if config.needs_lexicon else ""
+    )
+    tokenizer = fit_tokenizer(["not a bad film"] * 3, text)
+    if config.attention.lexicons > 1:
+        ask_two(tokenizer)
+    model = make(config, torch.float32)
+    return inspect_text(model, tokenizer, ("a", "b", "c"), words), model

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from core.evaluation.scores import SingleLabelScores
+from core.evaluation.metrics import SingleLabelScores
 from core.evaluation.significance import ScorePair
 
-FEW = 400
-"""Studies of each kind unless `pytest -m study` requests all."""
+FEW = 400  # studies of each kind unless `pytest -m study` requests all
 LEVEL = 0.02
 """How often chance goes beyond a limit. Of 2,000 studies at a rate of 5 % the upper one is 6 %; of 400 it is 7.25 %,
 and a test that calls chance in 10 %, twice as often as it should, goes beyond that with a probability of 96 %.

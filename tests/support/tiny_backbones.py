@@ -20,8 +20,7 @@ OWN: dict[str, dict[str, Any]] = {
 }
 
 
-WHOLE = save({"embeddings.word_embeddings.weight": np.zeros((46, 24), np.float32)})
-"""A file of weights."""
+WHOLE = save({"embeddings.word_embeddings.weight": np.zeros((46, 24), np.float32)})  # a file of weights
 
 
 def backbone(folder: Path, family: str = "bert", seed: int = 0) -> Path:

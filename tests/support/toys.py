@@ -12,11 +12,10 @@ from core.interpret.faithfulness import LabeledSentence
 from core.models.trace import Batch, Output
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import UNSCALED
+from core.training.temperature import UNSCALED
 
 WORDS = tuple(f"{a}{b}{c}" for a in "bdfklmnprst" for b in "aeiou" for c in "bdgk")
-EVERY = 6
-"""Every n-th word has a weight."""
+EVERY = 6  # every n-th word has a weight
 
 
 class Sum(nn.Module):

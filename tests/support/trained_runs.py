@@ -9,6 +9,7 @@ import pytest
 from pairs import pair_folder
 
 from core import api
+from core.runs.record import MIX, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
 
 TINY: dict[str, Any] = {
@@ -69,3 +70,11 @@ def train_pairs(folder: Path) -> RunStore:
     small |= {"model.width": 8, "model.ff_width": 8, "text.min_freq": 1}
     both, one = (data, "ndt-01-n2", small), (data, "vanilla", {**small, "data.pair": "none"})
     return train_runs(folder, both=both, counted=(data, "tfidf-logreg", {"text.min_freq": 1}), one=one)
+
+
+def mix_in(store: RunStore, run: str, baseline: str, weight: float) -> None:
+    """Add the files of a TF-IDF baseline to a run as a mixture; its network has the weight `weight`."""
+    (store.get_path(run) / MIX).mkdir()
+    for name in (TOKENIZER, WEIGHTS):
+        shutil.copyfile(store.get_path(baseline) / name, store.get_path(run) / MIX / name)
+    store.update(run, results={**store.read(run).results, "mix": {"weight": weight}})

@@ -14,38 +14,19 @@ first needed.
 """
 
 from core import __version__ as __version__
-from core.api.behavior import behave as behave
-from core.api.comparison import compare as compare
-from core.api.counter_examples import counter_examples_export as counter_examples_export
-from core.api.counter_examples import counter_examples_keep as counter_examples_keep
-from core.api.counter_examples import counter_examples_list as counter_examples_list
-from core.api.counter_examples import counter_examples_remove as counter_examples_remove
-from core.api.data import data_card as data_card
-from core.api.data import data_check as data_check
-from core.api.data import data_list as data_list
-from core.api.lessons import lesson as lesson
-from core.api.system_check import doctor as doctor
-from core.api.inspection import pair as pair
-from core.api.models import backbones_check as backbones_check
-from core.api.models import backbones_list as backbones_list
-from core.api.models import presets as presets
+from core.api.data import counter_examples_export as counter_examples_export
+from core.api.data import counter_examples_keep as counter_examples_keep, counter_examples_list as counter_examples_list
+from core.api.data import counter_examples_remove as counter_examples_remove, data_card as data_card
+from core.api.data import data_check as data_check, data_list as data_list
+from core.api.evaluation import behave as behave, compare as compare
+from core.api.machine import doctor as doctor
+from core.api.models import backbones_check as backbones_check, backbones_list as backbones_list, presets as presets
 from core.api.models import presets_show as presets_show
-from core.api.public_classes import Run as Run
-from core.api.public_classes import Runs as Runs
-from core.api.public_classes import Sentence as Sentence
-from core.api.public_classes import pretrain as pretrain
-from core.api.public_classes import run as run
-from core.api.public_classes import runs as runs
-from core.api.public_classes import train as train
-from core.api.runs import runs_import as runs_import
-from core.api.sweeps import sweep as sweep
-from core.api.sweeps import sweeps_cancel as sweeps_cancel
-from core.api.sweeps import sweeps_list as sweeps_list
-from core.api.sweeps import sweeps_remove as sweeps_remove
-from core.api.sweeps import sweeps_show as sweeps_show
-from core.api.talks import talks_add as talks_add
-from core.api.talks import talks_list as talks_list
-from core.api.talks import talks_remove as talks_remove
-from core.api.talks import talks_show as talks_show
-from core.exceptions import InputError as InputError
-from core.exceptions import SentiscopeError as SentiscopeError
+from core.api.prediction import pair as pair
+from core.api.public_classes import Run as Run, Runs as Runs, Sentence as Sentence, pretrain as pretrain, run as run
+from core.api.public_classes import runs as runs, train as train
+from core.api.runs import runs_import as runs_import, sweep as sweep, sweeps_cancel as sweeps_cancel
+from core.api.runs import sweeps_list as sweeps_list, sweeps_remove as sweeps_remove, sweeps_show as sweeps_show
+from core.api.exhibits import lesson as lesson, talks_add as talks_add, talks_list as talks_list
+from core.api.exhibits import talks_remove as talks_remove, talks_show as talks_show
+from core.exceptions import InputError as InputError, SentiscopeError as SentiscopeError

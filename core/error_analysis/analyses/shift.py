@@ -9,8 +9,7 @@ from core import error_analysis, evaluation, runs
 from core.data.dataset import TRAIN
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.runs.background_jobs import Tell
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer, Tell
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
         if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)
-        dataset = runs.train_overlap.load_trained_data(table.record)
+        dataset = runs.lineage.load_trained_data(table.record)
         has = evaluation.split_differences.to_class_matrix(dataset.get_targets(TRAIN), len(dataset.classes)), table.true
         training = dataset.splits[TRAIN]["text"].tolist()
         return error_analysis.dataset_shift.compare_with_training(

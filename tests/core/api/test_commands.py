@@ -11,9 +11,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from mixtures import mix_in
 from scipy.stats import binomtest
-from trained_runs import write_splits
+from trained_runs import mix_in, write_splits
 
 from core import api
 from core.cli import main

@@ -1,8 +1,9 @@
-"""`sentiscope counter-examples …`, and training with counter-examples, evaluated without them."""
+"""`sentiscope counter-examples …`, training with them and evaluation without them, and `sentiscope shift`."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,6 +18,13 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counter")
     rows = [(f"sentence number {n} is {('bad', 'good')[n % 2]}", ("minus", "plus")[n % 2]) for n in range(80)]
     pd.DataFrame(rows, columns=["text", "label"]).to_csv(folder / "own.csv", index=False)
+    random = np.random.default_rng(0)
+    words = [" ".join(random.choice(["a", "b", "good", "bad", "film", "day"], 6)) for _ in range(400)]
+    table = pd.DataFrame({"text": words, "label": ["minus", "plus"] * 200})
+    table.loc[300:, "text"] += " tomorrow"
+    (folder / "own").mkdir()
+    for name, rows in (("train", slice(250)), ("validation", slice(250, 300)), ("test", slice(300, None))):
+        table[rows].to_csv(folder / "own" / f"{name}.csv", index=False)
     return folder
 
 
@@ -59,3 +67,17 @@ def test_counter_examples_are_listed_exported_and_removed(cli, place):
     assert cli("counter-examples", "rm", rows[0]["id"])[0] == 0
     code, out, _ = cli("counter-examples", "list")
     assert f"{len(rows) - 1} counter-example" in out and cli("counter-examples", "rm", rows[0]["id"])[0] == 2
+
+
+def test_words_that_only_the_test_split_has_are_found_and_cached(cli):
+    assert cli("train", "--data", "own", "--model", "tfidf-logreg", "--name", "one")[0] == 0
+    code, out, err = cli("shift", "one", "--json")
+    found = json.loads(out)
+    assert code == 0 and "telling the split from training" in err
+    assert found["auc"]["interval"] == [1.0, 1.0] and found["words"][0]["words"] == "tomorrow"
+    assert found["words"][0]["split"] == 100 and found["words"][0]["training"] == 0
+    again = cli("shift", "one", "--json")
+    assert again[1] == out and again[2] == "", "it is kept"
+    code, out, _ = cli("shift", "one", "--split", "validation")
+    assert code == 0 and "TF-IDF cannot tell them apart" in out and "More often in validation" in " ".join(out.split())
+    cli.refused("no predictions of a split 'nowhere'", "shift", "one", "--split", "nowhere")

@@ -62,8 +62,8 @@ def test_nearest_training_sentences_of_a_selection_are_printed(cli, place, monke
     vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
     for name, value in given.items():
-        monkeypatch.setattr(f"core.error_analysis.training_index.TrainingRows.{name}", value)
-    monkeypatch.setattr("core.error_analysis.training_index.TrainingRows.read_vectors", lambda self, width: vectors)
+        monkeypatch.setattr(f"core.error_analysis.neighbors.TrainingRows.{name}", value)
+    monkeypatch.setattr("core.error_analysis.neighbors.TrainingRows.read_vectors", lambda self, width: vectors)
     found = cli.json("neighbours", "clouds", "--where", "wrong", "--where", "true=bad", "--most", 3)
     n = api.errors("clouds", where=["wrong", "true=bad"], store=RunStore(place / "runs"))["selected"]["n"]
     assert (found["n"], found["true_share"], found["predicted_share"], len(found["neighbours"])) == (n, 1.0, 0.0, 3)

@@ -1,4 +1,6 @@
-"""`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and errors."""
+"""`sentiscope errors`, `slices` and `report`: tables, JSON, files, empty selections and errors."""
+
+import json
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ def place(tmp_path_factory):
     rows = texts(labels, id=[f"t-{n}" for n in range(40)], note=["=1+1"] * 40)
     answering(store, "three", right_where(right, labels), rows)
     answering(store, "none", right_where(np.ones(40, bool), labels), rows)
+    answering(store, "one", right_where(np.arange(40) > 4, labels), texts(labels))
     names = tuple(f"class {n}" for n in range(20))
     answering(store, "twenty", np.roll(np.eye(20), 1, 0), texts(np.arange(20)), classes=names)
     several = pd.DataFrame({"text": ["one", "not two", "three"], "label": [(0, 1), (), (1,)]})
@@ -152,3 +155,27 @@ def test_slices_are_saved_listed_used_and_removed(cli, place):
 def test_invalid_slices_are_refused_and_not_saved(cli, place, arguments, said):
     cli.refused(said, "slices", "three", *arguments)
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
+
+
+def test_report_is_one_json_object_and_a_file(cli, tmp_path):
+    file = tmp_path / "one.html"
+    code, out, err = cli("report", "one", "--to", str(file), "--json")
+    assert code == 0, err
+    said = json.loads(out)
+    assert said["file"] == str(file) and said["bytes"] == file.stat().st_size
+    assert (said["kind"], said["runs"], said["split"], said["n"], said["texts"]) == ("run", ["one"], "test", 40, True)
+    assert said["command"] == "sentiscope report one" and said["command"] in file.read_text()
+    assert "drawing" in err and "roc" in said["figures"] and "labels" in said["left_out"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("gone",), "gone"),
+        (("one", "--split", "dev"), "no predictions of a split 'dev'"),
+        (("one", "--codes", "nobody"), "--codes 'nobody'"),
+        (("one", "--to", "/no/such/folder/one.html"), "no such folder"),
+    ],
+)
+def test_wrong_input_gives_an_error_sentence(cli, words, said):
+    cli.refused(said, "report", *words)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.api import public as sentiscope
-from core.lessons.content import read_content
+from core.lessons.catalog import read_content
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from core.api import printing
-from core.api.printing import PLAIN, say, tabulate
-from core.api.progress import TrainingProgress
+from core.api.printing import PLAIN, TrainingProgress, say, tabulate
 
 TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
 

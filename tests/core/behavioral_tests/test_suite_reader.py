@@ -1,9 +1,19 @@
-"""Suites in YAML and tables; other files are refused with the line or field."""
+"""Suites in YAML and tables, their cases, and what is refused; the built-in suite."""
+
+from collections import Counter
 
 import pytest
+from refused import check_raises
 
-from core.behavioral_tests.suite import LONGEST
-from core.behavioral_tests.suite_reader import parse_suite, read_suite
+from core.behavioral_tests.suite import EDITS, LONGEST, POLARITIES
+from core.behavioral_tests.suite_reader import (
+    choose_words,
+    count_combinations,
+    draw_numbers,
+    load_builtin_suite,
+    parse_suite,
+    read_suite,
+)
 from core.data import yaml_tree
 from core.data.yaml_tree import LARGEST
 from core.exceptions import DataError
@@ -59,7 +69,7 @@ def test_suites_of_millions_of_sentences_are_refused_early(monkeypatch):
     """At most `most` × texts are built for each test, and no test after the one that exceeds the limit."""
     made = []
     monkeypatch.setattr(
-        "core.behavioral_tests.case_builder.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
+        "core.behavioral_tests.suite_reader.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
     )
     words = f"[{', '.join(map(str, [f'w{n}' for n in range(200)]))}]"
     one = "{name: t%d, capability: c, kind: minimum, expected: positive, most: 1000, texts: ['{a} {b} {c}', '{c} {b}']}"
@@ -95,11 +105,10 @@ SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for
     ],
 )
 def test_suites_that_exceed_the_memory_are_refused_early(monkeypatch, slots, texts, said):
-    monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_CHARACTERS", 90_000)
-    monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
+    monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_CHARACTERS", 90_000)
+    monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
     one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
-    with pytest.raises(DataError, match=said):
-        parse_suite(f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
+    check_raises(DataError, said, parse_suite, f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
     assert len("{a}" * 9) < LONGEST
 
 
@@ -109,14 +118,11 @@ def test_user_suites_are_read_in_the_sandbox(tmp_path, monkeypatch):
     path.write_text(f"name: a\ntests:\n{ONE}")
     assert read_suite(str(path)).texts == ("x",)
     path.write_text("? [a, b]\n: c")
-    with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
-        read_suite(str(path))
+    check_raises(DataError, r"^my\.yml: line 1: a name is a text", read_suite, str(path))
     path = tmp_path / "my.yaml"
     path.write_bytes(b"#" * (LARGEST + 1))
-    with pytest.raises(DataError, match=r"my.yaml: it has 2 MB, and at most 2 MB are read"):
-        read_suite(str(path))
-    with pytest.raises(DataError, match="no such file"):
-        read_suite(str(tmp_path / "none.yaml"))
+    check_raises(DataError, r"my.yaml: it has 2 MB, and at most 2 MB are read", read_suite, str(path))
+    check_raises(DataError, "no such file", read_suite, str(tmp_path / "none.yaml"))
 
 
 def table(tmp_path, rows, head="text,test,capability,expected,group"):
@@ -159,7 +165,158 @@ def test_rows_without_a_usable_answer_are_named(tmp_path, rows, said):
 
 def test_other_tables_are_refused_with_the_columns_of_a_suite(tmp_path):
     names = r"below the column names text, test, capability and expected or group; found"
-    with pytest.raises(DataError, match=f"{names} text, label"):
-        table(tmp_path, ["x,1", "y,0"], "text,label")
-    with pytest.raises(DataError, match=f"{names} no row that names its columns"):
-        table(tmp_path, [])
+    check_raises(DataError, f"{names} text, label", table, tmp_path, ["x,1", "y,0"], "text,label")
+    check_raises(DataError, f"{names} no row that names its columns", table, tmp_path, [])
+
+
+HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"
+
+
+def parse_test(body: str, *, shared: str = ""):
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    return parse_suite(f"{shared}{HEAD}{lines}".encode(), "my.yaml").tests[0]
+
+
+def texts(test):
+    return [case.texts for case in test.cases]
+
+
+def test_every_filling_is_used_once_and_contrast_fillings_are_groups():
+    made = parse_test(
+        'kind: minimum\nexpected: positive\nmost: 9\ntexts: ["A {a} {b}."]\nslots: {a: [x, y], b: [u, v, w]}'
+    )
+    assert texts(made) == [(f"A {a} {b}.",) for a in "xy" for b in "uvw"]
+    assert {case.template for case in made.cases} == {"one 0"}
+    assert {case.expected for case in made.cases} == {("positive",)}
+    body = 'kind: minimum\nexpected: positive\ntexts: ["{a} {b}"]\nslots: {b: [own]}'
+    assert texts(parse_test(body, shared="slots: {a: [shared], b: [hidden]}\n")) == [("shared own",)]
+    made = parse_test(
+        'kind: minimum\ncontrast: [{positive: "I like {a}.", negative: "I hate {a}."}]\nslots: {a: [tea, rain]}'
+    )
+    assert [(case.texts[0], case.expected, case.group) for case in made.cases] == [
+        ("I like tea.", ("positive",), "one 0 tea"),
+        ("I hate tea.", ("negative",), "one 0 tea"),
+        ("I like rain.", ("positive",), "one 0 rain"),
+        ("I hate rain.", ("negative",), "one 0 rain"),
+    ]
+
+
+def test_samples_of_fillings_are_seeded_and_cheap():
+    body = 'kind: minimum\nexpected: negative\nmost: 3\nseed: {}\ntexts: ["A {{a}}.", "B {{a}}."]\nslots: {{a: [{}]}}'
+    words = ", ".join(f"w{number}" for number in range(20))
+    one, again, other = (parse_test(body.format(seed, words)) for seed in (1, 1, 2))
+    assert len(one.cases) == 6 and one == again and texts(one) != texts(other)
+    assert [text[0] for (text,) in texts(one)] == list("AAABBB")
+    words = {f"s{number}": [str(each) for each in range(1000)] for number in range(30)}
+    size = count_combinations(tuple(words), words)
+    drawn = draw_numbers(size, 5, "0")
+    assert size == 1000**30 and len(set(drawn)) == 5 and drawn == sorted(drawn)
+    assert choose_words(("a", "b"), {"a": "xy", "b": "uvw"}, 4) == {"b": "v", "a": "y"}
+
+
+def test_variations_are_compared_with_the_first_word():
+    made = parse_test('kind: invariance\nvary: a\ntexts: ["{a} and {b}."]\nslots: {a: [Ann, Bo, Cy], b: [I]}')
+    assert texts(made) == [("Ann and I.", "Bo and I."), ("Ann and I.", "Cy and I.")]
+    assert made.words == "must not change"
+    made = parse_test("kind: invariance\nedits: [lower case, upper case]\ntexts: [all lower.]")
+    assert texts(made) == [("all lower.", "ALL LOWER.")]
+
+
+def test_direction_tests_have_pairs_a_polarity_and_a_tolerance():
+    made = parse_test(
+        'kind: direction\nexpected: positive\nmust: rise\ntolerance: 0.2\npairs: [["Good.", "Very good."]]'
+    )
+    assert (texts(made), made.tolerance, made.words) == ([("Good.", "Very good.")], 0.2, "must rise")
+    made = parse_test("kind: minimum\nexpected: [positive, neutral]\ntexts: [Not bad.]")
+    assert made.cases[0].expected == ("positive", "neutral") and made.words == "must be"
+
+
+@pytest.mark.parametrize(
+    ("edit", "text", "edited"),
+    [
+        ("lower case", "It Is SO.", "it is so."),
+        ("upper case", "It is so.", "IT IS SO."),
+        ("no punctuation", "Well, it isn't so-so!", "Well it isn't so-so"),
+        ("exclamation", "It is so.", "It is so!"),
+        ("typo", "A b c.", "A b c."),
+    ],
+)
+def test_edits_change_texts_as_named(edit, text, edited):
+    assert EDITS[edit](text) == edited
+
+
+@pytest.mark.parametrize("edit", ["typo", "doubled letter"])
+def test_typos_change_the_inside_of_one_word_deterministically(edit):
+    text = "The concert was wonderful."
+    slipped = EDITS[edit](text)
+    assert slipped == EDITS[edit](text) != text
+    [(word, changed)] = [(a, b) for a, b in zip(text.split(), slipped.split(), strict=True) if a != b]
+    assert (word[0], word[-2:]) == (changed[0], changed[-2:])
+    assert sorted(word) == sorted(changed) if edit == "typo" else len(changed) == len(word) + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("kind: odd\nexpected: positive\ntexts: [x]", "kind is 'odd': one of minimum, invariance, direction"),
+        ("kind: minimum\ntexts: [x]", "the field expected is missing"),
+        ("kind: minimum\nexpected: positive", "kind minimum takes texts or contrast, one of them; given is nothing"),
+        ("kind: minimum\nexpected: positive\npairs: [[a, b]]", "given is pairs"),
+        ("kind: minimum\nexpected: positive\nmost: 0\ntexts: [x]", "most is 0: at least 1"),
+        ('kind: minimum\nexpected: positive\ntexts: ["a {b}"]', "{b} stands in a text, so give it words"),
+        ("kind: minimum\nexpected: positive\ntexts: [x]\nslots: {b: [c]}", "slots is 'b': a slot that a text uses"),
+        ('kind: minimum\nexpected: positive\ntexts: ["{b}"]\nslots: {b: []}', "slots.b is []"),
+        ('kind: minimum\nexpected: positive\ntexts: ["{b}"]\nslots: {b: [c, c]}', "is ['c', 'c']: every word once"),
+        ("kind: minimum\nexpected: positive\ncontrast: [{positive: a, negative: b}]", "each text of a contrast says"),
+        ("kind: minimum\ncontrast: [{positive: a}]", "two texts or more that expect different answers"),
+        ("kind: invariance\ntexts: [x]", "either vary (a slot) or edits"),
+        ("kind: invariance\nexpected: positive\npairs: [[a, b]]", "kind invariance expects no answer"),
+        ("kind: invariance\nedits: [shout]\ntexts: [x]", "edits[0] is 'shout'"),
+        ("kind: invariance\nedits: [upper case]\ntexts: [X]", "an edit that changes at least one of the texts"),
+        ('kind: invariance\nvary: a\ntexts: ["{a}", b]\nslots: {a: [c, d]}', "a slot of every text"),
+        ("kind: direction\nexpected: neutral\npairs: [[a, b]]", "negative or positive, the side"),
+        ("kind: direction\nexpected: positive\npairs: [[a, b, c]]", "pairs[0]"),
+        ("kind: direction\nexpected: positive\ntolerance: 2\npairs: [[a, b]]", "tolerance is 2: at most 1"),
+    ],
+)
+def test_suite_errors_name_file_test_and_field(body, said):
+    with pytest.raises(DataError) as told:
+        parse_test(body)
+    assert str(told.value).startswith("my.yaml: test 'one': ") and said in str(told.value)
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return load_builtin_suite()
+
+
+def test_the_built_in_suite_has_enough_tests_sentences_and_templates(suite):
+    assert len(suite.tests) >= 40 and len(suite.capabilities) >= 10
+    assert {test.kind for test in suite.tests} == {"minimum", "invariance", "direction"}
+    assert {test.must for test in suite.tests if test.kind == "direction"} == {"not weaken", "rise"}
+    sizes = {test.name: len({text for case in test.cases for text in case.texts}) for test in suite.tests}
+    assert {name: size for name, size in sizes.items() if not 10 <= size <= 90} == {}
+    templates = {
+        name: {case.template for test in suite.select_tests(name) for case in test.cases} for name in suite.capabilities
+    }
+    assert {name: len(found) for name, found in templates.items() if len(found) < 15} == {}
+
+
+def test_the_suite_has_no_repeated_cases_and_balanced_polarities(suite):
+    asked = Counter(case.texts for test in suite.tests if test.kind == "minimum" for case in test.cases)
+    assert [texts for texts, times in asked.items() if times > 1] == []
+    pairs = Counter(case.texts for test in suite.tests if test.kind != "minimum" for case in test.cases)
+    assert [texts for texts, times in pairs.items() if times > 1 or len(set(texts)) < len(texts)] == []
+    for test in suite.tests:
+        for case in test.cases:
+            assert set(case.expected) < set(POLARITIES) and bool(case.expected) == (test.kind != "invariance")
+    sides = Counter(case.expected for test in suite.tests if test.kind == "minimum" for case in test.cases)
+    positive = sum(times for expected, times in sides.items() if "positive" in expected)
+    negative = sum(times for expected, times in sides.items() if "negative" in expected)
+    assert 0.45 < positive / (positive + negative) < 0.55
+
+
+def test_sentences_have_no_slot_left_one_line_and_the_right_articles(suite):
+    assert [text for text in suite.texts if set("{}\n\t") & set(text) or text != text.strip() or "  " in text] == []
+    wrong = [" a a", " a e", " a i", " an b", " an d", " an g", " an l", " an m", " an s", " an t", " an w"]
+    assert [text for text in suite.texts if any(each in text.lower() for each in wrong)] == []

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from coding import code_rows
+from refused import check_raises
 
 from core.error_analysis import annotation_store
 from core.error_analysis.annotation_store import FILE, Ledger
-from core.error_analysis.code_prevalence import draw_sample, list_draws
-from core.error_analysis.codebook import Codes
+from core.error_analysis.codebook import Codes, draw_sample, list_draws
 from core.exceptions import InputError, StorageError
 
 WRITERS, PROCESSES, EACH = 30, 3, 2
@@ -74,8 +74,7 @@ def test_undo_affects_only_the_authors_own_last_change(tmp_path):
     assert codes.undo_last("ben")["said"] == "note: row k" and codes.read_annotations().notes == {"k": {"ben": "hm"}}
     assert codes.undo_last("ann")["said"] == "irony: row k" and codes.read_annotations().given == {}
     assert codes.undo_last("ann")["said"] == "code irony added" and codes.list_codes() == []
-    with pytest.raises(InputError, match="nothing to undo: ann has changed nothing here"):
-        codes.undo_last("ann")
+    check_raises(InputError, "nothing to undo: ann has changed nothing here", codes.undo_last, "ann")
     assert [row["undone"] for row in codes.ledger.read_history("d")] == [True, False, True, True]
 
 
@@ -105,8 +104,7 @@ def test_undo_is_refused_after_a_change_by_another_author(tmp_path):
     codes.add_code("irony", author="ann")
     code_rows(codes, ["k"], ["irony"], author="ben")
     codes.merge_codes(["irony"], "sarcasm", author="ann")
-    with pytest.raises(InputError, match="somebody has changed it since"):
-        codes.undo_last("ben")
+    check_raises(InputError, "somebody has changed it since", codes.undo_last, "ben")
     codes.undo_last("ann")
     assert codes.read_annotations().get_codes("k") == ("irony",)
 
@@ -122,11 +120,9 @@ def test_old_files_are_upgraded_and_newer_or_foreign_files_refused(tmp_path):
     (folder := tmp_path / "newer").mkdir()
     with contextlib.closing(sqlite3.connect(folder / FILE)) as made:
         made.execute("PRAGMA user_version = 99")
-    with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
-        Codes(folder, "d").add_code("irony")
+    check_raises(StorageError, "a newer Sentiscope has written it", Codes(folder, "d").add_code, "irony")
     (folder / FILE).write_text("no database, long enough to be taken for one " * 40)
-    with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
-        Codes(folder, "d").list_codes()
+    check_raises(StorageError, r"codes\.sqlite: codes cannot be read or written", Codes(folder, "d").list_codes)
 
 
 def test_history_has_rows_and_last_change_times(tmp_path, monkeypatch):
@@ -146,14 +142,12 @@ def test_storage_is_limited_and_deleting_frees_space(tmp_path, monkeypatch):
     codes, keys = Codes(tmp_path, "d"), [f"{number:012x}" for number in range(50_000)]
     codes.write_note("k", "so")
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")
-    with pytest.raises(InputError, match=r"at most 1 MB of codes.* \(SENTISCOPE_CODES_MB\)"):
-        draw_sample(codes, keys, 9, 0, "all")
+    check_raises(InputError, r"at most 1 MB of codes.* \(SENTISCOPE_CODES_MB\)", draw_sample, codes, keys, 9, 0, "all")
     assert list_draws(codes) == []
     codes.write_note("k", "so it is")
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "3")
     draw_sample(codes, keys, 9, 0, "all")
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")
-    with pytest.raises(InputError, match="this change was not stored"):
-        codes.write_note("k", "more")
+    check_raises(InputError, "this change was not stored", codes.write_note, "k", "more")
     codes.write_note("k", "")
     assert codes.read_annotations().notes == {}

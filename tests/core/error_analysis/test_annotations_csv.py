@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 from coding import code_rows
+from refused import check_raises
 
 from core.error_analysis import annotation_store
 from core.error_analysis.annotations_csv import (
@@ -21,8 +22,8 @@ from core.error_analysis.annotations_csv import (
 from core.error_analysis.codebook import Codes
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import InputError
+from core.formatting import BOM, escape_formula, strip_apostrophe
 from core.runs.store import RunStore
-from core.table_format import BOM, escape_formula, strip_apostrophe
 
 NASTY = ("=1+1", "'=1+1", "''@x", "-", "it's", "two\nlines", 'say "so", yes', " =x", "＝wide", "naïve 😀", "'", "a\rb")
 
@@ -111,8 +112,7 @@ def test_an_import_changes_only_named_rows_and_is_one_undo_step(tmp_path, table,
 )
 def test_bad_rows_are_listed_and_nothing_is_imported(tmp_path, table, codes, content, said):
     (tmp_path / "in.csv").write_text(content.replace("KEY", table.frame["key"][0]))
-    with pytest.raises(InputError, match=said):
-        import_annotations(codes, table, tmp_path / "in.csv")
+    check_raises(InputError, said, import_annotations, codes, table, tmp_path / "in.csv")
     assert codes.read_annotations().given == {} and codes.list_codes() == []
 
 
@@ -191,7 +191,6 @@ def test_a_codebook_is_recognised_by_its_header(tmp_path, table, codes):
     assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
     assert (codes.list_codes()[0].name, codes.list_codes()[0].definition) == ("irony", "the opposite")
     (tmp_path / "twice.csv").write_text("code\nirony\nIRONY\n")
-    with pytest.raises(InputError, match="the code 'IRONY' is given twice"):
-        import_codebook(codes, tmp_path / "twice.csv")
+    check_raises(InputError, "the code 'IRONY' is given twice", import_codebook, codes, tmp_path / "twice.csv")
     assert codes.undo_last("ann")["said"] == "2 codes from in.csv"
     assert [(code.name, code.definition) for code in codes.list_codes()] == [("irony", "")]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.error_analysis.counter_examples import (
     keep_example,
@@ -24,12 +25,10 @@ def test_a_counterexample_is_stored_once_and_can_be_removed(tmp_path):
     assert {each.id: each.note for each in read_examples(tmp_path)} == {first.id: "another note", other.id: ""}
     remove_example(tmp_path, first.id)
     assert read_examples(tmp_path) == [other]
-    with pytest.raises(InputError, match="no counter-example"):
-        remove_example(tmp_path, first.id)
+    check_raises(InputError, "no counter-example", remove_example, tmp_path, first.id)
     link = f"sentence?text={'%E0%A6%95' * 3000}"
     assert keep_example(tmp_path, "a", "positive", link=link).link == link
-    with pytest.raises(InputError, match="at most 30000"):
-        keep_example(tmp_path, "a", "positive", link=link + "x" * 4000)
+    check_raises(InputError, "at most 30000", keep_example, tmp_path, "a", "positive", link=link + "x" * 4000)
 
 
 def test_duplicates_of_two_authors_are_trained_on_once(tmp_path):
@@ -43,8 +42,7 @@ def test_duplicates_of_two_authors_are_trained_on_once(tmp_path):
 
 
 def test_a_trainings_copy_is_fixed_when_the_list_grows(tmp_path):
-    with pytest.raises(InputError, match="no counter-examples are stored yet"):
-        write_copy(tmp_path)
+    check_raises(InputError, "no counter-examples are stored yet", write_copy, tmp_path)
     keep_example(tmp_path, "b", "positive")
     keep_example(tmp_path, "a", "negative", "a note changes nothing")
     first = write_copy(tmp_path)
@@ -67,8 +65,7 @@ def test_a_trainings_copy_is_fixed_when_the_list_grows(tmp_path):
     ],
 )
 def test_invalid_counterexamples_are_refused(tmp_path, given, said):
-    with pytest.raises(InputError, match=said):
-        keep_example(tmp_path, *given)
+    check_raises(InputError, said, keep_example, tmp_path, *given)
 
 
 class Asked:
@@ -108,5 +105,4 @@ def test_multi_label_counterexamples_need_every_label(tmp_path):
     assert [each.p_label for each in said] == [*map(pytest.approx, (0.8, 0.2, 0.5, 0.5)), None]
     one = predict_examples(Asked(), rows)
     assert {each.breaks for each in one} == {None}  # none of these is a class of it
-    with pytest.raises(InputError, match="label ''"):
-        keep_example(tmp_path, "short", ["a", ""])
+    check_raises(InputError, "label ''", keep_example, tmp_path, "short", ["a", ""])

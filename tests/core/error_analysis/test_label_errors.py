@@ -13,8 +13,8 @@ from core.error_analysis.predictions_table import hash_texts, read_table
 from core.evaluation import baseline as yardsticks
 from core.evaluation.baseline import fit_baseline
 from core.runs import distillation
+from core.runs.lineage import load_trained_data
 from core.runs.store import RunStore
-from core.runs.train_overlap import load_trained_data
 
 
 @pytest.mark.slow  # the import alone takes two seconds

@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import test_proportions_2indep as reference
 
 from core.error_analysis.facets import Facet, Filter
 from core.error_analysis.query import Clause
-from core.error_analysis.risk_ratio import LEAST, Risk, build_risk_table, measure_risk, search_slices
+from core.error_analysis.report import LEAST, Risk, build_risk_table, measure_risk, search_slices
 
 CASES = [Risk(60, 21, 500, 60), Risk(40, 1, 300, 99), Risk(200, 80, 31, 3), Risk(45, 44, 45, 1), Risk(30, 15, 30, 15)]
 

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from answering import answering, texts
+from refused import check_raises
 
 from core.error_analysis import query, selection
 from core.error_analysis.predictions_table import hash_texts, read_table
@@ -115,10 +116,8 @@ def test_sentences_without_a_table_are_restored_and_missing_ones_reported(store,
     for rule in ("ids:../../etc/pass", "ids:", "ids:0123456789ABCDEF"):
         with pytest.raises(InputError, match="write 16 digits from 0 to f after ids:"):
             select_rows(Selection((rule,)), table, None, store)
-    with pytest.raises(InputError, match="names no sentences"):
-        read_picked(store, "../one/record")
-    with pytest.raises(InputError, match="take 1 to"):
-        store_picked(store, PickedRows(()))
+    check_raises(InputError, "names no sentences", read_picked, store, "../one/record")
+    check_raises(InputError, "take 1 to", store_picked, store, PickedRows(()))
     group = PickedRows(
         tuple(hash_texts(["not bad", "not bad"])), "fails", ("not bad", "not bad"), ("positive", "positive")
     )
@@ -137,8 +136,7 @@ def test_changed_files_are_refused(store, harm):
         path.write_text(json.dumps({"keys": ["a", "b"], "about": "", "texts": ["only one"], "labels": []}))
     else:
         path.write_text(path.read_text().replace('"b"', '"c"') if harm == "other" else path.read_text()[:9])
-    with pytest.raises(RunDamaged, match=f"{digest}.json"):
-        read_picked(store, digest)
+    check_raises(RunDamaged, f"{digest}.json", read_picked, store, digest)
 
 
 def test_the_least_recently_used_list_is_deleted_first(store, monkeypatch):
@@ -150,8 +148,7 @@ def test_the_least_recently_used_list_is_deleted_first(store, monkeypatch):
     store_picked(store, PickedRows(("a",)))  # used again
     store_picked(store, PickedRows(("d",)))
     assert read_picked(store, kept[0].removeprefix("ids:")).keys == ("a",)
-    with pytest.raises(InputError, match="not stored here"):
-        read_picked(store, kept[1].removeprefix("ids:"))
+    check_raises(InputError, "not stored here", read_picked, store, kept[1].removeprefix("ids:"))
 
 
 def test_stored_selections_are_limited(store, monkeypatch):
@@ -159,8 +156,7 @@ def test_stored_selections_are_limited(store, monkeypatch):
     kept = [store_picked(store, PickedRows((name,), texts=(name * 400_000,))) for name in "abc"]
     for rule in kept[1:]:
         assert read_picked(store, rule.removeprefix("ids:")).texts
-    with pytest.raises(InputError, match="not stored here"):
-        read_picked(store, kept[0].removeprefix("ids:"))
+    check_raises(InputError, "not stored here", read_picked, store, kept[0].removeprefix("ids:"))
     with pytest.raises(InputError, match=r"at most 1 MB of sentences.* \(SENTISCOPE_SELECTED_MB\)"):
         store_picked(store, PickedRows(("d",), texts=("d" * 1_000_001,)))
 

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from refused import check_raises
 from sklearn.metrics import f1_score
 
-from core.api.comparison import compare
+from core.api.evaluation import compare
 from core.error_analysis import selection, slices
 from core.error_analysis.selection import PickedRows, Selection, store_picked
 from core.error_analysis.slices import find_slice, remove_slice, rename_slice, save_slice
@@ -45,8 +46,7 @@ def test_slices_are_saved_without_outcome_rules_and_names_are_unique(store):
     assert save_slice(store, record, "all that is wrong", Selection(("wrong",))).select == "wrong"
     first = save_slice(store, record, "x", Selection(("wrong",)))
     assert save_slice(store, record, "x", Selection(("wrong",))) == first
-    with pytest.raises(InputError, match="a slice x already, of wrong"):
-        save_slice(store, record, "x", Selection(("right",)))
+    check_raises(InputError, "a slice x already, of wrong", save_slice, store, record, "x", Selection(("right",)))
     remove_slice(store, record, "x")
     save_slice(store, record, "x", Selection(("right",)))
 
@@ -71,28 +71,23 @@ def test_renaming_a_slice_changes_only_its_name(store):
     assert rename_slice(store, record, "other", "other").name == "other"
     wrong = ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no")
     for name, to, said in wrong:
-        with pytest.raises(InputError, match=said):
-            rename_slice(store, record, name, to)
+        check_raises(InputError, said, rename_slice, store, record, name, to)
     assert [each.name for each in slices.read_slices(store, record)] == ["drawn anew", "other"]
 
 
 def test_refusals_list_the_existing_slices(store, monkeypatch):
     record = store.read("one")
     for name in ("", "   ", "x" * 61, "a\x00b"):
-        with pytest.raises(InputError, match="is not a name for a slice"):
-            save_slice(store, record, name, Selection(("wrong",)))
+        check_raises(InputError, "is not a name for a slice", save_slice, store, record, name, Selection(("wrong",)))
     with pytest.raises(InputError, match="no slice x of the data of run 'one'; there are none yet"):
         remove_slice(store, record, "x")
     save_slice(store, record, "../y", Selection(("wrong",)))
-    with pytest.raises(InputError, match=r"there are \.\./y"):
-        find_slice(store, record, "x")
+    check_raises(InputError, r"there are \.\./y", find_slice, store, record, "x")
     monkeypatch.setattr(slices, "MOST", 1)
-    with pytest.raises(InputError, match="there are 1 slices"):
-        save_slice(store, record, "z", Selection(("wrong",)))
+    check_raises(InputError, "there are 1 slices", save_slice, store, record, "z", Selection(("wrong",)))
     [file] = (store.folder / slices.FOLDER).rglob("*.json")
     file.write_text("{}")
-    with pytest.raises(RunDamaged, match=file.name):
-        slices.read_slices(store, record)
+    check_raises(RunDamaged, file.name, slices.read_slices, store, record)
 
 
 pytestmark = pytest.mark.slow
@@ -147,5 +142,4 @@ def test_refusals_suggest_a_command(both):
     save_rules(both, lost="wrong")
     with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
         compare("good", "poor", by=["slice"], store=both)
-    with pytest.raises(InputError, match="leave --data out"):
-        compare("good", "poor", data="x.csv", by=["slice"], store=both)
+    check_raises(InputError, "leave --data out", compare, "good", "poor", data="x.csv", by=["slice"], store=both)

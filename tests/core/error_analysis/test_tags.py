@@ -1,20 +1,28 @@
-"""Every tag row by row against plain pandas, of runs that were evaluated; what is absent says why."""
+"""Every tag row by row against plain pandas; the wording of texts by language; uncertainty under dropout."""
 
 import dataclasses
+import math
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from answering import answering, right_where, texts
+from refused import check_raises
+from torch import nn
 from trained_runs import TINY, train_runs, write_films
 
-from core.api.public_classes import Run
+from core.api.public_classes import Run, train
+from core.error_analysis import linguistic_tags, mc_dropout
+from core.error_analysis.mc_dropout import DropoutUncertainty
 from core.error_analysis.predictions_table import hash_texts, read_table
 from core.error_analysis.split_analysis import cache_array
 from core.error_analysis.tags import ABOUT, LOW_MARGIN, SURE, TableTags, find_peers, select_models
 from core.exceptions import InputError
+from core.models.dropout import Dropout, activate_dropout
 from core.runs.record import EVALUATION, PREDICTIONS
+from core.runs.store import RunStore
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +70,7 @@ def test_disagreeing_models_and_seeds_have_different_tags(store):
     np.testing.assert_array_equal(alone.match_tag("seeds disagree"), tags.match_tag("seeds disagree"))
     assert "--against" in alone.absent["models disagree"]
     assert set(alone.compare_with_run("third").available) - set(alone.available) == {"models disagree with third"}
-    with pytest.raises(InputError, match="no run 'nobody'"):
-        alone.match_tag("models disagree with nobody")
+    check_raises(InputError, "no run 'nobody'", alone.match_tag, "models disagree with nobody")
     with pytest.raises(InputError, match="not tested on the same rows"):
         answering(store, "few", right_where(np.ones(20, bool), labels[:20]), rows.head(20))
         TableTags(store, table, ["few"]).match_tag("models disagree")
@@ -108,8 +115,7 @@ def test_texts_in_other_languages_have_no_word_tags(store):
         assert "(ko)" in tags.absent[name]
     with pytest.raises(InputError, match="'negation': this run does not have it: its words are known in English"):
         tags.match_tag("negation")
-    with pytest.raises(InputError, match="no tag 'irony'; the tags are negation, contrast"):
-        tags.match_tag("irony")
+    check_raises(InputError, "no tag 'irony'; the tags are negation, contrast", tags.match_tag, "irony")
     assert "no lexicon" in tags.absent["lexicon disagrees"]
     assert set(tags.available) | set(tags.absent) == set(ABOUT)
 
@@ -138,7 +144,8 @@ def test_missing_data_leave_out_training_tags(trained):
         absent = TableTags(trained.store, read_table(trained.store, "films")).absent
     finally:
         path.write_text(content)
-    assert "not on this machine" in absent["near duplicate"] and "not on this machine" in absent["neighbours conflict"]
+    for tag in ("near duplicate", "neighbours conflict"):
+        assert "cannot be read here" in absent[tag] and "no such file" in absent[tag]
 
 
 def test_cached_tags_are_computed_once_and_repaired(monkeypatch, tmp_path):
@@ -182,3 +189,126 @@ def test_runs_without_texts_have_tags_that_need_no_texts(store):
     assert "its text is not kept" in table.texts[3] and set(tags.available) == {"low margin", "sure and wrong"}
     np.testing.assert_array_equal(tags.match_tag("sure and wrong"), labels == 0)
     assert all("made without its texts" in tags.absent[name] for name in ("negation", "question", "near duplicate"))
+
+
+HAS = {
+    "question": ("Why?", "本当？", "لماذا؟"),
+    "capitals": ("this is SO good", "ÄRGER pur", "NO"),
+    "elongation": ("sooo good", "whaaat", "Neeein"),
+    "emoji": ("nice 🙂", "🇩🇪", "ok ❤️"),
+    "hashtag": ("#fail again", "so (#sad)"),
+}
+HAS_NOT = {
+    "question": ("Why", "see https://a.b/c?d=e", "so www.a.b?x=y"),
+    "capitals": ("I am A man", "@NASA said", "$TSLA up", "#WIN", "B2B", "https://A.B/CDE"),
+    "elongation": ("good", "see www.a.b", "aa bb", "1000"),
+    "emoji": ("nice :)", "50 % – 3"),
+    "hashtag": ("no. 3", "a#b", "# alone", "https://a.b/#c"),
+}
+
+
+@pytest.mark.parametrize("name", HAS)
+def test_signs_are_found_outside_of_links(name):
+    assert linguistic_tags.find_signs(HAS[name])[name].all()
+    assert not linguistic_tags.find_signs(HAS_NOT[name])[name].any()
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "has", "has_not"),
+    [
+        ("en", "negation", ("I do NOT know", "it isn’t", "Never!"), ("knot", "a notable one")),
+        ("en", "contrast", ("good, but long", "However long"), ("a butler",)),
+        ("en", "intensifier", ("Very good",), ("every one",)),
+        ("de", "negation", ("Keine Ahnung", "gar nicht"), ("ein Kleid",)),
+        ("de", "contrast", ("gut, aber lang",), ("aberwitzig",)),
+        ("nl", "negation", ("ik weet het niet", "geen idee"), ("een",)),
+        ("nl", "intensifier", ("heel goed",), ("helen",)),
+    ],
+)
+def test_whole_words_are_found_in_their_language(language, name, has, has_not):
+    assert linguistic_tags.match_words(name, linguistic_tags.collect_words(has), language).all()
+    assert not linguistic_tags.match_words(name, linguistic_tags.collect_words(has_not), language).any()
+
+
+def test_word_lists_cover_every_tag_and_language():
+    for name in linguistic_tags.NAMED:
+        for language in linguistic_tags.LANGUAGES:
+            found = linguistic_tags.match_words(name, linguistic_tags.collect_words(["", "und", "the"]), language)
+            np.testing.assert_array_equal(found, [False, False, False])
+    for listed in (linguistic_tags.NEGATION, linguistic_tags.CONTRAST, linguistic_tags.INTENSIFIER):
+        assert set(listed) == set(linguistic_tags.LANGUAGES)
+        for words in listed.values():
+            assert all(linguistic_tags.collect_words([word]) == [{word}] for word in words.split())
+
+
+def test_the_language_is_known_for_named_data_or_detected():
+    assert linguistic_tags.guess_language("nsmc", ["the film is not what I have seen"]) == "ko"
+    assert linguistic_tags.guess_language("my.csv", ["das ist nicht der Film, den ich für euch auch sah"]) == "de"
+    assert linguistic_tags.guess_language("my.csv", ["영화가 좋았다"]) == ""
+    assert "English, German, Dutch" in linguistic_tags.explain_language(
+        "ko"
+    ) and "(ko)" in linguistic_tags.explain_language("ko")
+
+
+NAME = "unsure under dropout"
+
+
+def test_flips_and_spread_equal_their_definition():
+    said = np.array([[True, False], [True, False]])
+    first = np.array([[True, False], [False, True]])
+    answers = np.array([said, said, said, first, first])
+    chances = np.array([[0.9, 0.6], [0.9, 0.6], [0.9, 0.6], [0.9, 0.1], [0.9, 0.1]])
+    flips, spread = mc_dropout.measure_spread(said, answers, chances)
+    assert flips.tolist() == [0.0, 0.4] and spread[0] == 0
+    assert spread[1] == pytest.approx(math.sqrt(0.6 * 0.4) * 0.5)  # two values, 0.5 apart, 3 to 2
+    measured = {"flips": [0.19, 0.2, 0.0], "spread": [0.14, 0.0, 0.15]}
+    assert mc_dropout.find_uncertain(measured).tolist() == [False, True, True]
+
+
+def test_dropout_spread_equals_the_closed_form():
+    """x is 0 with probability p, else x / (1 - p): mean x, variance x² p / (1 - p); without dropout always x."""
+    x, p = torch.full((200_000,), 3.0), 0.25
+    model = nn.Sequential(Dropout(p))
+    assert torch.equal(model.eval()(x), x)
+    found = activate_dropout(model, 0).eval()(x)
+    assert set(found.tolist()) == {0.0, 4.0} and torch.equal(model.eval()(x), x), "the model itself is not touched"
+    assert found.mean().item() == pytest.approx(3, abs=0.03)
+    assert found.var().item() == pytest.approx(9 * p / (1 - p), rel=0.02)
+    assert torch.equal(activate_dropout(model, 7)(x), activate_dropout(model, 7)(x)) and not torch.equal(
+        activate_dropout(model, 8)(x), found
+    )
+    assert torch.equal(activate_dropout(nn.Sequential(Dropout(0.0)), 0)(x), x)
+
+
+@pytest.mark.slow
+def test_the_dropout_tag_is_computed_once_and_reproducible(tmp_path):
+    films = write_films(tmp_path / "films.csv", {"yes": ("good",), "no": ("bad",)}, 40)
+    made = train(str(films), "vanilla", {**TINY, "model.dropout": 0.5}, name="dropped")
+    store = made.store
+    assert "--unsure" in made.errors(tags=True)["absent"][NAME]
+    heard = []
+    found = made.errors(tags=True, unsure=True, where="all", on_progress=lambda what, share: heard.append(what))
+    assert heard.count("reading with dropout on") == mc_dropout.READINGS and NAME not in found["absent"]
+    table = read_table(store, "dropped")
+    has = TableTags(store, table).match_tag(NAME)
+    assert [NAME in row["tags"] for row in found["rows"]] == has.tolist()
+    here = DropoutUncertainty.from_run(store, table.record, table.split)
+    before = here.get_path("json").read_bytes()
+    made.errors(unsure=True, on_progress=lambda what, share: heard.append(what))
+    assert heard.count("reading with dropout on") == mc_dropout.READINGS, "kept"
+    here.get_path("json").unlink()
+    mc_dropout.find_tagged(store, table)
+    assert here.get_path("json").read_bytes() == before, "seeded"
+
+
+@pytest.mark.slow
+def test_runs_without_dropout_have_no_tag_and_a_reason(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    answering(store, "whole", [[0.2, 0.8]], texts([0]), model__dropout=0.0)
+    answering(store, "counted", [[0.2, 0.8]], texts([0]), preset="tfidf-logreg")
+    answering(store, "bare", [[0.2, 0.8]], texts([0]))
+    reasons = {"whole": "its dropout is 0", "counted": "a baseline has no dropout", "bare": "it has no weights"}
+    for name, why in reasons.items():
+        check_raises(InputError, why, TableTags(store, read_table(store, name)).match_tag, NAME)
+    with pytest.raises(InputError, match="--unsure: run 'whole' cannot be read with dropout on: its dropout is 0"):
+        Run("whole", store).errors(unsure=True)

@@ -19,7 +19,7 @@ from core.evaluation.comparison import (
     run_test,
     summarize_pairs,
 )
-from core.evaluation.scores import MultiLabelScores, SingleLabelScores
+from core.evaluation.metrics import MultiLabelScores, SingleLabelScores
 from core.evaluation.significance import Draws, ScorePair, compare_classifiers
 from core.metrics import METRICS
 

@@ -7,7 +7,7 @@ import pytest
 from studies import CLASSES, agrees, all_apart, both, in_full, models
 
 from core.evaluation.comparison import apply_holm, run_test
-from core.evaluation.scores import SingleLabelScores
+from core.evaluation.metrics import SingleLabelScores
 from core.evaluation.significance import Draws, compare_classifiers, compute_swap_variance
 from core.metrics import METRICS
 

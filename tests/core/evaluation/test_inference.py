@@ -5,23 +5,18 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.special import expit, softmax
 from torch import nn
 
-from core.evaluation.inference import (
-    EnsembleLogits,
-    Predictions,
-    compute_probabilities,
-    predict_passages,
-    predict_texts,
-    scale_logits,
-)
+from core.evaluation import inference
+from core.evaluation.metrics import evaluate
 from core.exceptions import NotAvailable
 from core.interpret.attribution_math import compute_log_odds
 from core.models.trace import Batch, Intervention, Output
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
 from core.text.words import split_passages
-from core.training.calibration import UNSCALED, Scaling
+from core.training.temperature import ABSENT, UNSCALED, Scaling
 
 TEXTS = ["b a a", "", "a", "b b b b b", "a b"]
 TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
@@ -46,7 +41,7 @@ class Counts(nn.Module):
 
 @pytest.mark.parametrize("batch_size", [1, 2, 128])
 def test_predictions_keep_the_order_of_texts(batch_size):
-    found = predict_texts(Counts(), TOKENIZER, TEXTS, batch_size=batch_size)
+    found = inference.predict_texts(Counts(), TOKENIZER, TEXTS, batch_size=batch_size)
     expected = np.array([[2, 1], [0, 0], [1, 0], [0, 5], [1, 1]], np.float32)
     np.testing.assert_array_equal(found.logits, expected)
     np.testing.assert_array_equal(found.pooled, np.tile(expected, 2))
@@ -55,30 +50,30 @@ def test_predictions_keep_the_order_of_texts(batch_size):
 
 
 def test_empty_input_gives_empty_arrays_and_functions_are_accepted():
-    found = predict_texts(Counts(), TOKENIZER, [])
+    found = inference.predict_texts(Counts(), TOKENIZER, [])
     assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
-    assert predict_passages(count_words, [], 3).whole.logits.shape == (0, 2)
+    assert inference.predict_passages(count_words, [], 3).whole.logits.shape == (0, 2)
 
     def silent(batch, *, intervene=None):
         return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
 
-    np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
+    np.testing.assert_array_equal(inference.predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
 
 
 def test_prediction_restores_the_mode_after_an_error():
     model = Counts().train()
     model.dropout.eval()
-    predict_texts(model, TOKENIZER, TEXTS)
+    inference.predict_texts(model, TOKENIZER, TEXTS)
     assert (model.training, model.dropout.training, model.weight.grad) == (True, False, None)
     model.weight.data = torch.ones(7)
     with pytest.raises(RuntimeError):
-        predict_texts(model, TOKENIZER, TEXTS)
+        inference.predict_texts(model, TOKENIZER, TEXTS)
     assert (model.training, model.dropout.training) == (True, False)
 
 
 def test_batches_have_similar_lengths_and_get_the_intervention():
     model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
-    predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
+    inference.predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
     assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
     assert model.changed == [change] * 3
 
@@ -89,11 +84,11 @@ def test_scaled_logits_shrink_towards_the_prior(dtype):
     prior, temperature, exact = (0.6, 0.1, 0.3), 1.8, logits.double().numpy()
     given = Scaling(temperature, prior)
     naive = np.array(prior) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
-    found = compute_probabilities(logits, "single", given)
+    found = inference.compute_probabilities(logits, "single", given)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, naive / naive.sum(1, keepdims=True), rtol=1e-5)
     odds = (np.array(prior) / (1 - np.array(prior))) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
-    np.testing.assert_allclose(compute_probabilities(logits, "multi", given), odds / (1 + odds), rtol=1e-5)
+    np.testing.assert_allclose(inference.compute_probabilities(logits, "multi", given), odds / (1 + odds), rtol=1e-5)
 
 
 @pytest.mark.parametrize("weight", [float("nan"), 3e38])
@@ -102,14 +97,14 @@ def test_nonfinite_outputs_are_refused(weight):
     with torch.no_grad():
         model.weight[0] = weight
     with pytest.raises(NotAvailable, match="are not finite"):
-        predict_texts(model, TOKENIZER, TEXTS)
+        inference.predict_texts(model, TOKENIZER, TEXTS)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
 def test_temperature_one_without_prior_is_bit_identical(task):
     logits = 4 * torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(scale_logits(logits, task, Scaling(1.0, (0.6, 0.1, 0.3))), logits)
-    assert torch.equal(scale_logits(logits, task, Scaling(1.7)), logits / 1.7)
+    assert torch.equal(inference.scale_logits(logits, task, Scaling(1.0, (0.6, 0.1, 0.3))), logits)
+    assert torch.equal(inference.scale_logits(logits, task, Scaling(1.7)), logits / 1.7)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
@@ -117,27 +112,29 @@ def test_predictions_of_the_prior_do_not_change_with_temperature(task):
     prior = torch.tensor([0.5, 0.1, 0.4], dtype=torch.float64)
     logits = prior.log() if task == "single" else prior.logit()
     for temperature in (0.3, 2.0, 50.0):
-        found = compute_probabilities(logits[None], task, Scaling(temperature, tuple(prior.tolist())))
+        found = inference.compute_probabilities(logits[None], task, Scaling(temperature, tuple(prior.tolist())))
         np.testing.assert_allclose(found[0], prior, atol=1e-12)
 
 
 def test_probabilities_are_softmax_or_sigmoid_by_task():
     logits = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
-    assert compute_probabilities(logits, "multi", Scaling(4.0))[0, 0].item() == pytest.approx(1 / (1 + math.exp(-0.5)))
-    assert compute_probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
-    assert compute_probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
+    assert inference.compute_probabilities(logits, "multi", Scaling(4.0))[0, 0].item() == pytest.approx(
+        1 / (1 + math.exp(-0.5))
+    )
+    assert inference.compute_probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
+    assert inference.compute_probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
 
 
 def count_words(texts):
     """Return logits, pooled vectors and parts from the number of words and of the word good."""
     rows = [(len(text.split()), text.split().count("good")) for text in texts]
     said = np.array(rows, np.float32).reshape(-1, 2)
-    return Predictions(said, said / 100, said.repeat(2, 1), EnsembleLogits(2 * said, 3 * said))
+    return inference.Predictions(said, said / 100, said.repeat(2, 1), inference.EnsembleLogits(2 * said, 3 * said))
 
 
 def test_passage_predictions_are_averaged():
     texts = ["good " * 3 + "bad " * 4, "good", "", "bad " * 6]
-    read = predict_passages(count_words, texts, 3)
+    read = inference.predict_passages(count_words, texts, 3)
     assert read.cut == [split_passages(text, 3) for text in texts]
     np.testing.assert_array_equal(read.each.logits, count_words([each for own in read.cut for each in own]).logits)
     found = read.whole
@@ -152,11 +149,75 @@ def test_passage_predictions_are_averaged():
 def test_passage_log_odds_are_averaged_between_pairs_of_classes():
     def read(texts):
         logits = np.array([[len(text), text.count("o"), 2 * text.count("a")] for text in texts], np.float32)
-        return Predictions(logits, logits, logits).apply_scaling(UNSCALED, "single")
+        return inference.Predictions(logits, logits, logits).apply_scaling(UNSCALED, "single")
 
-    found = predict_passages(read, ["good bad so bad"], 1).apply_scaling(UNSCALED, "single")
+    found = inference.predict_passages(read, ["good bad so bad"], 1).apply_scaling(UNSCALED, "single")
     whole, each = np.log(found.whole.probabilities[0]), np.log(found.each.probabilities)
     for one, other in ((0, 1), (1, 2), (0, 2)):
         np.testing.assert_allclose(whole[one] - whole[other], (each[:, one] - each[:, other]).mean(), atol=1e-5)
     against_all = compute_log_odds(found.each.probabilities, 0, "single").mean()
     assert abs(compute_log_odds(found.whole.probabilities, 0, "single")[0] - against_all) > 0.01
+
+
+CHANCE = {"single": lambda logits: softmax(logits, -1), "multi": expit}
+
+
+def drawn(task, rows=300, noise=(1.0, 1.5)):
+    """Return logits of two models that each know some of the labels, and the labels."""
+    random = np.random.default_rng(3)
+    labels = random.integers(0, 3, rows) if task == "single" else random.integers(0, 2, (rows, 3))
+    truth = 2.0 * (np.eye(3)[labels] if task == "single" else 2 * labels - 1)
+    return inference.EnsembleLogits(*(truth + random.normal(0, 2 * each, truth.shape) for each in noise)), labels
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
+def test_mixtures_are_weighted_means_of_probabilities(task, weight):
+    parts, _ = drawn(task)
+    chance = CHANCE[task]
+    expected = weight * chance(parts.network) + (1 - weight) * chance(parts.tfidf)
+    np.testing.assert_allclose(chance(inference.blend_logits(parts, weight, task)), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_the_temperature_scales_the_mixture(temperature):
+    parts, _ = drawn("single")
+    together = 0.4 * softmax(parts.network, -1) + 0.6 * softmax(parts.tfidf, -1)
+    expected = together ** (1 / temperature)
+    found = softmax(inference.blend_logits(parts, 0.4, "single") / temperature, -1)
+    np.testing.assert_allclose(found, expected / expected.sum(1, keepdims=True), atol=1e-14)
+
+
+def test_classes_unknown_to_tfidf_keep_the_network_share():
+    parts = inference.EnsembleLogits(np.zeros((1, 2)), np.array([[0.0, ABSENT]]))
+    np.testing.assert_allclose(softmax(inference.blend_logits(parts, 0.5, "single"), -1), [[0.75, 0.25]])
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+@pytest.mark.parametrize("noise", [(1.0, 1.5), (2.0, 1.0), (1.3, 1.3)])
+def test_the_weight_equals_a_grid_search(task, noise):
+    parts, labels = drawn(task, noise=noise)
+    grid = np.linspace(0, 1, 1001)
+    true = np.eye(3)[labels] == 1 if task == "single" else labels == 1
+    chances = [CHANCE[task](each) for each in parts]
+    ours, theirs = (each[true] if task == "single" else np.where(true, each, 1 - each) for each in chances)
+    losses = [-np.log(each * ours + (1 - each) * theirs).mean() for each in grid]
+    found = inference.find_weight(parts, labels, task)
+    assert abs(found - grid[np.argmin(losses)]) <= 0.001
+    assert 0.05 < found < 0.95, "a case in which both count"
+
+
+@pytest.mark.parametrize(("good", "weight"), [("network", 1.0), ("tfidf", 0.0)])
+def test_harmful_models_get_weight_zero(good, weight):
+    labels = np.arange(40) % 2
+    right = 6.0 * np.eye(2)[labels]
+    parts = inference.EnsembleLogits(**{"network": -right, "tfidf": -right, good: right})
+    assert inference.find_weight(parts, labels, "single") == weight
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_each_model_has_its_own_metrics(task):
+    parts, labels = drawn(task)
+    found = inference.evaluate_parts(parts, labels, task)
+    for name, logits in parts._asdict().items():
+        assert found[name] == pytest.approx(evaluate(labels, CHANCE[task](logits), task), abs=1e-6)

@@ -6,21 +6,9 @@ from scipy import stats
 from sklearn import metrics as sk
 from studies import agrees
 
+from core.evaluation import intervals
 from core.evaluation import intervals as module
-from core.evaluation.intervals import (
-    RANKED_RESAMPLES,
-    RESAMPLES,
-    compute_bands,
-    compute_class_intervals,
-    compute_ece_interval,
-    compute_intervals,
-    compute_newcombe,
-    compute_wilson,
-    list_class_intervals,
-    pool_intervals,
-)
-from core.evaluation.metrics import evaluate
-from core.evaluation.scores import SingleLabelScores
+from core.evaluation.metrics import SingleLabelScores, evaluate
 
 
 def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +22,7 @@ def drawn(rows: int, seed: int = 0) -> np.ndarray:
     """Yield the rows of each resample, in the order of the generator."""
     random = np.random.default_rng(seed)
     block = max(1, module._CELLS // rows)
-    sizes = [min(block, RESAMPLES - start) for start in range(0, RESAMPLES, block)]
+    sizes = [min(block, intervals.RESAMPLES - start) for start in range(0, intervals.RESAMPLES, block)]
     return np.concatenate([random.integers(0, rows, (size, rows)) for size in sizes])
 
 
@@ -42,11 +30,11 @@ def drawn(rows: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_bootstrap_intervals_equal_a_plain_loop(classes):
     labels, probabilities = case(30, classes, seed=1)
-    found = compute_intervals(labels, probabilities)
+    found = intervals.compute_intervals(labels, probabilities)
     values: dict[str, list[float]] = {name: [] for name in found}
     for number, rows in enumerate(drawn(30)):
         for name, value in evaluate(labels[rows], probabilities[rows]).items():
-            if number < RANKED_RESAMPLES or not ("roc" in name or "average_p" in name):
+            if number < intervals.RANKED_RESAMPLES or not ("roc" in name or "average_p" in name):
                 values[name].append(value)
     assert set(found) == set(evaluate(labels, probabilities))
     for name, ends in ((name, ends) for name, ends in found.items() if name not in ("accuracy", "ece")):
@@ -62,7 +50,7 @@ def test_accuracy_intervals_miss_the_truth_in_5_percent(monkeypatch, studies):
     random = np.random.default_rng(0)
     for study in range(count):
         labels = np.where(random.random(150) < truth, 1, 0)
-        low, high = compute_intervals(labels, np.tile([0.3, 0.7], (150, 1)), seed=study)["accuracy"]
+        low, high = intervals.compute_intervals(labels, np.tile([0.3, 0.7], (150, 1)), seed=study)["accuracy"]
         missed += not low <= truth <= high
     assert agrees(missed, count, 0.04, 0.065)
 
@@ -70,13 +58,13 @@ def test_accuracy_intervals_miss_the_truth_in_5_percent(monkeypatch, studies):
 @pytest.mark.slow
 def test_intervals_depend_on_the_seed_and_not_on_block_size(monkeypatch):
     small = case(40, 3, seed=3)
-    whole = compute_intervals(*small)
+    whole = intervals.compute_intervals(*small)
     with monkeypatch.context() as here:
         here.setattr(module, "_CELLS", 40 * 7)
-        assert compute_intervals(*small) == whole
+        assert intervals.compute_intervals(*small) == whole
     labels, probabilities = case(200, 3, seed=4)
-    found = compute_intervals(labels, probabilities)
-    assert found != compute_intervals(labels, probabilities, seed=1)
+    found = intervals.compute_intervals(labels, probabilities)
+    assert found != intervals.compute_intervals(labels, probabilities, seed=1)
     metrics = evaluate(labels, probabilities)
     for name in metrics:
         assert found[name][0] <= metrics[name] <= found[name][1]
@@ -85,13 +73,13 @@ def test_intervals_depend_on_the_seed_and_not_on_block_size(monkeypatch):
 def test_perfect_shares_have_wilsons_interval_and_constant_metrics_none():
     """Twelve of twelve, as statsmodels gives them (proportion_confint, method wilson)."""
     labels = np.repeat([0, 1], 6)
-    found = compute_intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
+    found = intervals.compute_intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
     assert found["accuracy"] == pytest.approx([0.757506, 1.0], abs=1e-6)
     assert set(found) == {"accuracy", "ece"}, "no resample differs: nothing says how uncertain they are"
-    for row in compute_class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
+    for row in intervals.compute_class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
         assert row == {part: pytest.approx([0.609666, 1.0], abs=1e-6) for part in ("precision", "recall")}
-    assert compute_intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
-    assert "roc_auc" not in compute_intervals(np.zeros(5, int), np.full((5, 2), 0.5))
+    assert intervals.compute_intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
+    assert "roc_auc" not in intervals.compute_intervals(np.zeros(5, int), np.full((5, 2), 0.5))
 
 
 @pytest.mark.parametrize(
@@ -99,9 +87,11 @@ def test_perfect_shares_have_wilsons_interval_and_constant_metrics_none():
 )
 def test_share_intervals_equal_wilsons(hits, rows, low, high):
     """Values as statsmodels gives them (proportion_confint, method wilson)."""
-    assert compute_wilson(hits, rows) == pytest.approx((low, high), abs=1e-6) and compute_wilson(0, 0) == (0.0, 1.0)
+    assert intervals.compute_wilson(hits, rows) == pytest.approx((low, high), abs=1e-6) and intervals.compute_wilson(
+        0, 0
+    ) == (0.0, 1.0)
     for hits, rows in ((0, 7), (7, 7), (1, 3), (3201, 3202)):
-        assert compute_wilson(hits, rows)[0] <= hits / rows <= compute_wilson(hits, rows)[1]
+        assert intervals.compute_wilson(hits, rows)[0] <= hits / rows <= intervals.compute_wilson(hits, rows)[1]
 
 
 def make_predictions(confidence, right):
@@ -114,8 +104,8 @@ def test_calibration_error_interval_by_hand():
     """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighted by 2/3 and 1/3."""
     confidence = np.array([0.9] * 4 + [0.6] * 2)
     labels, chances = make_predictions(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
-    low, high = compute_intervals(labels, chances)["ece"]
-    wide = [0.75 - compute_wilson(3, 4)[0], 0.5 - compute_wilson(1, 2)[0]]
+    low, high = intervals.compute_intervals(labels, chances)["ece"]
+    wide = [0.75 - intervals.compute_wilson(3, 4)[0], 0.5 - intervals.compute_wilson(1, 2)[0]]
     first, second = (weight * half / stats.norm.isf(0.025) for weight, half in zip([2 / 3, 1 / 3], wide, strict=True))
     error, moved = 0.4 / 3, (2 / 3 * 0.15**2 + 1 / 3 * 0.1**2 - (0.4 / 3) ** 2) / 6
     assert evaluate(labels, chances)["ece"] == pytest.approx(error)
@@ -128,7 +118,7 @@ def test_calibration_error_intervals_contain_the_error(seed):
     random = np.random.default_rng(seed)
     confidence = random.uniform(0.5, 1, 200)
     given = make_predictions(confidence, random.random(200) < confidence)
-    low, high = compute_intervals(*given, names=["ece"])["ece"]
+    low, high = intervals.compute_intervals(*given, names=["ece"])["ece"]
     assert 0 <= low <= evaluate(*given)["ece"] <= high <= 1
 
 
@@ -142,7 +132,7 @@ def test_calibration_error_intervals_cover_at_least_92_percent(shift, spread, ro
     covered = 0
     for _ in range(studies):
         confidence = 1 - spread * random.random(rows)
-        low, high = compute_ece_interval(
+        low, high = intervals.compute_ece_interval(
             SingleLabelScores(*make_predictions(confidence, random.random(rows) < confidence - shift))
         )
         covered += low <= shift <= high
@@ -153,14 +143,14 @@ def test_ordinal_metrics_have_intervals_where_defined():
     random = np.random.default_rng(0)
     labels, probabilities = random.integers(0, 4, 60), random.dirichlet(np.ones(4), 60)
     found, metrics = (
-        compute_intervals(labels, probabilities, ordered=True),
+        intervals.compute_intervals(labels, probabilities, ordered=True),
         evaluate(labels, probabilities, ordered=True),
     )
     for name in ("mae", "quadratic_kappa"):
         low, high = found[name]
         assert low < metrics[name] < high
     rows = np.array([0, 0, 2])
-    low, high = compute_intervals(rows, np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
+    low, high = intervals.compute_intervals(rows, np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
     assert 0 <= low < high <= 1, "a draw of one class only does not count"
 
 
@@ -171,28 +161,28 @@ def test_class_intervals_are_wilsons_and_a_bootstrap_for_f1(classes):
     rows = np.random.default_rng(9).integers(0, 80, (4000, 80))
     hits, all_own, all_predicted = (each[rows].sum(1) for each in (own & predicted, own, predicted))
     f1 = 2 * hits / (all_own + all_predicted)
-    for number, row in enumerate(compute_class_intervals(own, predicted)):
+    for number, row in enumerate(intervals.compute_class_intervals(own, predicted)):
         assert row["f1"] == pytest.approx(np.percentile(f1[:, number], [2.5, 97.5]), abs=0.02)
         right = (own & predicted)[:, number].sum()
-        assert row["precision"] == list(compute_wilson(right, predicted[:, number].sum()))
-        assert row["recall"] == list(compute_wilson(right, own[:, number].sum()))
+        assert row["precision"] == list(intervals.compute_wilson(right, predicted[:, number].sum()))
+        assert row["recall"] == list(intervals.compute_wilson(right, own[:, number].sum()))
 
 
 def test_unpredicted_classes_have_no_precision_interval():
     own = np.array([[True], [False]] * 20)
-    (found,) = compute_class_intervals(own, np.zeros_like(own))
-    assert set(found) == {"recall"} and found["recall"] == list(compute_wilson(0, 20))
-    assert compute_class_intervals(own[:0], own[:0]) == [{}]
+    (found,) = intervals.compute_class_intervals(own, np.zeros_like(own))
+    assert set(found) == {"recall"} and found["recall"] == list(intervals.compute_wilson(0, 20))
+    assert intervals.compute_class_intervals(own[:0], own[:0]) == [{}]
     random = np.random.default_rng(2)
     labels, probabilities = random.random((60, 2)) < 0.4, random.random((60, 2))
-    found = list_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
-    first, second = compute_class_intervals(labels, probabilities > [0.2, 0.7])
+    found = intervals.list_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
+    first, second = intervals.compute_class_intervals(labels, probabilities > [0.2, 0.7])
     assert found == {"calm": first, "joy": second}
 
 
 def over_seeds(values, ranges, fold=-1):
     """Pool intervals of seeds 0, 1, … on the same rows."""
-    return pool_intervals(
+    return intervals.pool_intervals(
         *({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1)
     )
 
@@ -207,7 +197,7 @@ def test_pooled_intervals_add_variance_of_rows_and_seeds():
     assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)
     assert over_seeds([1.0, 0.98], [(0.9, 1.0), (0.88, 1.0)])[1] == 1.0, "it ends where the metric does"
     values, ranges = {(0, fold): 0.8 for fold in range(4)}, {(0, fold): (0.76, 0.84) for fold in range(4)}
-    assert pool_intervals(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
+    assert intervals.pool_intervals(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +207,7 @@ def test_difference_intervals_equal_newcombes(hits, rows, others, of):
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     expected = confint_proportions_2indep(hits, rows, others, of, method="newcomb", compare="diff")
-    assert compute_newcombe(hits, rows, others, of) == pytest.approx(expected, abs=1e-9)
+    assert intervals.compute_newcombe(hits, rows, others, of) == pytest.approx(expected, abs=1e-9)
 
 
 def band_case(rows: int, seed: int, share: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
@@ -239,7 +229,7 @@ def test_curve_bands_equal_a_plain_loop(monkeypatch):
     own, chance = band_case(90, seed=3)
     rate, recall, _ = curves(own, chance)
     assert sk.auc(np.append(0, rate), np.append(0, recall)) == pytest.approx(sk.roc_auc_score(own, chance))
-    found, random, recalls, precisions = compute_bands(own, chance), np.random.default_rng(1), [], []
+    found, random, recalls, precisions = intervals.compute_bands(own, chance), np.random.default_rng(1), [], []
     for _ in range(2000):
         rows = random.integers(0, 90, 90)
         rate, recall, precision = curves(own[rows], chance[rows])
@@ -253,14 +243,14 @@ def test_curve_bands_equal_a_plain_loop(monkeypatch):
 
 def test_curves_lie_inside_their_bands_and_long_ones_are_thinned():
     own, chance = band_case(500, seed=4)
-    found = compute_bands(own, chance)
+    found = intervals.compute_bands(own, chance)
     false, true, _ = sk.roc_curve(own, chance, drop_intermediate=False)
     assert np.isin(found.roc.x.round(12), false.round(12)).all()
     curve = np.interp(found.roc.x, false, true)
     assert (found.roc.low <= curve + 1e-9).all() and (curve <= found.roc.high + 1e-9).all()
     assert found.roc.low[-1] == found.roc.high[-1] == 1
     own, chance = band_case(20_000, seed=5, share=0.01)
-    found = compute_bands(own, chance)
+    found = intervals.compute_bands(own, chance)
     assert module.POINTS / 2 < len(found.pr.x) <= module.POINTS + 1
     assert len(found.roc.x) <= module.POINTS + 2
     whole, thinned = sk.roc_curve(own, chance), (found.roc.low + found.roc.high) / 2
@@ -269,6 +259,6 @@ def test_curves_lie_inside_their_bands_and_long_ones_are_thinned():
 
 @pytest.mark.parametrize("own", [np.zeros(4, bool), np.ones(4, bool), np.zeros(0, bool)])
 def test_bands_need_rows_of_both_sides(own):
-    assert compute_bands(own, np.linspace(0, 1, len(own))) is None
-    perfect = compute_bands(np.repeat([False, True], 50), np.linspace(0, 1, 100))
+    assert intervals.compute_bands(own, np.linspace(0, 1, len(own))) is None
+    perfect = intervals.compute_bands(np.repeat([False, True], 50), np.linspace(0, 1, 100))
     assert (perfect.roc.low == 1).all() and (perfect.pr.low == 1).all(), "a perfect ranking has no width"

@@ -9,18 +9,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
+from core.evaluation import metrics
 from core.evaluation.intervals import compute_intervals
-from core.evaluation.metrics import (
-    compute_calibration,
-    compute_confusion,
-    compute_pr_curve,
-    compute_roc_curve,
-    describe_absent,
-    evaluate,
-    evaluate_classes,
-    explain_left_out,
-)
-from core.evaluation.scores import count_confusions, tune_thresholds
 from core.exceptions import InputError
 from core.metrics import select_metrics, select_thresholded
 
@@ -44,7 +34,7 @@ def scored(draw, every_class=False):
 @settings(max_examples=60)
 def test_counted_metrics_equal_scikit_learn(case):
     labels, probabilities = case
-    predicted, found = probabilities.argmax(1), evaluate(labels, probabilities)
+    predicted, found = probabilities.argmax(1), metrics.evaluate(labels, probabilities)
     assert found["accuracy"] == pytest.approx(sk.accuracy_score(labels, predicted))
     for average in ("macro", "weighted"):
         expected = sk.precision_recall_fscore_support(labels, predicted, average=average, zero_division=0)
@@ -55,7 +45,7 @@ def test_counted_metrics_equal_scikit_learn(case):
     apart = probabilities - np.eye(len(classes))[labels]
     assert found["brier"] == pytest.approx((apart**2).sum(1).mean() / 2)
     assert (
-        compute_confusion(labels, predicted, len(classes))
+        metrics.compute_confusion(labels, predicted, len(classes))
         == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
     )
 
@@ -65,7 +55,7 @@ def test_counted_metrics_equal_scikit_learn(case):
 @settings(max_examples=60)
 def test_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities = case
-    found, classes = evaluate(labels, probabilities), probabilities.shape[1]
+    found, classes = metrics.evaluate(labels, probabilities), probabilities.shape[1]
     if classes == 2:
         auc = macro = sk.roc_auc_score(labels, probabilities[:, 1])
         precision = sk.average_precision_score(labels, probabilities[:, 1])
@@ -84,13 +74,13 @@ def test_ranking_metrics_equal_scikit_learn(case):
 @settings(max_examples=40)
 def test_curves_equal_scikit_learn(case):
     labels, probabilities = case
-    found = compute_roc_curve(labels, probabilities, 1)
+    found = metrics.compute_roc_curve(labels, probabilities, 1)
     fpr, tpr, _ = sk.roc_curve(labels == 1, probabilities[:, 1], drop_intermediate=False)
     every = set(zip(fpr.round(9), tpr.round(9), strict=True))
     assert set(zip(np.round(found["fpr"], 9), np.round(found["tpr"], 9), strict=True)) <= every
     assert sk.auc(found["fpr"], found["tpr"]) == pytest.approx(sk.auc(fpr, tpr))
     assert found["threshold"] == sorted(found["threshold"], reverse=True)
-    found = compute_pr_curve(labels, probabilities, 1)
+    found = metrics.compute_pr_curve(labels, probabilities, 1)
     precision, recall, thresholds = sk.precision_recall_curve(labels == 1, probabilities[:, 1])
     np.testing.assert_allclose(found["precision"], precision[-2::-1])
     np.testing.assert_allclose(found["recall"], recall[-2::-1])
@@ -99,28 +89,26 @@ def test_curves_equal_scikit_learn(case):
 
 def test_undefined_metrics_are_left_out_with_a_reason():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
-    found = evaluate(labels, probabilities)
-    reasons = explain_left_out(labels, probabilities, "abc")
+    found = metrics.evaluate(labels, probabilities)
+    reasons = metrics.explain_left_out(labels, probabilities, "abc")
     assert (
         set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(select_metrics("single")) - set(found)
     )
     assert reasons["roc_auc"] == "no row is 'b'"
     assert all(math.isfinite(value) for value in found.values())
-    assert compute_roc_curve(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
-    assert compute_pr_curve(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
+    assert metrics.compute_roc_curve(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
+    assert metrics.compute_pr_curve(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
     labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
-    assert evaluate(labels, probabilities) == {}
-    assert explain_left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
-    assert evaluate_classes(labels, probabilities, ["a", "b"])["a"] == {
-        "precision": 0,
-        "recall": 0,
-        "f1": 0,
-        "support": 0,
-    }
-    assert compute_roc_curve(labels, probabilities, 1)["fpr"] == []
+    assert metrics.evaluate(labels, probabilities) == {}
+    assert metrics.explain_left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
+    nothing = dict.fromkeys(("precision", "recall", "f1", "support"), 0)
+    assert metrics.evaluate_classes(labels, probabilities, ["a", "b"])["a"] == nothing
+    assert metrics.compute_roc_curve(labels, probabilities, 1)["fpr"] == []
     labels, probabilities = np.array([0, 1, 2]), np.eye(3)
-    assert "mae" not in evaluate(labels, probabilities) and "mae" not in explain_left_out(labels, probabilities, "abc")
-    assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
+    assert "mae" not in metrics.evaluate(labels, probabilities) and "mae" not in metrics.explain_left_out(
+        labels, probabilities, "abc"
+    )
+    assert metrics.evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
 
 
 @pytest.mark.slow
@@ -128,8 +116,8 @@ def test_undefined_metrics_are_left_out_with_a_reason():
 @settings(max_examples=60)
 def test_ordinal_metrics_equal_scikit_learn(case):
     labels, probabilities = case
-    predicted, found = probabilities.argmax(1), evaluate(labels, probabilities, ordered=True)
-    reasons = explain_left_out(labels, probabilities, range(probabilities.shape[1]), ordered=True)
+    predicted, found = probabilities.argmax(1), metrics.evaluate(labels, probabilities, ordered=True)
+    reasons = metrics.explain_left_out(labels, probabilities, range(probabilities.shape[1]), ordered=True)
     if probabilities.shape[1] == 2:
         assert not {"mae", "quadratic_kappa"} & {*found, *reasons}, "of two classes they say what accuracy says"
         return
@@ -147,8 +135,8 @@ def test_calibration_error_is_the_gap_in_15_bins():
     labels = np.array([0, 0, 1, 1])
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
     # Confidence 0.9: three rows, accuracy 2/3; confidence 0.6: one row, accuracy 1.
-    assert evaluate(labels, probabilities)["ece"] == pytest.approx(0.75 * abs(0.9 - 2 / 3) + 0.25 * 0.4)
-    bins = compute_calibration(labels, probabilities)
+    assert metrics.evaluate(labels, probabilities)["ece"] == pytest.approx(0.75 * abs(0.9 - 2 / 3) + 0.25 * 0.4)
+    bins = metrics.compute_calibration(labels, probabilities)
     assert len(bins) == 15
     assert sum(each["count"] for each in bins) == 4
     assert bins[13] == {
@@ -162,11 +150,11 @@ def test_calibration_error_is_the_gap_in_15_bins():
 )
 def test_macro_averages_name_the_classes_without_a_row(said, over, end):
     labels, said = np.array([0, 0, 1, 1]), np.array(said)
-    told = describe_absent(compute_confusion(labels, said, 3), ("bad", "good", "rare"))
+    told = metrics.describe_absent(metrics.compute_confusion(labels, said, 3), ("bad", "good", "rare"))
     assert told == f"Macro averages are over {over} of 3 classes: no row is 'rare'{end}."
     f1 = sk.f1_score(labels, said, average=None, labels=range(over), zero_division=0)
-    assert evaluate(labels, np.eye(3)[said])["f1_macro"] == pytest.approx(f1.mean())
-    assert describe_absent(compute_confusion(labels, labels, 2), ("bad", "good")) == ""
+    assert metrics.evaluate(labels, np.eye(3)[said])["f1_macro"] == pytest.approx(f1.mean())
+    assert metrics.describe_absent(metrics.compute_confusion(labels, labels, 2), ("bad", "good")) == ""
 
 
 @pytest.mark.parametrize(
@@ -181,7 +169,7 @@ def test_macro_averages_name_the_classes_without_a_row(said, over, end):
 )
 def test_inconsistent_arguments_are_refused(labels, probabilities, task, message):
     with pytest.raises(InputError, match=message):
-        evaluate(np.array(labels), probabilities, task, np.array([0.1, 0.2]))
+        metrics.evaluate(np.array(labels), probabilities, task, np.array([0.1, 0.2]))
 
 
 @st.composite
@@ -201,7 +189,7 @@ def scored_labels(draw, both_sides=False):
 @settings(max_examples=60)
 def test_multi_label_counted_metrics_equal_scikit_learn(case):
     labels, probabilities, thresholds = case
-    said, found = (probabilities > thresholds).astype(int), evaluate(labels, probabilities, "multi", thresholds)
+    said, found = (probabilities > thresholds).astype(int), metrics.evaluate(labels, probabilities, "multi", thresholds)
     for average in ("macro", "micro", "weighted", "samples"):
         expected = sk.precision_recall_fscore_support(labels, said, average=average, zero_division=0)
         names = [f"{name}_{average}" for name in ("precision", "recall", "f1")]
@@ -218,7 +206,7 @@ def test_multi_label_counted_metrics_equal_scikit_learn(case):
 @settings(max_examples=60)
 def test_multi_label_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities, _ = case
-    found = evaluate(labels, probabilities, "multi")
+    found = metrics.evaluate(labels, probabilities, "multi")
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
     precision = sk.average_precision_score(labels, probabilities, average="macro")
     assert found["average_precision"] == pytest.approx(precision)
@@ -227,12 +215,14 @@ def test_multi_label_ranking_metrics_equal_scikit_learn(case):
 
 def test_unrankable_labels_are_explained_and_a_probability_at_the_threshold_is_negative():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
-    reasons = explain_left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
+    reasons = metrics.explain_left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
     assert reasons["roc_auc_macro"] == "all rows or none are 'b', 'c'"
-    assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(select_metrics("multi")) - set(reasons)
-    assert set(explain_left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(select_metrics("multi"))
-    found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
+    assert set(metrics.evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(select_metrics("multi")) - set(reasons)
+    assert set(metrics.explain_left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(
+        select_metrics("multi")
+    )
+    found = metrics.evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 
 
@@ -241,7 +231,7 @@ def test_unrankable_labels_are_explained_and_a_probability_at_the_threshold_is_n
 @settings(max_examples=80)
 def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
     labels, probabilities, _ = case
-    tuned = tune_thresholds(labels, probabilities)
+    tuned = metrics.tune_thresholds(labels, probabilities)
     for number, column in enumerate(probabilities.T):
         limits = np.array([tuned[number], 0.5, 0, *column])
         said = column > limits[:, None]
@@ -256,14 +246,14 @@ def test_tuned_thresholds_by_hand():
     labels = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
     probabilities = np.array([[0.3, 0.9], [0.2, 0.1], [0.1, 0.2], [0.05, 0.3]])
     # Between 0.1 and 0.2 exactly both rows are predicted; a label without rows keeps 0.5.
-    assert tune_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
+    assert metrics.tune_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
 
 
 def test_intervals_contain_the_value_and_use_the_thresholds():
     random = np.random.default_rng(3)
     labels = random.random((200, 3)) < 0.4
     probabilities = np.clip(0.3 * labels + 0.6 * random.random((200, 3)), 0, 1)
-    values, ranges = evaluate(labels, probabilities, "multi"), compute_intervals(labels, probabilities, "multi")
+    values, ranges = metrics.evaluate(labels, probabilities, "multi"), compute_intervals(labels, probabilities, "multi")
     assert ranges.keys() == values.keys()
     for name, (low, high) in ranges.items():
         assert low <= values[name] <= high and high - low < 0.3
@@ -292,11 +282,11 @@ def test_class_metrics_equal_scikit_learn(one, several):
     labels, probabilities = one
     kinds = np.arange(probabilities.shape[1])
     true, said = (each[:, None] == kinds for each in (labels, probabilities.argmax(1)))
-    assert_each(evaluate_classes(labels, probabilities, list("abcde"[: len(kinds)])), true, said, probabilities)
+    assert_each(metrics.evaluate_classes(labels, probabilities, list("abcde"[: len(kinds)])), true, said, probabilities)
     labels, probabilities, thresholds = several
     names, said = list("abcde"[: labels.shape[1]]), probabilities > thresholds
-    found = evaluate_classes(labels, probabilities, names, "multi", thresholds)
+    found = metrics.evaluate_classes(labels, probabilities, names, "multi", thresholds)
     assert_each(found, labels, said, probabilities)
     assert [row["threshold"] for row in found.values()] == pytest.approx(thresholds)
     matrices = sk.multilabel_confusion_matrix(labels, said).tolist()
-    assert list(count_confusions(labels, probabilities, names, thresholds).values()) == matrices
+    assert list(metrics.count_confusions(labels, probabilities, names, thresholds).values()) == matrices

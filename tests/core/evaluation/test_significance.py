@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest, norm
 from studies import agrees, in_full
 
-from core.evaluation.scores import SingleLabelScores
+from core.evaluation.metrics import SingleLabelScores
 from core.evaluation.significance import BOOTSTRAP, SWAPS, Draws, ScorePair, compare_classifiers, compute_swap_variance
 from core.metrics import METRICS
 

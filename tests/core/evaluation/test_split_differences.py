@@ -148,12 +148,8 @@ def test_rare_classes_are_merged():
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
     has = to_class_matrix(labels, 5)
-    found = find_differences(
-        ComparedTexts(texts(rng, 287), has[:287]),
-        ComparedTexts(texts(rng, 100), has[287:]),
-        tuple("abcde"),
-        name="test",
-    )
+    first, other = ComparedTexts(texts(rng, 287), has[:287]), ComparedTexts(texts(rng, 100), has[287:])
+    found = find_differences(first, other, tuple("abcde"), name="test")
     counts = np.stack([has[:287].sum(0), has[287:].sum(0)])
     pooled = np.column_stack([counts[:, :2], counts[:, 2:].sum(1)])
     assert measure(found, "labels")["p"] == pytest.approx(chi2_contingency(pooled, correction=False).pvalue)

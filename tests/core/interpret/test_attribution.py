@@ -1,4 +1,4 @@
-"""What each word does to an answer: deletion by hand, methods by what a model provides, spans, agreement, limits."""
+"""Attribution of words: deletion by hand, methods by capability, spans, agreement, many texts, and truncated texts."""
 
 import dataclasses
 import math
@@ -7,13 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from scipy.stats import spearmanr
 from small_models import small
-from small_readers import lent
+from small_readers import TEXT, lent, reader
+from toys import labeled, opinions, sentences, toy
 
+from core.evaluation.inference import EnsembleLogits, predict_texts
 from core.exceptions import InputError
-from core.interpret import explained_text
-from core.interpret.attribution import METHODS, explain_text, list_methods
+from core.interpret import attribution
+from core.interpret.attribution import METHODS, attribute_texts, compare_with_deletion, explain_text, list_methods
+from core.interpret.attribution_math import TopWords, compute_log_odds, find_largest, find_top_words
+from core.interpret.counterfactual import search_flip
+from core.interpret.faithfulness import measure_methods
+from core.interpret.negation_templates import fill_template, predict_template
 from core.interpret.trace_summary import average_attention
 from core.models.baselines import BagOfNgrams
 from core.models.builder import build_model
@@ -21,11 +28,13 @@ from core.models.capabilities import list_capabilities
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
+from core.text.text_pairs import join_pair
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.calibration import UNSCALED, Scaling
+from core.text.word_spans import find_word_spans, remove_words
+from core.training.temperature import UNSCALED, Scaling
 
 STARTERS = ["sentiformer", "tweet-v1-p2"]  # words and byte pairs
-TEXT = "Not bad at all, but the ending never works"
+SENTENCE = "Not bad at all, but the ending never works"
 
 
 WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
@@ -71,15 +80,14 @@ def test_the_default_target_is_the_predicted_class():
     answer, other = explain_text(make_bag(), "not bad"), explain_text(make_bag(), "not bad", target="bad")
     assert (answer.target, other.target) == ("good", "bad") and answer.probabilities == other.probabilities
     np.testing.assert_allclose([word.push for word in other.words], [-word.push for word in answer.words], atol=1e-6)
-    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
-        explain_text(make_bag(), "good", target="nice")
+    check_raises(InputError, "class 'nice': this run has bad, good", explain_text, make_bag(), "good", target="nice")
     with pytest.raises(InputError, match="method 'lime': one of deletion, shapley, gradient"):
         explain_text(make_bag(), "good", "lime")
 
 
 @pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
 def test_baselines_list_their_attribution_methods(method):
-    lacks = "has no attention" if method in explained_text.READ else "reads no vectors of words"
+    lacks = "has no attention" if method in attribution.READ else "reads no vectors of words"
     with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
         explain_text(make_bag(), "good", method)
 
@@ -111,7 +119,7 @@ def make_encoder(preset="vanilla", max_length=12, bpe=False, **change):
     """Return a small model with random weights and its tokenizer."""
     text = {"tokenizer": "bpe", "max_vocab": 300} if bpe else {}
     config = TextConfig(min_freq=1, max_length=max_length, **text)
-    tokenizer = fit_tokenizer([TEXT, "a good film"], config)
+    tokenizer = fit_tokenizer([SENTENCE, "a good film"], config)
     torch.manual_seed(0)
     config = dataclasses.replace(small(PRESETS[preset].model), **change)
     return lent(build_model(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval(), tokenizer)
@@ -121,9 +129,9 @@ def make_encoder(preset="vanilla", max_length=12, bpe=False, **change):
 @pytest.mark.parametrize("method", ["attention", "collapse"])
 def test_attention_attribution_sums_tokens_into_words(bpe, method):
     own = make_encoder(max_length=40, bpe=bpe)
-    view = own.inspect(TEXT)
+    view = own.inspect(SENTENCE)
     weights = average_attention(view.layers[0 if method == "collapse" else -1].combined, view.places)
-    found = explain_text(own, TEXT, method)
+    found = explain_text(own, SENTENCE, method)
     assert found.pushes.sum() == pytest.approx(weights.sum(), abs=1e-6) == 1
     if not bpe:
         np.testing.assert_allclose(found.pushes, weights, atol=1e-6)
@@ -144,13 +152,13 @@ def test_class_token_and_padding_are_no_words():
 @pytest.mark.slow
 def test_agreement_uses_absolute_values_for_unsigned_methods():
     own = make_encoder()
-    each = {name: explain_text(own, TEXT, name).pushes for name in ("deletion", "gradient", "attention")}
-    found = explain_text(own, TEXT, "gradient").agreement
+    each = {name: explain_text(own, SENTENCE, name).pushes for name in ("deletion", "gradient", "attention")}
+    found = explain_text(own, SENTENCE, "gradient").agreement
     assert found["deletion"] == pytest.approx(spearmanr(each["gradient"], each["deletion"]).statistic)
     assert found["attention"] == pytest.approx(spearmanr(abs(each["gradient"]), each["attention"]).statistic)
-    assert set(explain_text(own, TEXT, "attention").agreement) == {"deletion"}
+    assert set(explain_text(own, SENTENCE, "attention").agreement) == {"deletion"}
     assert explain_text(own, "good film").agreement == {"attention": None}
-    long = explain_text(own, f"{TEXT} good a film but never very film good a so never bad").tests["attention"]
+    long = explain_text(own, f"{SENTENCE} good a film but never very film good a so never bad").tests["attention"]
     assert long.words == 12, "words that are cut off have 0 by both methods, which is no agreement"
 
 
@@ -167,7 +175,7 @@ def test_texts_with_no_or_one_word_are_explained(method, text):
 def test_long_texts_have_a_note_on_unread_and_unexplained_words():
     text = " ".join(["good", "film"] * 200)
     found = explain_text(make_encoder(), text)
-    assert len(found.words) == explained_text.MOST_WORDS == 300
+    assert len(found.words) == attribution.MOST_WORDS == 300
     assert found.note == (
         "The model reads the first 12 tokens; 388 at the end are cut off. Explained are the first 300 of 400 words."
     )
@@ -179,8 +187,8 @@ def test_texts_too_long_for_maps_are_explained_by_other_methods(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
     own = make_encoder("sentiformer")
     with pytest.raises(InputError, match="too long for maps of all pairs; choose deletion"):
-        explain_text(own, TEXT, "attention")
-    assert explain_text(own, TEXT).agreement == {"attention": None}
+        explain_text(own, SENTENCE, "attention")
+    assert explain_text(own, SENTENCE).agreement == {"attention": None}
 
 
 @pytest.mark.slow
@@ -204,7 +212,7 @@ def test_words_are_spans_of_the_typed_text_in_any_script(starter, run, text, typ
 def test_eight_concurrent_threads_get_equal_results(starter):
     """Equal up to float32 rounding: an effect between threads would be far larger."""
     loaded = starter("ndt-01-n3")
-    asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
+    asked = [(text, method) for text in (SENTENCE, "a good film") for method in METHODS]
     alone = [explain_text(loaded.make_reader(), *each) for each in asked]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda each: explain_text(loaded.make_reader(), *each), asked))
@@ -212,3 +220,170 @@ def test_eight_concurrent_threads_get_equal_results(starter):
         assert (one.method, one.target, one.note) == (other.method, other.target, other.note)
         assert other.log_odds == pytest.approx(one.log_odds, abs=1e-4)
         assert [word.push for word in other.words] == pytest.approx([word.push for word in one.words], abs=1e-3)
+
+
+TEXTS = [TEXT, "", "bad, bad zzz", "good"]
+
+
+def test_batched_attributions_equal_single_ones():
+    own = reader("ndt-01-n3")
+    targets = ["good", "bad", "", "good"]
+    for text, target, found in zip(TEXTS, targets, attribute_texts(own, TEXTS, targets), strict=True):
+        alone = explain_text(own, text, "deletion", target)
+        assert found.target == alone.target and found.words == tuple(word.word for word in alone.words)
+        assert found.pushes == pytest.approx(alone.pushes, abs=1e-5)
+
+
+def test_words_outside_the_vocabulary_are_unknown_and_an_unknown_class_is_refused():
+    found = attribute_texts(reader("vanilla"), TEXTS, ["good"] * 4)
+    known = {word: not strange for each in found for word, strange in zip(each.words, each.unknown, strict=True)}
+    assert not known["zzz"] and known["bad"] and known["good"]
+    check_raises(InputError, "class 'fine'", attribute_texts, reader("vanilla"), ["good"], ["fine"])
+
+
+AGREED_TEXTS = [TEXT, "never bad", "good", "", "but very good", "very very bad , never good"]
+
+
+@pytest.mark.slow
+def test_batched_agreement_equals_single_texts():
+    own = reader("ndt-01-n3")
+    found = {each.method: each for each in compare_with_deletion(own, AGREED_TEXTS)}
+    assert list(found) == ["attention", "collapse", "gradient", "integrated"]
+    counted = [text for text in AGREED_TEXTS if len(text.split()) > 1]
+    for method, agreed in found.items():
+        needed = [explain_text(own, text) for text in counted]
+        others = [explain_text(own, text, method) for text in counted]
+        rho = [each.agreement["deletion"] for each in others]
+        assert agreed.texts == 4 and agreed.ranked == sum(each is not None for each in rho) == 3
+        same = sum(find_largest(a.pushes) == find_largest(b.pushes) for a, b in zip(needed, others, strict=True))
+        assert agreed.same == same
+        assert agreed.chance == pytest.approx(np.mean([1 / len(each.words) for each in needed]))
+        assert agreed.rho == pytest.approx(np.mean([each for each in rho if each is not None]), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_batch_size_does_not_matter_and_long_texts_skip_attention(monkeypatch):
+    own = reader("sentiformer")
+    whole = compare_with_deletion(own, AGREED_TEXTS)
+    monkeypatch.setattr("core.interpret.attribution.BATCH", 3)
+    for one, other in zip(whole, compare_with_deletion(own, AGREED_TEXTS), strict=True):
+        assert (one.method, one.texts, one.same, one.ranked) == (other.method, other.texts, other.same, other.ranked)
+        assert one.rho == pytest.approx(other.rho, abs=1e-5)
+    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 3)
+    found = {
+        each.method: each.texts for each in compare_with_deletion(reader("sentiformer", pooling="mean"), AGREED_TEXTS)
+    }
+    assert found == {"attention": 2, "collapse": 2, "gradient": 4, "integrated": 4}
+
+
+def test_rounded_ties_choose_the_first_word():
+    assert find_largest(np.array([1.0, -3.0, 3.0 + 1e-9])) == 1
+    assert find_top_words(np.array([0.5, 0.5]), np.array([0.1, -0.2])) == TopWords(0, 1) and not TopWords(0, 1).same
+    assert find_top_words(np.array([1.0]), np.array([2.0])) is None
+    found = compare_with_deletion(reader("vanilla"), ["good", ""])
+    assert all((each.texts, each.same, each.chance, each.rho, each.ranked) == (0, 0, None, None, 0) for each in found)
+
+
+KEPT = "never very good , but bad"
+CUT = f"{KEPT} good good good bad never very good"
+ODD = "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2
+OTHERS = ["", "good", KEPT, "SO BAD", ODD, "x" * 40]
+
+
+@pytest.fixture(scope="module")
+def own():
+    return reader("vanilla", max_length=6)
+
+
+def compute_odds(own, *texts):
+    """Return the log-odds of the first class, the target of `explain_text`."""
+    return compute_log_odds(own.predict(list(texts)).probabilities, 0, "single")
+
+
+@pytest.mark.parametrize(
+    "kind", [{}, {"tokenizer": "bpe", "max_vocab": 300}, {"mark_elongation": True, "mark_capitals": True}]
+)
+@pytest.mark.parametrize("length", [4, 5, 7])
+def test_the_part_that_is_read_has_the_same_tokens(kind, length):
+    tokenizer = fit_tokenizer([CUT, *OTHERS], TextConfig(min_freq=1, max_length=length, **kind))
+    for text in (CUT, *OTHERS):
+        whole, part = tokenizer.encode(text), tokenizer.encode(remove_words(text, tokenizer.find_truncated(text)))
+        assert part.truncated == 0
+        assert part.ids == whole.ids[: len(part.ids)]
+        assert whole.tokens[len(part.ids) :] in ([], [" "]), "a blank alone cannot be typed at the end"
+
+
+def test_each_text_of_a_pair_is_truncated_at_its_end():
+    pairs = [join_pair("a good film", "a bad film"), join_pair("good good", "bad bad")] * 2
+    tokenizer = fit_tokenizer(pairs, TextConfig(min_freq=1, max_length=6))
+    longer = ("a good film a", "bad a film bad good"), ("good", "bad " * 9), ("a " * 9, "film"), ("", "a " * 9)
+    for first, second in longer:
+        text = join_pair(first, second)
+        cut = tokenizer.find_truncated(text)
+        assert cut and tokenizer.encode(remove_words(text, cut)).ids == tokenizer.encode(text).ids
+        assert tokenizer.encode(remove_words(text, cut)).truncated == 0
+
+
+def test_attributions_explain_the_part_that_is_read(own):
+    found = explain_text(own, CUT, target="bad")
+    left = [remove_words(KEPT, [word]) for word in find_word_spans(KEPT)]
+    whole, *rest = compute_odds(own, CUT, *left)
+    np.testing.assert_allclose(found.pushes[:6], whole - rest, atol=1e-6)
+    assert found.log_odds == pytest.approx(compute_odds(own, KEPT)[0], abs=1e-6), "its own value is the prediction"
+    assert (abs(found.pushes[6:]) < 1e-6).all(), "nothing happens without what is not read"
+    [several] = attribute_texts(own, [CUT], ["bad"])
+    np.testing.assert_allclose(several.pushes, found.pushes, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_shapley_values_and_flips_use_the_part_that_is_read(own):
+    long = explain_text(own, f"{KEPT} good", "shapley", "bad")
+    assert long.completeness.at_reference == pytest.approx(compute_odds(own, "")[0], abs=1e-6)
+    whole, none = compute_odds(own, KEPT, "")
+    assert sum(long.pushes) == pytest.approx(whole - none, abs=1e-5)
+    assert long.pushes[6] == pytest.approx(0, abs=1e-6), "the seventh word is not read"
+    *_, long = search_flip(own, CUT, "bad", readings=200)
+    *_, short = search_flip(own, KEPT, "bad", readings=200)
+    assert dataclasses.replace(long, note="") == dataclasses.replace(short, note="")
+    assert long.text == KEPT and long.note == "The model reads the first 6 tokens; 7 at the end are cut off."
+
+
+@pytest.mark.slow
+def test_faithfulness_uses_the_part_that_is_read():
+    texts = sentences(12, 3)
+    short = toy(opinions(1))
+    short.tokenizer.max_length = 6
+    cut = [short.read_part(text) for text in texts]
+    assert all(len(part.split()) == 6 for part in cut)
+    long, by_hand = (measure_methods(short, short, labeled(short, each), ["deletion"]) for each in (texts, cut))
+    assert long.cut == 12 and dataclasses.replace(long, cut=0) == by_hand
+
+
+def test_removing_the_negation_admits_no_new_tokens(own):
+    asked = fill_template("never [very] {} good bad", "good good good good", 4)
+    found = predict_template(own, asked, "good")
+    for step, chance in zip(asked, found.without, strict=True):
+        words = [word for place, word in enumerate(step.text.split()[:6]) if place != 1]
+        assert chance == pytest.approx(own.predict([" ".join(words)]).probabilities[0, 1], abs=1e-6)
+    [behind] = predict_template(own, fill_template("never {} good bad good bad [very]", "good", 0), "good").without
+    [after] = predict_template(
+        own, fill_template("never good bad good bad good {} [very] bad", "good", 0), "good"
+    ).without
+    assert behind == pytest.approx(own.predict(["never good bad good bad"]).probabilities[0, 1], abs=1e-6)
+    assert after == pytest.approx(own.predict(["never good bad good bad good"]).probabilities[0, 1], abs=1e-6)
+
+
+def test_tfidf_reads_the_whole_remaining_text(own):
+    heard = []
+
+    def predict(texts, whole=()):
+        heard.append((list(texts), list(whole)))
+        found = predict_texts(own.model, own.tokenizer, texts)
+        return dataclasses.replace(found, parts=EnsembleLogits(found.logits, found.logits))
+
+    mixed = dataclasses.replace(own, predict=predict, mix_weight=0.5)
+    explain_text(mixed, CUT)
+    [(read, whole)] = heard
+    words = find_word_spans(CUT)
+    assert whole == [CUT, *(remove_words(CUT, [word]) for word in words)]
+    assert read[0] == CUT and read[1] == "very good , but bad" and set(read[7:]) == {KEPT}

@@ -5,10 +5,10 @@ import threading
 import finished
 import numpy as np
 import pytest
+from refused import check_raises
 from small_readers import TEXT, reader
 
-from core.interpret.ablation import silence_parts
-from core.interpret.activation_patching import patch_activations
+from core.interpret.ablation import patch_activations, silence_parts
 from core.interpret.attribution import explain_text
 from core.interpret.background_thread import BackgroundThread, WorkStopped
 from core.interpret.faithfulness import measure_sentence
@@ -78,8 +78,7 @@ def test_errors_reach_the_waiting_caller_and_the_next_call_restarts():
         yield ""
 
     for _ in range(2):
-        with pytest.raises(OSError, match="no such weights"):
-            known.start_and_wait(fails)
+        check_raises(OSError, "no such weights", known.start_and_wait, fails)
     known.start_and_wait(lambda tell: iter(["found"]))
     assert known.found == "found" and known.whole
 

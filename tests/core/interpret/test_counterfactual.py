@@ -6,6 +6,7 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from small_models import small
 from small_readers import lent
 
@@ -272,11 +273,9 @@ def test_repeated_words_need_few_sets(monkeypatch):
 
 def test_invalid_searches_are_refused_before_predicting():
     own, asked = make_bag()
-    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
-        search_flip(own, "good", "nice")
+    check_raises(InputError, "class 'nice': this run has bad, good", search_flip, own, "good", "nice")
     for readings in (0, -1, MOST_READINGS + 1):
-        with pytest.raises(InputError, match=f"readings {readings}: from 1 to 4"):
-            search_flip(own, "good", readings=readings)
+        check_raises(InputError, f"readings {readings}: from 1 to 4", search_flip, own, "good", readings=readings)
     assert not asked
 
 

@@ -1,6 +1,7 @@
-"""Explanations measured on sentences of a model whose answers are a known sum over words."""
+"""Faithfulness on models whose answers are a known sum over words; paraphrases, curves, thresholds and verdicts."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,15 +11,33 @@ from small_readers import lent
 from toys import WORDS, Sum, labeled, opinions, sentences, toy
 
 from core.exceptions import InputError
-from core.interpret.attribution import list_methods
-from core.interpret.explained_text import ExplainedText
-from core.interpret.faithfulness import LabeledSentence, measure_methods, measure_sentence
-from core.interpret.perturbations import PerturbationCase, StepProgress, Trials
+from core.interpret.attribution import ExplainedText, list_methods
+from core.interpret.faithfulness import (
+    STEPS,
+    LabeledSentence,
+    PerturbationCase,
+    StepProgress,
+    Trials,
+    add_frame,
+    change_contractions,
+    compute_area,
+    compute_beaten_share,
+    count_steps,
+    insert_words,
+    interpolate_curve,
+    iterate_paraphrases,
+    measure_methods,
+    measure_sentence,
+    order_words,
+    toggle_full_stop,
+)
+from core.interpret.faithfulness_verdict import FEW, THRESHOLDS, Number, decide_outcome, judge_method, list_tests
 from core.models.builder import build_model
 from core.models.dropout import shuffle_weights
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
+from core.text.word_spans import find_word_spans
 
 EXACT = ("deletion", "shapley", "gradient", "integrated")
 
@@ -169,3 +188,189 @@ def test_kappa_of_predictions_is_zero_at_chance():
     assert measure_methods(own, own, said, ["deletion"]).answers.value == pytest.approx(1)
     always = [LabeledSentence(each.text, (1,)) for each in said]
     assert measure_methods(own, own, always, ["deletion"]).answers.value == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("I do not like it", "I don't like it"),
+        ("It is late and we are cold", "It's late and we're cold"),
+        ("DO NOT GO", "DON'T GO"),
+        ("Don't go", "Do not go"),
+        ("It's mine", "It's mine"),
+        ("a notable isnot", "a notable isnot"),
+    ],
+)
+def test_unambiguous_contractions_are_changed_both_ways(text, said):
+    assert change_contractions(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The film is good.", "I think that the film is good."),
+        ("I liked it", "I think that I liked it"),
+        ("NASA won", "I think that NASA won"),
+        ("Is it good?", "Is it good?"),
+        ("", ""),
+    ],
+)
+def test_a_frame_keeps_names_and_skips_questions(text, said):
+    assert add_frame(text) == said
+
+
+def test_full_stops_are_toggled_and_other_marks_kept():
+    for text, said in (("So.", "So"), ("So", "So."), ("So…", "So…"), ("So...", "So..."), ("So!", "So!"), ("", "")):
+        assert toggle_full_stop(text) == said
+
+
+def test_shared_words_are_aligned_in_both_texts():
+    found = {each.edit: each for each in iterate_paraphrases("It is not a GOOD film.")}
+    assert set(found) == {"contraction", "frame", "full stop", "lower case"}
+    for each in found.values():
+        before, after = "It is not a GOOD film.", each.text
+        old, new = find_word_spans(before), find_word_spans(after)
+        pairs = [(before[slice(*old[a])].lower(), after[slice(*new[b])].lower()) for a, b in each.shared]
+        assert all(one == two for one, two in pairs)
+    assert len(found["frame"].shared) == len(found["lower case"].shared) == 7
+    assert found["contraction"].text == "It's not a GOOD film."
+    assert [a for a, _ in found["full stop"].shared] == [0, 1, 2, 3, 4, 5]
+
+
+def test_short_texts_have_a_step_per_word_and_long_ones_ten():
+    assert count_steps(3).tolist() == [0, 1, 2, 3]
+    assert count_steps(25).tolist() == [0, 2, 5, 8, 10, 12, 15, 18, 20, 22, 25] and STEPS == 10
+    text = "Not a bad film."
+    words = find_word_spans(text)
+    parts = ["", "film", "Not film", "Not film.", "Not bad film.", text]
+    assert insert_words(text, words, np.array([3, 0, 4, 2, 1])) == parts
+
+
+def test_the_area_is_the_mean_height_and_ties_count_half():
+    assert compute_area(np.array([0.0, 0.5, 1.0]), 2) == pytest.approx((0.25 + 0.75) / 2)
+    ten = np.linspace(0, 1, 11)
+    assert compute_area(np.stack([ten, ten**0]), 10) == pytest.approx([0.5, 1.0])
+    assert compute_area(count_steps(25) / 25, 25) == pytest.approx(0.5), (
+        "steps of two and three words count as wide as they are"
+    )
+    assert interpolate_curve(np.array([0.0, 1.0, 1.0]), 2) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1, 1, 1, 1, 1, 1])
+    assert compute_beaten_share(0.5, np.array([0.4, 0.5, 0.5 + 1e-9, 0.6])) == pytest.approx((1 + 0.5 + 0.5) / 4)
+
+
+def test_the_largest_attribution_comes_first_and_ties_are_random():
+    assert order_words(np.array([0.1, -2.0, 3.0]), np.random.default_rng(0)).tolist() == [2, 0, 1]
+    drawn = {tuple(order_words(np.zeros(3), np.random.default_rng(seed)).tolist()) for seed in range(40)}
+    assert drawn == set(permutations(range(3)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_attributions_give_the_best_area(seed):
+    weights = np.random.default_rng(seed).normal(size=5) * 2
+
+    def along(order):
+        return compute_area(1 / (1 + np.exp(-np.concatenate([[0], weights[list(order)].cumsum()]))), 5)
+
+    every = [along(order) for order in permutations(range(5))]
+    exact = order_words(weights, np.random.default_rng(0))
+    assert along(exact) == pytest.approx(max(every)) and along(exact[::-1]) == pytest.approx(min(every))
+
+
+def test_progress_is_a_share_of_equal_steps():
+    told = []
+    steps = StepProgress(lambda what, share: told.append((what, share)), 2)
+    assert list(steps.iterate_parts("first", 4)) == [0, 1, 2, 3] and list(steps.iterate_parts("second", 2)) == [0, 1]
+    assert told == [*(("first", part / 8) for part in range(4)), ("second", 0.5), ("second", 0.75)]
+
+
+SENTENCES = 40
+TWO = ("deletion", "gradient")
+FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
+
+
+def judge_all(found):
+    return {
+        each.method: judge_method(each.method, {**each.tests, "answers": found.answers}).verdict
+        for each in found.methods
+    }
+
+
+def shuffle_attributions(weights, seed):
+    return np.random.default_rng(seed).permutation(weights)
+
+
+@pytest.fixture(scope="module")
+def known():
+    """A model with known effects, one with random weights, and sentences labelled by the first."""
+    weights = opinions(0)
+    own, control = toy(weights), toy(shuffle_attributions(weights, 100))
+    return weights, own, control, labeled(own, sentences(SENTENCES, 0))
+
+
+@pytest.mark.slow
+def test_exact_methods_are_evidence_and_for_random_weights_illustration(known):
+    weights, own, control, said = known
+    assert judge_all(measure_methods(own, control, said, FAITHFUL)) == dict.fromkeys(FAITHFUL, "evidence")
+    found = measure_methods(control, toy(shuffle_attributions(weights, 7)), said, TWO)
+    assert set(judge_all(found).values()) == {"illustration"}, "faithful to a model that knows nothing"
+
+
+@pytest.mark.slow
+def test_shuffled_attributions_are_neither(known, monkeypatch):
+    _, own, control, said = known
+    random, real = np.random.default_rng(0), Trials.compute_attributions
+    monkeypatch.setattr(
+        Trials, "compute_attributions", lambda self, *about: [random.permutation(each) for each in real(self, *about)]
+    )
+    assert judge_all(measure_methods(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
+
+
+@pytest.mark.slow
+def test_methods_that_ignore_the_weights_are_neither(known, monkeypatch):
+    _, own, control, said = known
+    random, real = np.random.default_rng(0), Trials.compute_attributions
+
+    def by_length(self, method, cases, what):
+        return [np.array([end - start + start / 100 for start, end in case.words]) for case in cases]
+
+    monkeypatch.setattr(Trials, "compute_attributions", by_length)
+    found = measure_methods(own, control, said, ["gradient"])
+    assert judge_method("gradient", found.methods[0].tests).outcomes["control"] == "failed"
+    assert judge_all(found) == {"gradient": "neither"}
+
+    def noisy(self, *about):
+        return [each + random.normal(size=len(each)) * 1.2 * each.std() for each in real(self, *about)]
+
+    monkeypatch.setattr(Trials, "compute_attributions", noisy)
+    assert judge_all(measure_methods(own, control, said, ["gradient"])) == {"gradient": "illustration"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.71, 0.8, "passed"), (0.6, 0.8, "between"), (0.56, 0.9, "between"), (0.5, 0.9, "failed"), (0.1, 0.2, "failed")],
+)
+def test_the_whole_interval_must_meet_the_threshold(low, high, said):
+    found = Number((low + high) / 2, low, high, 90)
+    assert decide_outcome(THRESHOLDS["insertion"], found) == decide_outcome(THRESHOLDS["deletion"], found) == said
+    assert decide_outcome(THRESHOLDS["insertion"], Number(1, 1, 1, FEW - 1)) == "not measured"
+    assert decide_outcome(THRESHOLDS["pairs"], Number(0, -1, 0.1, 90)) == "between", "of these no value speaks against"
+
+
+@pytest.mark.parametrize(("high", "said"), [(0.49, "passed"), (0.6, "between"), (0.8, "failed")])
+def test_small_control_values_are_good(high, said):
+    assert decide_outcome(THRESHOLDS["control"], Number(0.3, 0.0, high, 90)) == said
+
+
+def test_deletion_is_not_judged_by_the_deletion_test():
+    good = Number(0.9, 0.8, 1.0, 90)
+    all_ = dict.fromkeys(THRESHOLDS, good) | {"control": Number(0.1, 0.0, 0.2, 90)}
+    bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 90)}
+    assert (
+        judge_method("deletion", bad).verdict == "evidence" and "deletion" not in judge_method("deletion", bad).outcomes
+    )
+    assert judge_method("gradient", bad).verdict == "neither" and "pairs" not in judge_method("gradient", bad).outcomes
+    assert judge_method("gradient", all_ | {"pairs": Number(0.0, 0.0, 0.1, 90)}).verdict == "evidence"
+    for method in ("deletion", "gradient"):
+        for name in list_tests(method):
+            left = {test: number for test, number in all_.items() if test != name}
+            assert judge_method(method, left).verdict == "illustration"
+            assert judge_method(method, left | {name: None}).outcomes[name] == "not measured"

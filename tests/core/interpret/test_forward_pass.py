@@ -5,28 +5,35 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from stepping import CLOSE, TEXT, check, reader, traced
+from refused import check_raises
+from stepping import CLOSE, TEXT, check, lent, reader, traced
 from structures import STRUCTURES, encoders
+from tiny_backbones import FAMILIES, backbone, changed
 
-from core.evaluation.ensemble import Ensemble
-from core.evaluation.inference import switch_to_eval
+from core.config import compose
+from core.evaluation.inference import Ensemble, switch_to_eval
 from core.exceptions import InputError, NotAvailable
 from core.interpret import forward_pass as making
-from core.interpret.cell_formulas import Dot, MaskedScores, Norm, Softmax, Sum, format_number
+from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.forward_pass import compute_stages
-from core.models.latex_terms import EquationLine, Term
+from core.interpret.forward_stages import Dot, MaskedScores, Norm, Softmax, Sum, format_number
+from core.models.attention_config import EquationLine, Term
+from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.models.score_terms import Terms
 from core.models.trace import Batch, Intervention
+from core.runs.backbone_weights import read_tokenizer, split_backbone
+from core.runs.backbones import Backbone
 from core.text import text_pairs
+from core.text.config import TextConfig
 from core.text.token_table import to_batch
-from core.training.calibration import Scaling
+from core.text.tokenizer_factory import fit_tokenizer
+from core.training.temperature import Scaling
 
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]
 BASELINES = [name for name in STRUCTURES if PRESETS[name].model.family not in ("encoder", "pretrained")]
-COMPUTED = [*encoders(), *BASELINES]
-"""Of a backbone nothing is computed anew."""
+COMPUTED = [*encoders(), *BASELINES]  # Of a backbone nothing is computed anew
 
 
 @pytest.mark.slow
@@ -263,15 +270,11 @@ def test_heads_without_sigma_say_which_heads_have_it():
 def test_missing_layers_and_long_texts_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
     for place, words in (({"layer": 3}, "layers 1 to 2"), ({"head": 0}, "heads 1 to 2"), ({"component": 3}, "0 to 2")):
-        with pytest.raises(InputError, match=words):
-            compute_stages(own, TEXT, **place)
-    with pytest.raises(InputError, match="no attention"):
-        compute_stages(reader("cnn"), TEXT, layer=1)
-    with pytest.raises(NotAvailable, match="no word"):
-        compute_stages(own, "  ")
+        check_raises(InputError, words, compute_stages, own, TEXT, **place)
+    check_raises(InputError, "no attention", compute_stages, reader("cnn"), TEXT, layer=1)
+    check_raises(NotAvailable, "no word", compute_stages, own, "  ")
     monkeypatch.setattr(making, "MOST_TOKENS", 5)
-    with pytest.raises(NotAvailable, match="more than 5 tokens"):
-        compute_stages(own, TEXT)
+    check_raises(NotAvailable, "more than 5 tokens", compute_stages, own, TEXT)
 
 
 class Recency(torch.nn.Module):
@@ -335,11 +338,9 @@ def test_an_undescribed_attention_term_is_shown_by_name():
 def test_stages_that_differ_from_the_model_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
     other = dataclasses.replace(own, predict=reader("vanilla").predict)
-    with pytest.raises(NotAvailable, match=r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}"):
-        compute_stages(other, TEXT)
+    check_raises(NotAvailable, r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}", compute_stages, other, TEXT)
     monkeypatch.setattr(Terms, "apply_factors", lambda terms, q, k, reading, change=None: (2 * q, k))
-    with pytest.raises(NotAvailable, match="every part of the scores"):
-        compute_stages(own, TEXT)
+    check_raises(NotAvailable, "every part of the scores", compute_stages, own, TEXT)
 
 
 def test_cell_formulas_have_short_numbers():
@@ -354,7 +355,7 @@ def test_cell_formulas_have_short_numbers():
     norm = Norm(left, np.array([2.0, 1.0]), None, 0.0, centered=True)
     assert norm.format_cell(0, 0) == "2.00·(1.00 − (−0.50)) / 1.50"
     assert [format_number(x) for x in (0, 2.345, -0.5, 0.0123, 0.00001, 123456.0)] == [
-        *("0", "2.35", "−0.50", "0.012", "1.0e−05", "1.2e+05"),
+        *("0", "2.35", "−0.50", "0.012", "1.0e−05", "1.2e+05")
     ]
 
 
@@ -395,8 +396,7 @@ SAID = {
     "gates": [(1, "mask", "whose gate is closed is hidden from all"), (2, "terms", "is 0.25")],
     "a factor": [(1, "terms", "as edited, it is off")],
     "a factor at its mean": [(1, "terms", "multiplied by the mean of σ")],
-}
-"""Layer, stage and what its reading says of the edit."""
+}  # Layer, stage and what its reading says of the edit
 
 
 @pytest.mark.slow
@@ -415,3 +415,79 @@ def test_stages_of_an_edited_model_equal_its_formulas_and_prediction(name):
         last = [each for each in found.find_stage("heads").matrices if each.name != "y"][-1]
         np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
         assert all(words in found.find_stage(key).reading for at, key, words in SAID.get(name, ()) if at == layer)
+
+
+SENTENCE = "the plot was not bad and very great"
+SIGMA = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.lexical_strength": 3}
+KINDS = {
+    "linear": {},
+    "sigma in the last head": {
+        **SIGMA,
+        "model.attention.lexical_heads": "last",
+        "model.attention.lexical_scaled": True,
+    },
+    "Inceptive": {"model.head.kernels": "2,3", "model.head.channels": 4, "model.head.attention_heads": 2},
+    "mean": {"model.pooling": "mean"},
+}
+
+
+def make_reader(folder, text=SENTENCE, change=UNCHANGED, **settings) -> ExplainContext:
+    found = Backbone("tiny", folder)
+    config = TextConfig(tokenizer="pretrained", normaliser="none", lexicon=settings.get("text.lexicon", ""))
+    tokenizer = fit_tokenizer([text], config, read_tokenizer(found))
+    given = {"model.backbone": str(folder), "model.dropout": 0, **found.settings, **settings}
+    chosen = compose("pretrained", given).model
+    body = split_backbone(found.architecture, 0.0, tokenizer, folder)
+    torch.manual_seed(1)
+    model = build_model(chosen, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
+    return lent(model, tokenizer, change)
+
+
+EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def folder(request, tmp_path_factory):
+    return backbone(tmp_path_factory.mktemp(request.param), request.param)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stage_equals_its_formula_and_the_pretrained_encoder(folder, kind):
+    own = make_reader(folder, **KINDS[kind])
+    seen = traced(own, SENTENCE).trace
+    for layer in (1, 2):
+        found = check(own, SENTENCE, layer=layer, head=3)
+        assert (found.tokens[0], found.tokens[-1]) == ("[CLS]", "[SEP]")
+        np.testing.assert_allclose(found.find_stage("embedding").made, seen.embedded[0], **CLOSE)
+        shown = found.find_stage("softmax").matrices[0].values
+        np.testing.assert_allclose(shown, seen.layers[layer - 1].maps[0, 0, 2], **CLOSE)
+        np.testing.assert_allclose(found.find_stage("feedforward").made, seen.layers[layer - 1].hidden[0], **CLOSE)
+
+
+def test_text_pairs_have_two_segment_types(folder):
+    text = text_pairs.join_pair("good film", "not bad")
+    own = make_reader(folder, text)
+    found = check(own, text)
+    np.testing.assert_allclose(found.find_stage("embedding").made, traced(own, text).trace.embedded[0], **CLOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["bert"], indirect=True)
+@pytest.mark.parametrize(
+    "change",
+    [Intervention(heads_off=frozenset({(0, 1)})), Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))],
+    ids=["a head", "half of sigma and none of a layer"],
+)
+def test_stages_of_an_edited_encoder_end_at_its_prediction(folder, change):
+    check(make_reader(folder, change=change, **SIGMA), SENTENCE)
+
+
+@pytest.mark.slow
+def test_unknown_activations_are_refused(tmp_path):
+    folder = backbone(tmp_path / "tiny", "bert")
+    changed(folder, hidden_act="gelu_new")
+    with pytest.raises(NotAvailable, match="NewGELUActivation, which Steps cannot compute"):
+        compute_stages(make_reader(folder), SENTENCE)
+    changed(folder, hidden_act="relu")
+    check(make_reader(folder), SENTENCE)

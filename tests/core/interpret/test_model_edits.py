@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.exceptions import InputError
 from core.interpret.model_edits import LONGEST, NOTHING, UNCHANGED, Editable, Edits, get_editable
@@ -112,10 +113,8 @@ def test_invalid_edits_are_refused_with_the_valid_ones(part, why):
     with pytest.raises(InputError, match=re.escape(f"--edit {part}: this run has ")) as error:
         RICH.parse_edits(f"h1.1,{part}")
     assert why in str(error.value)
-    with pytest.raises(InputError, match=f"--edit {part}: this run has nothing that can be changed"):
-        NOTHING.parse_edits(part)
-    with pytest.raises(InputError, match="4000 characters at most"):
-        RICH.parse_edits("h1.1," * 1000)
+    check_raises(InputError, f"--edit {part}: this run has nothing that can be changed", NOTHING.parse_edits, part)
+    check_raises(InputError, "4000 characters at most", RICH.parse_edits, "h1.1," * 1000)
 
 
 def test_multiplying_lexicons_are_off_or_at_their_mean_by_layer():
@@ -126,8 +125,7 @@ def test_multiplying_lexicons_are_off_or_at_their_mean_by_layer():
     )
     assert can.parse_edits("s1:mean,s1") == Edits(lexical_off=(0,))
     assert can.read_link("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read_link("s1,s1:mean") == (UNCHANGED, 2)
-    with pytest.raises(InputError, match=re.escape("a lexical term in each layer (s1, s1:mean)")):
-        can.parse_edits("s:0.5")
+    check_raises(InputError, re.escape("a lexical term in each layer (s1, s1:mean)"), can.parse_edits, "s:0.5")
 
 
 def test_pieces_are_silenced_by_name_or_position():
@@ -135,12 +133,9 @@ def test_pieces_are_silenced_by_name_or_position():
     assert twice.parse_edits("a=a>").encode_line() == "n1.2,n3.2"
     assert twice.parse_edits("n1.1, a = a> ,a=<a") == twice.parse_edits("n1.1,n1.2,n3.1,n3.2")
     assert twice.read_link("c=<c,a=b") == (UNCHANGED, 2)
-    with pytest.raises(InputError, match="--edit c=<c: no word 'c' in the text: a b a"):
-        twice.parse_edits("c=<c")
-    with pytest.raises(InputError, match="'a' has no piece 'b>'; it has <a a>"):
-        twice.parse_edits("a=b>")
-    with pytest.raises(InputError, match="--edit a=<a: this run has layers"):
-        PARTS.parse_edits("a=<a")
+    check_raises(InputError, "--edit c=<c: no word 'c' in the text: a b a", twice.parse_edits, "c=<c")
+    check_raises(InputError, "'a' has no piece 'b>'; it has <a a>", twice.parse_edits, "a=b>")
+    check_raises(InputError, "--edit a=<a: this run has layers", PARTS.parse_edits, "a=<a")
     parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
     edits = UNCHANGED.set_pieces(1, [5, 0]).set_pieces(2, [3])
     assert edits.encode_line() == "n2.1,n2.6,n3.4"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.evaluation.inference import Predictions
 from core.exceptions import InputError
@@ -19,8 +20,7 @@ from core.text.config import TextConfig
 from core.text.lexicon import VADER, Lexicon
 from core.text.ngrams import NGramTokenizer
 
-FAR = 3
-"""Words over which the toy model carries a `not`."""
+FAR = 3  # Words over which the toy model carries a `not`
 
 
 def make_toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
@@ -70,8 +70,7 @@ def test_unknown_words_are_noted_and_unknown_classes_refused():
     )
     with pytest.raises(InputError, match="this run has bad, so so, good"):
         predict_template(make_toy(), fill_template("not good"), "nice")
-    with pytest.raises(InputError, match="name the class"):
-        predict_template(make_toy(), fill_template("not good"), "")
+    check_raises(InputError, "name the class", predict_template, make_toy(), fill_template("not good"), "")
 
 
 def test_built_in_templates_have_one_place_and_neutral_insertions():
@@ -104,5 +103,4 @@ def test_built_in_templates_have_one_place_and_neutral_insertions():
     ],
 )
 def test_invalid_templates_are_refused(text, insert, most, why):
-    with pytest.raises(InputError, match=why):
-        fill_template(text, insert, most)
+    check_raises(InputError, why, fill_template, text, insert, most)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from core.lessons.catalog import find_lesson
+from core.lessons.lesson import LessonContent
 from core.runs.store import RunStore
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
@@ -14,3 +16,11 @@ def starters(monkeypatch) -> RunStore:
     """A store of the user's own runs, empty, with the starter runs beside it."""
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
     return RunStore()
+
+
+@pytest.fixture(scope="module")
+def content(request) -> LessonContent:
+    """The content of the lesson that a test file is named after."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+        return find_lesson(request.path.stem.removeprefix("test_")).build(RunStore())

@@ -10,14 +10,9 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.lessons import accuracy
 from core.lessons.accuracy import GUESSING, RUN, build_content
-from core.lessons.content import read_content
+from core.lessons.catalog import read_content
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def content(starters):
-    return build_content(starters)
 
 
 def test_scores_and_intervals_are_those_of_the_evaluation(content, starters):

@@ -7,8 +7,7 @@ import pytest
 
 import dashboard
 from core.exceptions import InputError
-from core.lessons.catalog import LESSONS, find_lesson, find_next
-from core.lessons.content import read_content
+from core.lessons.catalog import LESSONS, find_lesson, find_next, read_content
 from core.lessons.lesson import STAGES
 
 ASSETS = Path(dashboard.__file__).parent / "assets"

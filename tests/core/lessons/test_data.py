@@ -8,15 +8,9 @@ from core.data.load import load_dataset
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import Cancelled
 from core.lessons import record_training
-from core.lessons.data import ASKED, CLASSES, OPTIONS, SURE, build_content
-from core.lessons.recorded_training import MEANT, MEASURED, PROBES, SETTINGS, read_records
+from core.lessons.data import ASKED, CLASSES, MEANT, MEASURED, OPTIONS, PROBES, SETTINGS, SURE, read_records
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def content(starters):
-    return build_content(starters)
 
 
 def test_records_are_whole_and_in_order():

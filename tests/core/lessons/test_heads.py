@@ -14,15 +14,6 @@ from core.runs.load import load_run
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def content(request):
-    from core.runs.store import RunStore
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_STARTERS", str(request.path.parents[3] / "trained"))
-        return build_content(RunStore())
-
-
 def without(starters, text, *places, each=4):
     """The probability of the positive class with heads off, as the command line computes it."""
     edit = ",".join(f"h{place // each + 1}.{place % each + 1}" for place in places)

@@ -8,20 +8,12 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.interpret.attribution import explain_text
 from core.lessons import trust
+from core.lessons.lesson import find_words
 from core.lessons.trust import ALIKE, FIRST, LETTERS, METHODS, RUN, build_content
-from core.lessons.word_sets import find_words
 from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def content(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_STARTERS", str(request.path.parents[3] / "trained"))
-        return build_content(RunStore())
 
 
 def draw_curve(run, text, method):

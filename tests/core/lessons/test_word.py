@@ -9,20 +9,16 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.interpret.attribution import explain_text
 from core.lessons import word
+from core.lessons.lesson import WHOLE, find_flips, find_words, join_words
 from core.lessons.word import RUN, SAMPLE, build_content
-from core.lessons.word_sets import WHOLE, find_flips, find_words, join_words, to_bits
 from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def content(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_STARTERS", str(request.path.parents[3] / "trained"))
-        return build_content(RunStore())
+def to_bits(places):
+    return sum(1 << place for place in places)
 
 
 def say_positive(starters, *texts):

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from refused import check_raises
 from small_models import batch_of
 
 from core.exceptions import ConfigError, InputError
@@ -114,8 +115,7 @@ def test_bilstm_traces_show_the_embeddings(batch):
     trace = model(batch, trace=True, intervene=Intervention()).trace
     assert trace.layers == ()
     torch.testing.assert_close(trace.embedded, model.embedding(batch.ids))
-    with pytest.raises(RuntimeError, match="eval"):
-        model.train()(batch, trace=True)
+    check_raises(RuntimeError, "eval", model.train(), batch, trace=True)
 
 
 GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]
@@ -137,8 +137,7 @@ def test_lexicon_logits_are_linear_in_sum_and_mean_of_valences():
     torch.testing.assert_close(output.logits, torch.tensor(expected))
     torch.testing.assert_close(output.trace.embedded[0, :, 0], torch.tensor([0.8, 0.0, -0.6, 0.8]))
     assert output.trace.layers == () and torch.equal(output.trace.polarity, polarity)
-    with pytest.raises(RuntimeError, match="polarity"):
-        model(texts._replace(polarity=None))
+    check_raises(RuntimeError, "polarity", model, texts._replace(polarity=None))
 
 
 def test_tfidf_logits_are_linear_in_the_features():
@@ -167,8 +166,7 @@ def test_capabilities_match_the_model_and_interventions_are_refused(family, batc
     assert ("pooled" in model.provides) == (family in ("bilstm", "cnn"))
     assert (model.get_lambdas(), model.name_lambda_parameters(), model.get_scalars()) == ([], set(), {})
     assert config.needs_lexicon == (family == "lexicon")
-    with pytest.raises(InputError, match="no attention"):
-        model(batch, intervene=Intervention(heads_off=frozenset({(0, 0)})))
+    check_raises(InputError, "no attention", model, batch, intervene=Intervention(heads_off=frozenset({(0, 0)})))
 
 
 @pytest.mark.parametrize("family", ["bilstm", "cnn"])
@@ -204,7 +202,5 @@ def test_models_without_heads_can_have_any_width():
 
 def test_limits_apply_to_every_family_and_a_cnn_needs_windows():
     for dropout in (-0.1, 1.0):
-        with pytest.raises(ConfigError, match=r"model\.dropout"):
-            ModelConfig(family="bilstm", dropout=dropout)
-    with pytest.raises(ConfigError, match=r"choose model\.head\.kernels=3,4,5"):
-        ModelConfig(family="cnn")
+        check_raises(ConfigError, r"model\.dropout", ModelConfig, family="bilstm", dropout=dropout)
+    check_raises(ConfigError, r"choose model\.head\.kernels=3,4,5", ModelConfig, family="cnn")

@@ -1,18 +1,21 @@
-"""Sizes, initial weights and parameter names of the models."""
+"""Sizes, initial weights and parameter names of the models; copies of weights and of models with dropout on."""
 
 import dataclasses
 import math
 
 import pytest
 import torch
+from refused import check_raises
 
 from core.config import compose
 from core.exceptions import ConfigError
 from core.models.builder import build_model
-from core.models.config import ModelConfig
+from core.models.config import AttentionConfig, HeadConfig, ModelConfig
+from core.models.dropout import Dropout
 from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
 from core.models.trace import Batch
+from core.models.warm_start import copy_weights
 
 # parameters with beta learned, as Table X of NDT counts them; vocabulary and classes of the four data sets.
 SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}
@@ -99,5 +102,122 @@ def test_invalid_models_for_tagging_and_single_classes_are_refused(preset, chang
     config = dataclasses.replace(compose(preset, {}).model, **change)
     with pytest.raises(ConfigError, match=r"has a tag|has no tag"):
         build_model(config, vocabulary=20, classes=3, max_length=8, each_token=True)
-    with pytest.raises(ConfigError, match="at least two"):
-        build_model(config, vocabulary=20, classes=1, max_length=8)
+    check_raises(ConfigError, "at least two", build_model, config, vocabulary=20, classes=1, max_length=8)
+
+
+BODY = ModelConfig(width=8, layers=2, ff_width=12, norm="rms", feedforward="swiglu", attention=AttentionConfig(heads=2))
+NDT = AttentionConfig(heads=2, components=3, mixing="additive", head_norm=True)
+
+
+def model(config=BODY, vocabulary=9, classes=2, seed=0):
+    torch.manual_seed(seed)
+    return build_model(config, vocabulary=vocabulary, classes=classes).eval()
+
+
+def copy_and_compare(target, source, origins=(), same_classes=True):
+    before = {name: tensor.clone() for name, tensor in target.state_dict().items()}
+    found = copy_weights(target, source, origins=origins, same_classes=same_classes)
+    return found, before, target.state_dict(), source.state_dict()
+
+
+def test_copied_models_give_the_same_predictions():
+    target, source = model(seed=1), model()
+    found, *_ = copy_and_compare(target, source)
+    ids = torch.tensor([[2, 3, 4, 5]])
+    batch = Batch(ids, ids > 0)
+    assert torch.equal(target(batch).logits, source(batch).logits)
+    assert found.numbers == found.of and found.fresh == () == found.partly
+
+
+def test_other_classes_keep_a_new_head():
+    found, before, own, theirs = copy_and_compare(model(classes=3, seed=1), model(), same_classes=False)
+    assert found.fresh == ("head.weight", "head.bias")
+    assert torch.equal(own["head.weight"], before["head.weight"])
+    assert all(torch.equal(own[name], theirs[name]) for name in own if not name.startswith("head."))
+    assert found.of - found.numbers == 3 * 8 + 3
+
+
+def test_plain_attention_becomes_the_base_map_of_ndt():
+    found, before, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, attention=NDT), seed=1), model())
+    for layer in range(2):
+        for part in ("query", "key"):
+            for kind in ("weight", "bias"):
+                name = f"layers.{layer}.attention.{part}.{kind}"
+                assert torch.equal(own[name][:8], theirs[name])
+                assert torch.equal(own[name][8:], before[name][8:]), "further components keep their draw"
+                assert name in found.partly
+        value = f"layers.{layer}.attention.value.weight"
+        assert torch.equal(own[value], theirs[value])
+    assert {name.split(".")[-2] for name in found.fresh} <= {"mixing", "head_norm"}
+
+
+def test_the_base_map_of_ndt_becomes_plain_attention():
+    _, _, own, theirs = copy_and_compare(model(seed=1), model(dataclasses.replace(BODY, attention=NDT)))
+    name = "layers.0.attention.key.weight"
+    assert torch.equal(own[name], theirs[name][:8])
+
+
+def test_new_words_start_as_the_mean_of_their_pieces():
+    found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
+    words, known = own["embedding.weight"], theirs["embedding.weight"]
+    assert torch.equal(words[:9], known)
+    assert torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
+    assert torch.equal(words[10], before["embedding.weight"][10]), "of an unknown word nothing is known"
+    assert torch.equal(words[11], known[5])
+    assert found.partly == ("embedding.weight",) and found.of - found.numbers == 8
+
+
+def test_embeddings_are_rescaled_between_models():
+    _, _, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, initial="torch"), seed=1), model())
+    assert torch.allclose(own["embedding.weight"], theirs["embedding.weight"] * 8**0.5)
+
+
+def test_other_shapes_layers_and_parts_keep_their_random_start():
+    larger = dataclasses.replace(BODY, layers=3, ff_width=16, pooling="cls", head=HeadConfig(dense=4))
+    found, before, own, theirs = copy_and_compare(model(larger, seed=1), model())
+    fresh = set(found.fresh)
+    assert {"class_token", "layers.0.feedforward.up.weight", "layers.2.attention.query.weight"} <= fresh
+    assert all(torch.equal(own[name], before[name]) for name in fresh)
+    assert torch.equal(own["layers.1.attention.query.weight"], theirs["layers.1.attention.query.weight"])
+    assert all(torch.equal(own[name], theirs[name]) for name in set(own) - fresh)
+
+
+def test_with_another_width_only_matching_biases_are_copied():
+    found, *_ = copy_and_compare(model(dataclasses.replace(BODY, width=16), seed=1), model())
+    kept = {name for name in model().state_dict()} - set(found.fresh)
+    assert kept == {f"layers.{n}.feedforward.{part}.bias" for n in range(2) for part in ("gate", "up")} | {"head.bias"}
+
+
+def test_inconsistent_vocabularies_are_refused():
+    with pytest.raises(ValueError, match="12 words, but 9 known and 1 new ones"):
+        copy_weights(model(vocabulary=12), model(), origins=[[2]], same_classes=True)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_zeroes_a_share_and_keeps_the_mean(p):
+    torch.manual_seed(0)
+    x = torch.ones(400, 1001)
+    y = Dropout(p)(x)
+    assert (y == 0).float().mean().item() == pytest.approx(p, abs=0.003)
+    assert y[y != 0].unique().item() == pytest.approx(1 / (1 - p), rel=1e-4)
+    assert y.mean().item() == pytest.approx(1, abs=0.03)
+
+
+def test_entries_with_a_shared_draw_are_independent():
+    torch.manual_seed(0)
+    dropped = (Dropout(0.5)(torch.ones(400_000)) == 0).double().view(-1, 4)
+    assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 0.01
+
+
+def test_dropout_is_off_in_evaluation_and_for_p_zero():
+    x = torch.randn(4, 5)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0)(x) is x
+
+
+def test_the_dropout_gradient_is_the_mask():
+    torch.manual_seed(1)
+    x = torch.ones(50, requires_grad=True)
+    y = Dropout(0.4)(x)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, y.detach())

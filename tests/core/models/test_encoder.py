@@ -5,6 +5,7 @@ import dataclasses
 
 import pytest
 import torch
+from refused import check_raises
 from small_models import CLASSES, longer, make, rows, small
 from structures import QUICK, STRUCTURES, encoders, same_structure, structure
 
@@ -197,8 +198,7 @@ def test_texts_of_a_batch_can_have_different_interventions(config, batch):
 
 def test_interventions_are_for_all_texts_or_each(batch):
     model = make(small(PRESETS["vanilla"].model))
-    with pytest.raises(ValueError, match="2 interventions for 5 texts"):
-        model(batch, intervene=[Intervention()] * 2)
+    check_raises(ValueError, "2 interventions for 5 texts", model, batch, intervene=[Intervention()] * 2)
     with pytest.raises(InputError, match="head 9"):
         model(batch, intervene=[*[Intervention()] * 4, Intervention(heads_off=frozenset({(0, 9)}))])
 
@@ -269,14 +269,12 @@ def test_the_lexical_term_can_be_off_in_one_layer(batch):
 def test_interventions_on_absent_parts_are_refused(wrong, batch):
     model = make(small(PRESETS["ndt-01-n3"].model))
     before = model(batch).logits
-    with pytest.raises(InputError, match="intervention on"):
-        model(batch, intervene=wrong)
+    check_raises(InputError, "intervention on", model, batch, intervene=wrong)
     torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
 
 
 def test_traces_in_training_mode_are_refused(batch):
-    with pytest.raises(RuntimeError, match="eval"):
-        make(small(PRESETS["vanilla"].model)).train()(batch, trace=True)
+    check_raises(RuntimeError, "eval", make(small(PRESETS["vanilla"].model)).train(), batch, trace=True)
 
 
 def test_positions_are_standard_sinusoids():

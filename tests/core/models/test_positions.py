@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from small_models import CLASSES, VOCABULARY, batch_of, example, longer, make, rows, small
 from structures import encoders
 
@@ -152,8 +153,7 @@ def test_absent_n_grams_cannot_be_switched_off():
     plain = make(small(ModelConfig()))
     with pytest.raises(InputError, match="this model reads no character n-grams"):
         plain(batch, intervene=Intervention(pieces_off=frozenset({(0, 0)})))
-    with pytest.raises(InputError, match="these texts come without them"):
-        model(example())
+    check_raises(InputError, "these texts come without them", model, example())
 
 
 def test_capabilities_include_n_grams():
@@ -230,8 +230,7 @@ def test_without_segments_both_texts_are_alike():
     changed = make(config, pairs=True)
     said, plain = changed(batch, intervene=some).logits, changed(batch).logits
     assert [not torch.equal(a, b) for a, b in zip(said, plain, strict=True)] == [row == 1 for row in range(len(said))]
-    with pytest.raises(InputError, match="segments"):
-        make(config)(batch, intervene=Intervention(segments_off=True))
+    check_raises(InputError, "segments", make(config), batch, intervene=Intervention(segments_off=True))
 
 
 def test_pair_baselines_use_both_texts_difference_and_product():

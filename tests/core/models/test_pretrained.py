@@ -14,13 +14,13 @@ from core.models.model_description import count_parameters
 from core.models.pretrained import Call
 from core.models.score_terms import AttentionInputs
 from core.models.trace import Batch, Intervention
-from core.runs.backbone_builder import read_tokenizer, split_backbone
+from core.runs.backbone_weights import read_tokenizer, split_backbone
 from core.runs.backbones import Backbone
 from core.text.config import TextConfig
 from core.text.token_table import build_token_table
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.adamw import freeze_layers, group_parameters
 from core.training.config import TrainingConfig
+from core.training.training_stage import freeze_layers, group_parameters
 
 TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}

@@ -8,7 +8,7 @@ from tiny_backbones import FAMILIES, backbone
 from core.config import compose
 from core.models.builder import build_model
 from core.models.trace import Batch
-from core.runs.backbone_builder import read_tokenizer, split_backbone
+from core.runs.backbone_weights import read_tokenizer, split_backbone
 from core.runs.backbones import Backbone
 from core.text.config import TextConfig
 from core.text.text_pairs import join_pair

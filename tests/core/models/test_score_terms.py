@@ -9,10 +9,10 @@ import torch
 from small_models import make, small
 
 from core.models import attention as attention_module
+from core.models.attention_kernels import build_support_mask, draw_global_positions
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
 from core.models.score_terms import AttentionInputs, LexicalTerm, apply_rotary
-from core.models.sparse_mask import build_support_mask, draw_global_positions
 from core.models.trace import Intervention
 
 B, L = 3, 7

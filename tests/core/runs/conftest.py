@@ -9,7 +9,7 @@ from core.models.config import READS
 from core.models.presets import PRESETS
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from core.runs import archive, training_jobs
 from core.runs.archive import export_file, export_run, import_run, import_zip
 from core.runs.record import RECORD, Process
 from core.runs.store import RunStore, get_own_process
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 from core.text.lexicon import read_lexicon
 from core.training.history import MOST_LINES
 

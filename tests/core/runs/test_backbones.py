@@ -18,18 +18,16 @@ from core.config import compose
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.runs import backbones, cost_estimate, training_jobs
 from core.runs.archive import export_file, import_run
-from core.runs.backbone_builder import read_tokenizer, split_backbone
-from core.runs.backbone_weights import BACKBONE, BackboneRecord, resolve_backbone
+from core.runs.backbone_weights import BACKBONE, BackboneRecord, read_tokenizer, resolve_backbone, split_backbone
 from core.runs.backbones import Backbone, add_backbone_sizes, describe_backbone, find_backbone, list_backbones
 from core.runs.cost_estimate import check_fits, check_time, estimate_memory
 from core.runs.load import load_run
 from core.runs.record import CHECKPOINT, WEIGHTS
 from core.runs.sweep import Plan, list_members
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 from core.text.subword_tokenizers import PretrainedTokenizer
 
-BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
-"""BERT base."""
+BASE = {"model.backbone": "x", "text.max_vocab": 30_522}  # BERT base
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True}
 
 

@@ -13,9 +13,8 @@ from sklearn.metrics import f1_score
 from core.evaluation.comparison import describe_pair
 from core.evaluation.intervals import compute_intervals, compute_wilson, pool_intervals
 from core.exceptions import InputError
-from core.runs.comparison import compare_models, find_tied_ranges, find_ties
-from core.runs.comparison_data import read_comparison_data
-from core.runs.labeled_predictions import read_answers
+from core.runs.comparison import compare_models, find_tied_ranges, find_ties, read_comparison_data
+from core.runs.predictions import read_answers
 
 ROWS = 200
 LABELS = np.arange(ROWS) % 2

@@ -13,12 +13,12 @@ from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.data.load import load_dataset
 from core.exceptions import Cancelled, ConfigError
 from core.runs import archive, distillation, training_jobs
+from core.runs.configuration import check_classes, find_teacher
 from core.runs.cost_estimate import estimate_time
 from core.runs.load import load_run
 from core.runs.record import WEIGHTS
 from core.runs.sweep import Plan, save
-from core.runs.warm_start import check_classes, find_teacher
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 from core.text.config import TextConfig
 
 LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")

@@ -52,7 +52,7 @@ def test_measurements_of_older_versions_are_repeated_once(store, monkeypatch, tm
     made = measure_costs(store, "old")
     assert made.one > 0 and made.memory == find_files(store, "mine").memory
     with monkeypatch.context() as patch:
-        patch.setattr(efficiency, "_measure_inference", lambda *_: pytest.fail("measured twice"))
+        patch.setattr(efficiency.Speed, "find", lambda *_: pytest.fail("measured twice"))
         assert measure_costs(store, "old") == find_files(store, "old") == made
     assert (store.get_path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
     (kept,) = (tmp_path / "cache" / "efficiency").iterdir()

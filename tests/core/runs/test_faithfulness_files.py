@@ -44,12 +44,8 @@ def test_settings_and_weights_determine_the_file_name(measured, monkeypatch):
     stems.add(BeliefFiles.from_run(store, "mine").stem)
     assert len(stems) == 4
     assert BeliefFiles.from_run(store, "mine").words == ("believe", "mine", "--limit=200")
-    assert BeliefFiles.from_run(store, "mine", "shapley", 50).words == (
-        "believe",
-        "mine",
-        "--limit=50",
-        "--method=shapley",
-    )
+    words = BeliefFiles.from_run(store, "mine", "shapley", 50).words
+    assert words == ("believe", "mine", "--limit=50", "--method=shapley")
 
 
 def test_single_methods_are_combined_until_all_are_measured(measured):

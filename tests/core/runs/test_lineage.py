@@ -1,19 +1,23 @@
 import dataclasses
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from core import api
+from core.cache import get_cache_folder
 from core.config import compose
+from core.data.config import DataConfig
 from core.data.mixture import read_lineage
-from core.exceptions import DataError, InputError, RunDamaged, RunNotFound
-from core.runs import archive
-from core.runs.labeled_predictions import Answers, align_answers
-from core.runs.lineage import describe_removed, find_files
+from core.exceptions import DataError, InputError, NotAvailable, RunDamaged, RunNotFound
+from core.runs import archive, lineage
+from core.runs.lineage import describe_removed, find_files, load_trained_data
 from core.runs.pipeline import Experiment
+from core.runs.predictions import Answers, align_answers
 from core.runs.record import IMPORTED
 from core.runs.store import RunStore
-from core.runs.train_overlap import load_trained_data
+from core.text.config import TextConfig
+from core.text.tokenizer_factory import fit_tokenizer
 
 
 def make_sentences(first, last):
@@ -174,3 +178,78 @@ def test_comparisons_explain_different_rows_of_the_same_data(store, write):
         align_answers([answers(first, "one"), answers(old, "two")])
     with pytest.raises(InputError, match="rows that a run which one of them started from had learned from are left"):
         align_answers([answers(first, "one"), answers(second, "two")])
+
+
+def make_learned_record(loaded, data, fingerprint=None):
+    """Return the record of the run with these data."""
+    config = dataclasses.replace(loaded.record.config, data=data)
+    found = loaded.record.data_fingerprint if fingerprint is None else fingerprint
+    return dataclasses.replace(loaded.record, config=config, data_fingerprint=found)
+
+
+def test_texts_with_equal_token_ids_are_equal():
+    tokenizer = fit_tokenizer(["a good film", "a bad film indeed"], TextConfig(min_freq=1, max_length=4))
+    texts = ["a good film indeed", "A  GOOD film indeed", "a good film indeed bad", "a film indeed"]
+    found = lineage.encode_texts(tokenizer, [*texts, "a strange film", "a odd film", ""])
+    first, *others = found.keys
+    assert [key == first for key in others] == [True, True, False, False, False, False]
+    assert found.keys[4] == found.keys[5], "both words are unknown to it"
+    assert found.cut.tolist() == [False, False, True, False, False, False, False]
+    tokenizer.max_length = 0
+    assert not lineage.encode_texts(tokenizer, ["a b c " * 100]).cut.any()
+
+
+def test_the_overlap_finds_the_training_split(loaded):
+    trained, texts = lineage.load_trained_data(loaded.record), []
+    for rows in trained.splits.values():
+        texts += rows["text"].tolist()
+    found = lineage.find_overlap(
+        lineage.encode_texts(loaded.tokenizer, texts), lineage.TrainingTexts(loaded.record, loaded.tokenizer)
+    )
+    known = {tuple(loaded.tokenizer.encode(text).ids) for text in trained.splits["train"]["text"]}
+    assert found.tolist() == [tuple(loaded.tokenizer.encode(text).ids) in known for text in texts]
+    assert found[: len(trained.splits["train"])].all() and not found.all()
+
+
+@pytest.mark.parametrize("settings", [{"limit": 20}, {"folds": 4, "fold": 1}, {"seed": 5}])
+def test_other_rows_are_not_in_the_overlap(tmp_path, loaded, settings):
+    rows = pd.DataFrame({"text": [f"text {chr(97 + n % 26)}{n}" for n in range(80)], "label": ["no", "yes"] * 40})
+    rows.to_csv(tmp_path / "own.csv", index=False)
+    config = DataConfig(name=str(tmp_path / "own.csv"), **settings)
+    dataset = lineage.load_dataset(config)
+    record = make_learned_record(loaded, config, dataset.fingerprint)
+    tokenizer = fit_tokenizer(rows["text"].tolist(), TextConfig(min_freq=1))
+    found = lineage.find_overlap(
+        lineage.encode_texts(tokenizer, rows["text"].tolist()), lineage.TrainingTexts(record, tokenizer)
+    )
+    assert set(rows["text"][found]) == set(dataset.splits["train"]["text"])
+    assert int(np.sum(found)) == len(dataset.splits["train"]) < 80
+
+
+def test_missing_or_changed_data_are_reported(loaded):
+    own = loaded.record.config.data
+    with pytest.raises(NotAvailable, match="the data of run 'mine' have changed since it was trained"):
+        lineage.load_trained_data(make_learned_record(loaded, own, "0" * 64))
+    with pytest.raises(NotAvailable, match="cannot be read here"):
+        lineage.load_trained_data(make_learned_record(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv")))
+    gone = make_learned_record(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
+    short = r"yelp_polarity_sentences\) are not on this machine; set SENTISCOPE_DATA to the folder that holds them$"
+    with pytest.raises(NotAvailable, match=short):
+        lineage.load_trained_data(gone)
+
+
+def test_training_texts_are_read_once_for_a_tokenizer(loaded, monkeypatch):
+    texts = lineage.load_trained_data(loaded.record).splits["train"]["text"].tolist()
+    reading = lineage.encode_texts(loaded.tokenizer, [*texts, "a text that was never seen by it"])
+    first = lineage.find_overlap(reading, lineage.TrainingTexts(loaded.record, loaded.tokenizer))
+    assert first[:-1].all() and not first[-1]
+    [kept] = get_cache_folder().glob("seen-*.npz")
+    for content in (b"", b"not an array", b"\x93NUMPY\x01\x00"):
+        kept.write_bytes(content)  # damaged keys are made again
+        assert (lineage.find_overlap(reading, lineage.TrainingTexts(loaded.record, loaded.tokenizer)) == first).all()
+        assert kept.stat().st_size > len(content)
+    monkeypatch.setattr(lineage, "load_trained_data", lambda record: pytest.fail("it is kept"))
+    assert np.array_equal(lineage.find_overlap(reading, lineage.TrainingTexts(loaded.record, loaded.tokenizer)), first)
+    other = fit_tokenizer(["a good film"], TextConfig(min_freq=1))
+    with pytest.raises(pytest.fail.Exception):
+        lineage.find_overlap(reading, lineage.TrainingTexts(loaded.record, other))

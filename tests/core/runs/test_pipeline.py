@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -7,21 +8,34 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from pairs import pair_folder
+from rich.console import Console
 from stopping import rows_without_time
+from tiny_runs import TINY
 from waiting import cancel_at, until
 
+from core.api import training
+from core.api.printing import TrainingProgress
+from core.api.training import train
+from core.config import compose
 from core.data.load import load_dataset
 from core.data.sources import suggest_settings
 from core.evaluation.baseline import YARDSTICKS, fit_baseline, predict_split
 from core.evaluation.inference import predict_texts
 from core.evaluation.metrics import evaluate
-from core.exceptions import DataError, NotAvailable
+from core.exceptions import ConfigError, DataError, NotAvailable
+from core.recipes import RECIPES
 from core.runs import training_jobs
+from core.runs.archive import export_file, import_run
 from core.runs.configuration import configure
+from core.runs.lineage import encode_texts
 from core.runs.load import load_run
-from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
-from core.runs.store import get_machine_id
-from core.runs.worker import execute
+from core.runs.predictions import read_predictions
+from core.runs.record import CANCEL, CHECKPOINT, EVALUATION, HISTORY, MASKED, PREDICTIONS, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore, get_machine_id
+from core.runs.sweep import Plan, list_members
+from core.runs.training_jobs import execute
+from core.text.text_pairs import join_pair, split_pair
 from core.training import temperature, training_stage
 from core.training.history import read_history
 
@@ -270,3 +284,80 @@ def test_pretraining_with_masked_words_resumes(store, tiny):
     assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
     assert execute(store, cut).status == "done"
     assert weights(store, cut) == weights(store, whole)
+
+
+SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}
+
+
+@pytest.mark.slow
+def test_a_recipe_run_reads_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    settings = {**SMALL, "training.teacher": ""}
+    done = train(str(table), "vanilla", settings, recipe="strong", name="mine", store=store)
+    record = store.read("mine")
+    assert (done["recipe"], record.recipe, record.left_out) == ("strong", "strong", {})
+    assert record.config.training.vectors == "ppmi" and record.config.model.ngram_buckets == 50
+    run = load_run(store, "mine")
+    assert record.parameters == sum(each.numel() for each in run.model.parameters())
+    first, second = run.predict(["good zzzzqq", "good xxyyww"]).logits  # one to a model that knows <unk> alone
+    assert abs(first - second).max() > 1e-6
+    keys = encode_texts(run.tokenizer, ["good zzzzqq", "good xxyyww", "GOOD  zzzzqq"]).keys
+    assert keys[0] != keys[1] and keys[0] == keys[2]
+
+
+def test_a_sweep_has_a_recipe_for_every_preset():
+    found = list_members(Plan("study", ("vanilla", "tweet-v1-p1", "tfidf-logreg"), recipe="strong"))
+    assert [each.config.model.ngram_buckets for each in found] == [20_000, 0, 0]
+    assert [len(each.recipe.left_out) for each in found] == [0, 1, len(RECIPES["strong"].settings)]
+    assert Plan("study").recipe == ""
+
+
+def test_settings_left_out_of_a_recipe_are_recorded(store, table, monkeypatch):
+    monkeypatch.setattr(training, "resume", lambda run, **how: how["on_event"])
+    told = []
+    training.train(str(table), "tweet-v1-p1", recipe="strong", name="mine", store=store, on_event=told.append)
+    left_out = store.read("mine").left_out
+    assert list(left_out) == ["model.ngram_buckets"]
+    assert told == [{"kind": "recipe", "recipe": "strong", "left_out": left_out}]
+    shown = Console(file=io.StringIO(), width=40)
+    TrainingProgress(shown).print_event(told[0])
+    assert shown.file.getvalue().startswith("recipe strong, without model.ngram_buckets: model.ngram_buckets=20000:")
+
+
+COMMON = {"training.patience": 0, "training.lr": 0.003, "training.threads": 1, "model.dropout": 0}
+LEARNS = {**COMMON, "model.width": 32, "training.epochs": 14, "training.lr": 0.006, "training.batch_size": 32}
+PAIRED = {**COMMON, "model.width": 8, "model.ff_width": 8, "training.epochs": 1}
+
+
+def trained(store, folder, preset, name, **settings):
+    config = compose(preset, {**settings, "data.name": str(folder)})
+    return execute(store, store.create(config, preset, name).run)
+
+
+@pytest.mark.slow
+def test_similarity_of_text_pairs_is_learned(store, tmp_path):
+    folder = pair_folder(tmp_path / "alike", 600, 60)
+    record = trained(store, folder, "vanilla", "both", **LEARNS)
+    assert record.results["metrics"]["test"]["accuracy"] > 0.95
+    assert load_run(store, "both").tokenizer.pairs
+    with pytest.raises(ConfigError, match=r"training\.joined: .*each row has two"):
+        trained(store, folder, "vanilla", "joined", **PAIRED, **{"training.joined": 0.1, "data.limit": 100})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["vanilla", "tfidf-logreg"])
+def test_an_imported_pair_run_gives_the_same_predictions(store, tmp_path, preset):
+    settings = PAIRED if preset == "vanilla" else {}
+    record = trained(store, pair_folder(tmp_path / "alike", 120, 40), preset, "both", **settings)
+    assert record.status == "done", record.reason
+    other = RunStore(tmp_path / "elsewhere")
+    export_file(store, "both", tmp_path / "both.zip")
+    import_run(other, tmp_path / "both.zip")
+    texts = [join_pair("the film was good", "the meal was bad"), join_pair("x ‖ y", ""), "a single text"]
+    said = [load_run(each, "both").predict(texts).probabilities for each in (store, other)]
+    np.testing.assert_array_equal(*said)
+    kept = read_predictions(store.get_path("both") / EVALUATION / "test" / PREDICTIONS)
+    assert all(split_pair(text) for text in kept["text"])
+    yardstick = record.results["yardstick"]["splits"]["test"]
+    assert 0.3 < yardstick["accuracy"] <= 1

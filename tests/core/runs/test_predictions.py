@@ -11,7 +11,7 @@ from core.exceptions import NotAvailable
 from core.runs import efficiency, predictions
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.store import RunStore
-from core.runs.worker import execute
+from core.runs.training_jobs import execute
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +90,7 @@ def test_missing_texts_have_placeholders(store, file):
     why = explain_lacking_texts(store.get_path("without"), store.read("without"))
     assert why.startswith("It was made without its texts, and the data of run 'without' cannot be read here")
     with pytest.raises(NotAvailable, match="speed and memory cannot be measured: it was made without its texts"):
-        efficiency._measure_inference(store, "without")
+        efficiency.Speed.from_run(store, "without").compute()
 
 
 def test_reading_decisions_are_stored_without_texts(store):

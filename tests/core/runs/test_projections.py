@@ -6,13 +6,16 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from sklearn.metrics import silhouette_score
+from sklearn.neighbors import NearestNeighbors
 
 from core import api
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, RunDamaged
 from core.runs import background_jobs
 from core.runs.predictions import read_vectors
-from core.runs.projections import MapFiles
+from core.runs.projections import LayerFiles, MapFiles
+from core.runs.store import RunStore
 
 PCA = ProjectionConfig("pca")
 
@@ -96,3 +99,66 @@ def test_start_computes_in_a_background_process(store, evaluated):
             psutil.Process(json.load(stream)["process"]["pid"]).wait(60)
     assert background_jobs.read_job(here).status == "done"
     assert len(here.read().rows) == 60
+
+
+STAGES = ["embedding", "layer 1", "layer 2", "head"]
+
+
+@pytest.fixture
+def own_store(finished, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    return RunStore(finished)
+
+
+@pytest.mark.slow
+def test_every_layer_is_measured_and_its_vectors_stored(own_store):
+    told = []
+    found = api.layers("mine", store=own_store, on_progress=lambda what, share: told.append(share))
+    here = LayerFiles.from_run(own_store, "mine", "test")
+    vectors, labels = read_vectors(own_store.get_path("mine"), "test", ("negative", "positive"))
+    assert [each["name"] for each in found["stages"]] == STAGES
+    assert (found["n"], found["of"], found["neighbours"]) == (len(labels), len(labels), 10)
+    for each in found["stages"]:
+        rows, points = np.arange(len(labels)), vectors
+        if each["name"] != "head":
+            rows, points = here.load_vectors(each["name"])
+        near = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(return_distance=False)
+        assert each["silhouette"] == pytest.approx(silhouette_score(points, labels[rows]), abs=1e-5)
+        assert each["purity"] == pytest.approx((labels[rows][near] == labels[rows][:, None]).mean(), abs=0.01)
+    shares = [share for share in told if share is not None]
+    assert shares == sorted(shares) and shares[-1] < 1
+    assert api.layers("mine", store=own_store, on_progress=lambda *about: pytest.fail("it is kept")) == found
+
+
+@pytest.mark.slow
+def test_maps_of_layers_have_separate_files(own_store):
+    first, second = (api.project("mine", method="pca", space=space, store=own_store) for space in ("", "layer 2"))
+    assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
+    assert api.project("mine", method="pca", space="head", store=own_store)["file"] == first["file"]
+    with pytest.raises(InputError, match=r"'layer 9'.*head, embedding, layer 1, layer 2"):
+        api.project("mine", method="pca", space="layer 9", store=own_store)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("space", ["", "layer 1"])
+def test_neighbors_equal_scikit_learn_without_the_sentence_itself(own_store, space):
+    table = api.errors("mine", where="all", store=own_store)["rows"]
+    key = table[5]["key"]
+    found = api.neighbours("mine", key=key, space=space, most=4, store=own_store)
+    points, _ = read_vectors(own_store.get_path("mine"), "test", ("negative", "positive"))
+    if space:
+        points = LayerFiles.from_run(own_store, "mine", "test").load_vectors(space)[1]
+    distances, rows = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(points.astype(float)).kneighbors()
+    assert [each["distance"] for each in found["neighbours"]] == pytest.approx(distances[5].tolist(), abs=1e-3)
+    assert key not in [each["key"] for each in found["neighbours"]]
+    typed = api.neighbours("mine", table[5]["text"], space=space, most=1, store=own_store)["neighbours"]
+    assert typed[0]["distance"] == pytest.approx(0, abs=1e-2), "the same text a second time"
+    assert rows.shape[1] == len(found["neighbours"])
+
+
+@pytest.mark.slow
+def test_invalid_layer_requests_are_refused(own_store):
+    with pytest.raises(InputError, match="--most 0"):
+        api.neighbours("mine", "good", most=0, store=own_store)
+    with pytest.raises(InputError, match="split 'dev'"):
+        api.layers("mine", split="dev", store=own_store)

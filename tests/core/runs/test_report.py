@@ -12,19 +12,10 @@ from core.evaluation.baseline import YARDSTICKS, fit_baseline
 from core.evaluation.costs import find_cheapest
 from core.evaluation.intervals import compute_intervals
 from core.exceptions import Cancelled, InputError
-from core.runs import train_overlap
+from core.runs import lineage, report
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
-from core.runs.report import (
-    DOUBT_SEED,
-    MADE_UP,
-    build_report,
-    choose_thresholds,
-    compute_costs,
-    list_warnings,
-    measure_doubt,
-)
+from core.runs.lineage import load_trained_data
 from core.runs.store import RunStore
-from core.runs.train_overlap import load_trained_data
 from core.settings import LARGEST_SEED
 from core.text.words import split_passages
 from core.training.augmentation import generate_nonsense
@@ -34,7 +25,7 @@ from core.training.config import TrainingConfig
 @pytest.fixture(scope="module")
 def own(loaded):
     """The report on its whole file, which includes the training rows."""
-    return build_report(
+    return report.build_report(
         loaded, read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name)), by="label"
     )
 
@@ -61,7 +52,7 @@ def test_both_calibration_errors_are_reported(loaded, own):
     """The reported probabilities of a run have its temperature."""
     cold = scale_run(loaded, 0.25)
     wanted = DataRequest(loaded.record.config.data.name)
-    before, found = own, build_report(cold, read_evaluation_data(cold.record, wanted))
+    before, found = own, report.build_report(cold, read_evaluation_data(cold.record, wanted))
     told = found["calibration"]
     assert (told["temperature"], told["rows"]) == (0.25, 500)
     assert told["calibrated"] == {name: found["metrics"][name] for name in ("loss", "ece", "brier")}
@@ -81,7 +72,7 @@ def test_both_calibration_errors_are_reported(loaded, own):
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
     np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
-    told = build_report(cold, read_evaluation_data(cold.record, wanted))["calibration"]
+    told = report.build_report(cold, read_evaluation_data(cold.record, wanted))["calibration"]
     count = int(((odds > 0) != (before[:, 1] > 0.5)).sum())
     assert (told["prior"], told["changed"]) == (prior, count) and count > 5, "answers that change are counted"
     said = "Temperature 8.00 towards the class prior, fitted on 500 validation rows: calibration error "
@@ -109,7 +100,7 @@ def test_training_rows_are_counted_and_other_rows_measured(own, loaded, tmp_path
     assert f"Accuracy is {accuracy:.1f} % (" in own["warnings"][0]
     rows = _split(loaded, "train").head(4)
     wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
-    found = build_report(loaded, read_evaluation_data(loaded.record, wanted))
+    found = report.build_report(loaded, read_evaluation_data(loaded.record, wanted))
     assert found["seen_in_training"] == {"rows": 4, "share": 1.0, "ancestors": [], "unknown": []}
     assert found["unseen"] is None
     assert any("So these figures say nothing of new texts." in each for each in found["warnings"])
@@ -121,17 +112,19 @@ def test_long_texts_are_predicted_by_passages_without_truncation(loaded, tmp_pat
     most = loaded.tokenizer.max_length
     long = "good " * most + "bad " * most
     wanted = write(tmp_path / "a.csv", [long, "zzz bad"], ["positive", "negative"])
-    whole = build_report(loaded, read_evaluation_data(loaded.record, wanted))
+    whole = report.build_report(loaded, read_evaluation_data(loaded.record, wanted))
     assert whole["truncated"] == {"rows": 1, "share": 0.5, "most": most, "passages": False, "in_passages": True}
     [note] = [each for each in whole["warnings"] if "1 text (50 %) is longer than 16 tokens" in each]
     assert "--passage WORDS reads them whole" in note and whole["notes"] == []
     assert whole["unknown_words"] == {"rows": 1, "share": 0.5}
     assert "1 text (50 %) has half of the words or more unknown to the run." in whole["warnings"]
-    found = build_report(loaded, read_evaluation_data(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
+    found = report.build_report(
+        loaded, read_evaluation_data(loaded.record, dataclasses.replace(wanted, passage=most - 2))
+    )
     assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
-    some = build_report(loaded, read_evaluation_data(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))[
-        "warnings"
-    ]
+    some = report.build_report(
+        loaded, read_evaluation_data(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1))
+    )["warnings"]
     said = f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only."
     assert f"{said} A smaller --passage reads them whole, part by part." in some
     assert found["notes"] == [f"read in passages of {most - 2} words at most, whose log-odds are averaged"]
@@ -146,7 +139,7 @@ def _split(loaded, name):
 
 @pytest.mark.slow
 def test_undefined_metrics_of_one_class_are_explained(loaded, tmp_path):
-    found = build_report(
+    found = report.build_report(
         loaded,
         read_evaluation_data(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)),
     )
@@ -156,7 +149,7 @@ def test_undefined_metrics_of_one_class_are_explained(loaded, tmp_path):
 
 
 def test_without_data_the_training_overlap_is_unknown(loaded):
-    found = build_report(
+    found = report.build_report(
         change_record(loaded, data_fingerprint="0" * 64, lineage=()), read_evaluation_data(loaded.record, DataRequest())
     )
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
@@ -170,7 +163,7 @@ def test_the_lineage_gives_the_overlap_without_data(loaded):
     started = scale_run(loaded, 1.0, start="elder")
     train = _split(loaded, "train")["text"].tolist()
     given = read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name))
-    found = build_report(change_record(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
+    found = report.build_report(change_record(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
     rows = int(given.rows["text"].isin(train).sum())
     known = {"rows": rows, "share": rows / 120, "ancestors": ["elder"], "unknown": ["elder"]}
     assert found["seen_in_training"] == known
@@ -189,18 +182,18 @@ def test_a_second_evaluation_loads_no_training_data(loaded, monkeypatch):
             raise Cancelled("enough")
 
     with pytest.raises(Cancelled):
-        build_report(loaded, given, on_progress=stop)
+        report.build_report(loaded, given, on_progress=stop)
     asked = [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
     assert told == asked
-    first = build_report(loaded, given)
+    first = report.build_report(loaded, given)
     trained = load_trained_data(loaded.record)
     assert set(first["yardsticks"]) == set(YARDSTICKS), "fitted on what it was trained on"
     for model, measured in first["yardsticks"].items():
         assert measured["metrics"] == pytest.approx(fit_baseline(trained, model)["splits"]["test"], abs=1e-6)
         assert {"accuracy", "ece", "loss"} <= set(measured["intervals"]) <= set(measured["metrics"])
-    for module, name in ((train_overlap, "load_trained_data"), (yardsticks, "fit_linear")):
+    for module, name in ((lineage, "load_trained_data"), (yardsticks, "fit_linear")):
         monkeypatch.setattr(module, name, lambda *args, **options: pytest.fail("it is kept"))
-    assert build_report(loaded, given) == first
+    assert report.build_report(loaded, given) == first
 
 
 @pytest.mark.slow
@@ -208,11 +201,11 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
     assert [row["value"] for row in own["by"]["values"]] == ["negative", "positive"]
     labels = ["positive", "negative"] * 12
     wanted = write(tmp_path / "by.csv", [f"good {n}" for n in range(24)], labels, source=["a"] * 20 + list("bcde"))
-    found = build_report(loaded, read_evaluation_data(loaded.record, wanted), by="source")
+    found = report.build_report(loaded, read_evaluation_data(loaded.record, wanted), by="source")
     assert [(row["value"], row["n"]) for row in found["by"]["values"]] == [("a", 20), ("4 rare values", 4)]
     assert found["warnings"][-1] == "4 values of 'source' with few rows (4 rows) stand together."
     with pytest.raises(InputError, match="--by sauce: the data have no such column; there are label, source"):
-        build_report(loaded, read_evaluation_data(loaded.record, wanted), by="sauce")
+        report.build_report(loaded, read_evaluation_data(loaded.record, wanted), by="sauce")
 
 
 def test_good_reports_have_no_warnings():
@@ -220,11 +213,11 @@ def test_good_reports_have_no_warnings():
     quiet |= {"seen_in_training": {"rows": 0, "share": 0.0, "ancestors": [], "unknown": []}}
     quiet |= {"task": "single", "metrics": {"f1_macro": 0.8}, "intervals": {"f1_macro": [0.7, 0.9]}}
     quiet |= {"labels": ["bad", "good", "rare"], "confusion": [[9, 1, 0], [2, 8, 0], [0, 1, 4]]}
-    assert list_warnings(quiet) == []
-    (absent,) = list_warnings({**quiet, "confusion": [[9, 1, 0], [2, 8, 0], [0, 0, 0]]})
+    assert report.list_warnings(quiet) == []
+    (absent,) = report.list_warnings({**quiet, "confusion": [[9, 1, 0], [2, 8, 0], [0, 0, 0]]})
     assert absent == "Macro averages are over 2 of 3 classes: no row is 'rare'."
-    (alike,) = list_warnings({**quiet, "metrics": {"f1_macro": 1.0}, "intervals": {}})
-    (missing,) = list_warnings({**quiet, "yardsticks": {"left_out": "the data are not here"}})
+    (alike,) = report.list_warnings({**quiet, "metrics": {"f1_macro": 1.0}, "intervals": {}})
+    (missing,) = report.list_warnings({**quiet, "yardsticks": {"left_out": "the data are not here"}})
     assert missing == "There is no TF-IDF to compare with: the data are not here."
     assert alike == "No interval of F1, macro: every resample of these rows gives the same number."
 
@@ -241,14 +234,14 @@ def read_saved(store, split):
 
 def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
     record = store.read("mine")
-    chosen = choose_thresholds(store, record, {"positive": 4, "negative": 1})
+    chosen = report.choose_thresholds(store, record, {"positive": 4, "negative": 1})
     assert chosen["positive"].threshold == find_cheapest(*read_saved(store, "validation"), 4)
     assert chosen["positive"].validation["n"] == len(read_saved(store, "validation")[0])
     labels = np.array([0, 1, 1])
     probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
     if record.classes != ("negative", "positive"):
         probabilities, labels = probabilities[:, ::-1], 1 - labels
-    found = compute_costs(record, chosen, labels, probabilities)
+    found = report.compute_costs(record, chosen, labels, probabilities)
     assert list(found) == ["positive", "negative"] and found["positive"]["false_negatives"] == 1
     assert found["positive"]["cost"] == (4 + found["positive"]["false_positives"]) / 3
     assert found["positive"]["validation"] == chosen["positive"].validation
@@ -257,13 +250,13 @@ def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
 def test_invalid_costs_are_refused(store, tmp_path):
     record = store.read("mine")
     with pytest.raises(InputError, match="--cost joy: no class of run 'mine'"):
-        choose_thresholds(store, record, {"joy": 2})
+        report.choose_thresholds(store, record, {"joy": 2})
     with pytest.raises(InputError, match="a cost ratio of 0: a number above 0"):
-        choose_thresholds(store, record, {"positive": 0})
+        report.choose_thresholds(store, record, {"positive": 0})
     shutil.copytree(store.get_path("mine"), tmp_path / "mine")
     shutil.rmtree(tmp_path / "mine" / "evaluation" / "validation")
     with pytest.raises(InputError, match="has no predictions of validation"):
-        choose_thresholds(RunStore(tmp_path), record, {"positive": 2})
+        report.choose_thresholds(RunStore(tmp_path), record, {"positive": 2})
 
 
 LETTERS = ["a good film"]
@@ -276,28 +269,28 @@ def test_doubt_is_the_share_of_made_up_texts_near_the_prior(loaded):
     own = scale_run(loaded, 1.0, prior)
     texts = [
         text
-        for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED)
+        for text in generate_nonsense(LETTERS, report.MADE_UP, report.DOUBT_SEED)
         if loaded.tokenizer.compute_unknown_share(text) == 1
     ]
     said = loaded.predict(texts).logits.astype(float)
     p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))
-    found = measure_doubt(own, LETTERS, WHY)
-    assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= MADE_UP
+    found = report.measure_doubt(own, LETTERS, WHY)
+    assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= report.MADE_UP
     assert found["near"] == pytest.approx((np.abs(p - 0.4) <= 0.10).mean(), abs=1e-9)
 
 
 @pytest.mark.slow
 def test_a_model_at_the_prior_always_shows_doubt(loaded):
     """Without a recorded prior, it is that of the data, or uniform for balanced classes."""
-    found = measure_doubt(scale_run(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
+    found = report.measure_doubt(scale_run(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
     assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
-    assert measure_doubt(scale_run(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = measure_doubt(scale_run(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
+    assert report.measure_doubt(scale_run(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = report.measure_doubt(scale_run(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
     assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
 
 
 def test_no_training_generates_the_same_made_up_texts():
     TrainingConfig(seed=LARGEST_SEED)
     with pytest.raises(Exception, match="seed"):
-        TrainingConfig(seed=DOUBT_SEED)
+        TrainingConfig(seed=report.DOUBT_SEED)

@@ -79,8 +79,7 @@ def test_predicted_tags_can_be_written_and_read(trained, tmp_path):
     assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
 
 
-FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}
-"""What a verb takes besides the run."""
+FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}  # what a verb takes besides the run
 
 
 @pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "agreement", "report"])

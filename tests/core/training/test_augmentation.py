@@ -12,15 +12,7 @@ from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.token_table import build_token_table
 from core.text.tokenizer_factory import fit_tokenizer
-from core.training.augmentation import (
-    LONGEST,
-    MOST_WORDS,
-    SHORTEST,
-    append_joined,
-    append_nonsense,
-    draw_groups,
-    generate_nonsense,
-)
+from core.training import augmentation
 from core.training.config import count_added_texts
 from core.training.training_stage import Examples
 
@@ -34,8 +26,8 @@ LENGTHS, KINDS = np.random.default_rng(0).integers(1, 30, 400), np.repeat([0, 1]
 
 @pytest.mark.slow
 def test_joined_texts_have_one_class_and_fit_the_length():
-    found = draw_groups(LENGTHS, KINDS, 2000, 200, 0)
-    again, other = (draw_groups(LENGTHS, KINDS, 2000, 200, seed) for seed in (0, 1))
+    found = augmentation.draw_groups(LENGTHS, KINDS, 2000, 200, 0)
+    again, other = (augmentation.draw_groups(LENGTHS, KINDS, 2000, 200, seed) for seed in (0, 1))
     assert all(map(np.array_equal, found, again)) and not all(map(np.array_equal, found, other))
     assert all(len(set(KINDS[rows])) == 1 for rows in found)
     sums = np.array([LENGTHS[rows].sum() for rows in found])
@@ -49,8 +41,8 @@ def test_joined_targets_are_the_mean_and_other_rows_are_unchanged():
     labels = np.array([0, 1, 1, 1])
     targets = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.0, 1.0]], np.float32)
     examples = Examples(build_token_table(TOKENIZER, TEXTS), labels, targets)
-    found = append_joined(examples, TEXTS, TOKENIZER, classes=2, share=1.0, seed=3)
-    parts = draw_groups(examples.tokens.lengths, labels, 4, 12, 3)
+    found = augmentation.append_joined(examples, TEXTS, TOKENIZER, classes=2, share=1.0, seed=3)
+    parts = augmentation.draw_groups(examples.tokens.lengths, labels, 4, 12, 3)
     assert any(len(rows) > 1 for rows in parts)
     assert found.labels is labels and len(found.tokens) == 8
     np.testing.assert_allclose(found.targets[:4], targets)
@@ -64,17 +56,17 @@ def test_joined_multi_label_texts_share_their_label_set():
     one = Examples(build_token_table(TOKENIZER, TEXTS), np.array([0, 1, 1, 1]))
     several = dataclasses.replace(one, labels=np.array([[1, 0], [1, 1], [1, 1], [0, 0]], np.float32))
     for examples, kinds in ((one, [[1, 0], [0, 1]]), (several, [[1, 0], [1, 1], [0, 0]])):
-        found = append_joined(examples, TEXTS, TOKENIZER, classes=2, share=1.0, seed=0)
+        found = augmentation.append_joined(examples, TEXTS, TOKENIZER, classes=2, share=1.0, seed=0)
         assert all(row in kinds for row in found.targets[4:].tolist())
 
 
 @pytest.mark.slow
 def test_made_up_texts_are_reproducible_and_have_unknown_words():
-    found = generate_nonsense(SAID, 200, 0)
-    assert found == generate_nonsense(SAID, 200, 0) != generate_nonsense(SAID, 200, 1)
+    found = augmentation.generate_nonsense(SAID, 200, 0)
+    assert found == augmentation.generate_nonsense(SAID, 200, 0) != augmentation.generate_nonsense(SAID, 200, 1)
     words = [word for text in found for word in text.split()]
-    assert {len(text.split()) for text in found} == set(range(1, MOST_WORDS + 1))
-    assert {len(word) for word in words} == set(range(SHORTEST, LONGEST + 1))
+    assert {len(text.split()) for text in found} == set(range(1, augmentation.MOST_WORDS + 1))
+    assert {len(word) for word in words} == set(range(augmentation.SHORTEST, augmentation.LONGEST + 1))
     unknown = [KOREAN.encode(text).ids for text in found]
     assert np.mean([each == 1 for ids in unknown for each in ids]) > 0.99
     # Includes words of one letter, and letters of the given texts.
@@ -84,13 +76,13 @@ def test_made_up_texts_are_reproducible_and_have_unknown_words():
 def test_made_up_texts_have_the_class_prior_as_target():
     labels = np.array([0, 1, 1, 1])
     examples = Examples(build_token_table(KOREAN, SAID), labels)
-    for add in (append_nonsense, append_joined):
+    for add in (augmentation.append_nonsense, augmentation.append_joined):
         assert add(examples, SAID, KOREAN, classes=2, share=0.0, seed=0) is examples, "none are asked for"
     assert [count_added_texts(1000, share) for share in (0, 1e-9, 0.02)] == [0, 1, 20]
-    found = append_nonsense(examples, SAID, KOREAN, classes=2, share=0.5, seed=3)
+    found = augmentation.append_nonsense(examples, SAID, KOREAN, classes=2, share=0.5, seed=3)
     np.testing.assert_allclose(found.targets, [[1, 0], [0, 1], [0, 1], [0, 1], [1 / 3, 2 / 3], [1 / 3, 2 / 3]])
     assert found.labels is labels and len(found.tokens) == 6
-    for row, text in enumerate([*SAID, *generate_nonsense(SAID, 2, 3)]):
+    for row, text in enumerate([*SAID, *augmentation.generate_nonsense(SAID, 2, 3)]):
         start, end = found.tokens.offsets[row : row + 2]
         assert found.tokens.flat[start:end].tolist() == KOREAN.encode(text).ids
 
@@ -98,7 +90,7 @@ def test_made_up_texts_have_the_class_prior_as_target():
 def test_made_up_texts_work_with_labels_and_a_teacher():
     several = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], np.float32)
     taught = Examples(build_token_table(KOREAN, SAID), several, several * 0.5)
-    found = append_nonsense(taught, SAID, KOREAN, classes=2, share=0.1, seed=0)
+    found = augmentation.append_nonsense(taught, SAID, KOREAN, classes=2, share=0.1, seed=0)
     np.testing.assert_allclose(found.targets, [*several * 0.5, [4 / 6, 2 / 6]])
 
 

@@ -20,24 +20,7 @@ from core.text.text_pairs import join_pair
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import fit_tokenizer
 from core.text.words import split_words
-from core.training.linear import (
-    ABSENT,
-    LOGISTIC,
-    MOST_STEPS,
-    NAIVE_BAYES,
-    SOLVERS,
-    SUPPORT_VECTORS,
-    BestClassifier,
-    Columns,
-    _search_values,
-    balance_idf,
-    compute_idf,
-    compute_tfidf,
-    count_matrix,
-    fit_lexicon,
-    fit_linear,
-    tune_solver,
-)
+from core.training import linear
 
 WORDS = "good bad fine poor film plot not very but , .".split()
 
@@ -68,10 +51,10 @@ def test_linear_fits_equal_scikit_learn(family, estimator, classes):
     """Return the best value on validation and the class probabilities of a scikit-learn pipeline."""
     texts, labels = corpus(200, classes, seed=0)
     held, held_labels = corpus(60, classes, seed=1)
-    fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes, family=family)
+    fit = linear.fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes, family=family)
     vectors = reference(texts)
     known = estimator(**fit.settings).fit(vectors.transform(texts), labels)
-    solver, scores = SOLVERS[family], []
+    solver, scores = linear.SOLVERS[family], []
     for value in solver.values:
         other = solver.make().set_params(**{solver.setting: value}).fit(vectors.transform(texts), labels)
         scores.append(other.score(vectors.transform(held), held_labels))
@@ -90,10 +73,10 @@ def test_linear_fits_equal_scikit_learn(family, estimator, classes):
 
 def test_tfidf_features_equal_scikit_learn():
     texts, labels = corpus(80, 2, seed=2)
-    fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg")
+    fit = linear.fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg")
     tokenizer = fit.tokenizer
-    counts = count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
-    ours = compute_tfidf(counts, compute_idf(counts)).toarray()
+    counts = linear.count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
+    ours = linear.compute_tfidf(counts, linear.compute_idf(counts)).toarray()
     vectors = reference(texts)
     places = [vectors.vocabulary_[tokenizer.name(each)] for each in range(2, tokenizer.size)]
     assert len(places) == len(vectors.vocabulary_)
@@ -104,15 +87,15 @@ def test_tfidf_features_equal_scikit_learn():
 def test_character_ngrams_weigh_as_much_as_words_and_pairs():
     texts, labels = corpus(120, 2, seed=4)
     config = TextConfig(char_ngrams=4)
-    fit = fit_linear(texts, labels, texts, labels, config=config, classes=2, family="tfidf-logreg")
-    counts = count_matrix(fit.tokenizer.encode_batch(texts), fit.tokenizer.size)
-    inside, plain = fit.tokenizer.characters, compute_idf(counts)
+    fit = linear.fit_linear(texts, labels, texts, labels, config=config, classes=2, family="tfidf-logreg")
+    counts = linear.count_matrix(fit.tokenizer.encode_batch(texts), fit.tokenizer.size)
+    inside, plain = fit.tokenizer.characters, linear.compute_idf(counts)
     idf = fit.model.get_buffer("idf").numpy()
     np.testing.assert_allclose(idf[~inside], plain[~inside], rtol=1e-6)
     assert np.ptp(idf[inside] / plain[inside]) < 1e-5
     squares = ((np.log(np.maximum(counts.toarray(), 1)) + (counts.toarray() > 0)) * idf) ** 2
     assert squares[:, inside].sum() == pytest.approx(squares[:, ~inside].sum(), rel=1e-5)
-    assert balance_idf(counts, plain, np.zeros_like(inside)) is plain
+    assert linear.balance_idf(counts, plain, np.zeros_like(inside)) is plain
 
 
 @pytest.mark.parametrize("family", ["tfidf-logreg", "tfidf-nb"])
@@ -120,7 +103,7 @@ def test_pair_fits_equal_scikit_learn_on_joined_features(family):
     first, second = (corpus(120, 2, seed)[0] for seed in (0, 1))
     labels = np.array([("good" in a) == ("good" in b) for a, b in zip(first, second, strict=True)], np.int64)
     texts = [join_pair(a, b) for a, b in zip(first, second, strict=True)]
-    fit = fit_linear(texts, labels, texts[:40], labels[:40], config=TextConfig(), classes=2, family=family)
+    fit = linear.fit_linear(texts, labels, texts[:40], labels[:40], config=TextConfig(), classes=2, family=family)
     vectors = reference([*first, *second])
     a, b = vectors.transform(first), vectors.transform(second)
     rows = hstack([a, b, abs(a - b), a.multiply(b)]).tocsr()
@@ -130,7 +113,7 @@ def test_pair_fits_equal_scikit_learn_on_joined_features(family):
     np.testing.assert_allclose(found, known.predict_proba(rows), atol=5e-3)
 
 
-FAMILIES = {"logistic": LOGISTIC, "naive Bayes": NAIVE_BAYES, "SVM": SUPPORT_VECTORS}
+FAMILIES = {"logistic": linear.LOGISTIC, "naive Bayes": linear.NAIVE_BAYES, "SVM": linear.SUPPORT_VECTORS}
 each_solver = pytest.mark.parametrize("solver", FAMILIES.values(), ids=FAMILIES)
 EASY = np.eye(2)[[1, 0] * 10], np.array([1, 0] * 10)
 
@@ -146,7 +129,7 @@ def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarr
 
 @each_solver
 def test_the_weakest_of_equal_models_is_chosen(solver):
-    chosen = tune_solver(solver, *EASY, *EASY, classes=2)
+    chosen = linear.tune_solver(solver, *EASY, *EASY, classes=2)
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
 
 
@@ -157,21 +140,21 @@ def test_warm_started_fits_reach_their_optimum(classes):
     draw = np.random.default_rng(0)
     features = draw.random((400, 60)) * (draw.random((400, 60)) < 0.15)
     labels = (features[:, 0] + features[:, 1] + draw.normal(0, 0.2, 400) > 0.3).astype(int) + (features[:, 2] > 0.5)
-    labels, warm = labels % classes, LOGISTIC.make()
-    for value in LOGISTIC.values:
-        weight, bias = LOGISTIC.read(warm.set_params(C=value).fit(features, labels))
+    labels, warm = labels % classes, linear.LOGISTIC.make()
+    for value in linear.LOGISTIC.values:
+        weight, bias = linear.LOGISTIC.read(warm.set_params(C=value).fit(features, labels))
         errors = softmax(features @ weight + bias, 1) - np.eye(classes)[labels]
         shares = 2 if classes == 2 else 1  # one weight vector w is stored as w/2 and -w/2, so |w|^2 is 2 |W|^2
         gradient = features.T @ errors + shares * weight / value
         assert max(np.abs(gradient).max(), np.abs(errors.sum(0)).max()) / 400 <= 1e-6
-        cold = LOGISTIC.make().set_params(C=value).fit(features, labels)
+        cold = linear.LOGISTIC.make().set_params(C=value).fit(features, labels)
         np.testing.assert_allclose(warm.predict_proba(features), cold.predict_proba(features), atol=1e-4)
 
 
-def make_scorer(best: float) -> Callable[[float], BestClassifier]:
+def make_scorer(best: float) -> Callable[[float], linear.BestClassifier]:
     """Score a value by its distance from the best one on a logarithmic scale."""
-    return lambda value: BestClassifier(
-        Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best))
+    return lambda value: linear.BestClassifier(
+        linear.Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best))
     )
 
 
@@ -179,41 +162,43 @@ def make_scorer(best: float) -> Callable[[float], BestClassifier]:
 def test_the_range_grows_until_the_best_is_inside(best):
     tried = []
 
-    def fit(value: float) -> BestClassifier:
+    def fit(value: float) -> linear.BestClassifier:
         tried.append(value)
         return make_scorer(best)(value)
 
-    assert _search_values(fit, LOGISTIC).settings == {"C": best}
-    assert min(tried) < best < max(tried) and len(tried) <= len(LOGISTIC.values) + 4
-    for better, last in ((1e9, 16 * 4.0**MOST_STEPS), (1e-9, 0.25 / 4.0**MOST_STEPS)):
-        assert _search_values(make_scorer(better), LOGISTIC).settings == {"C": last}
-    equal = _search_values(
-        lambda value: BestClassifier(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0), LOGISTIC
+    assert linear._search_values(fit, linear.LOGISTIC).settings == {"C": best}
+    assert min(tried) < best < max(tried) and len(tried) <= len(linear.LOGISTIC.values) + 4
+    for better, last in ((1e9, 16 * 4.0**linear.MOST_STEPS), (1e-9, 0.25 / 4.0**linear.MOST_STEPS)):
+        assert linear._search_values(make_scorer(better), linear.LOGISTIC).settings == {"C": last}
+    equal = linear._search_values(
+        lambda value: linear.BestClassifier(linear.Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0),
+        linear.LOGISTIC,
     )
-    assert equal.settings == {"C": LOGISTIC.values[0]}, "an equal beyond the end is not taken"
+    assert equal.settings == {"C": linear.LOGISTIC.values[0]}, "an equal beyond the end is not taken"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", [LOGISTIC, SUPPORT_VECTORS], ids=["logistic", "SVM"])
+@pytest.mark.parametrize("solver", [linear.LOGISTIC, linear.SUPPORT_VECTORS], ids=["logistic", "SVM"])
 def test_stronger_models_than_the_listed_ones_are_tried(solver):
     draw = np.random.default_rng(0)
     features = draw.normal(0, 1, (240, 3)) * [0.01, 1, 1]
     labels = (features[:, 0] > 0).astype(int)
     given = features[:120], labels[:120], features[120:], labels[120:]
     listed = [
-        tune_solver(dataclasses.replace(solver, values=(value, value)), *given, classes=2) for value in solver.values
+        linear.tune_solver(dataclasses.replace(solver, values=(value, value)), *given, classes=2)
+        for value in solver.values
     ]
-    chosen = tune_solver(solver, *given, classes=2)
+    chosen = linear.tune_solver(solver, *given, classes=2)
     assert chosen.settings["C"] > max(solver.values) and chosen.score > max(each.score for each in listed)
-    assert tune_solver(solver, *given, classes=2).settings == chosen.settings
+    assert linear.tune_solver(solver, *given, classes=2).settings == chosen.settings
 
 
 @each_solver
 def test_a_class_without_training_rows_gets_probability_zero(solver):
     features, labels = EASY[0], 2 * EASY[1]
-    chosen = tune_solver(solver, features, labels, features, labels, classes=3)
+    chosen = linear.tune_solver(solver, features, labels, features, labels, classes=3)
     logits = chosen.columns.compute_logits(features)
-    assert chosen.columns.bias[1] == ABSENT
+    assert chosen.columns.bias[1] == linear.ABSENT
     assert (np.exp(log_softmax(logits, 1))[:, 1] == 0).all()
     assert (logits.argmax(1) == labels).all()
 
@@ -221,23 +206,26 @@ def test_a_class_without_training_rows_gets_probability_zero(solver):
 @each_solver
 def test_one_class_or_no_label_is_refused(solver):
     with pytest.raises(DataError, match="one class only"):
-        tune_solver(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
+        linear.tune_solver(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
     with pytest.raises(DataError, match="no training text has a label"):
-        tune_solver(solver, np.ones((3, 1)), np.zeros((3, 2)), np.ones((0, 1)), np.zeros((0, 2)), classes=2)
+        linear.tune_solver(solver, np.ones((3, 1)), np.zeros((3, 2)), np.ones((0, 1)), np.zeros((0, 2)), classes=2)
     if solver.decisions:
         with pytest.raises(DataError, match="validation split"):
-            tune_solver(solver, *EASY, np.ones((0, 2)), np.zeros(0, int), classes=2)
+            linear.tune_solver(solver, *EASY, np.ones((0, 2)), np.zeros(0, int), classes=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "known"),
-    [(LOGISTIC, lambda C: LogisticRegression(C=C)), (NAIVE_BAYES, lambda alpha: MultinomialNB(alpha=alpha))],
+    [
+        (linear.LOGISTIC, lambda C: LogisticRegression(C=C)),
+        (linear.NAIVE_BAYES, lambda alpha: MultinomialNB(alpha=alpha)),
+    ],
 )
 def test_multi_label_tasks_have_one_classifier_per_label(solver, known):
     features, labels = problem(200, 0, labels=3)
     held, held_labels = problem(80, 1, labels=3)
-    chosen = tune_solver(solver, features, labels, held, held_labels, classes=3)
+    chosen = linear.tune_solver(solver, features, labels, held, held_labels, classes=3)
     found = expit(chosen.columns.compute_logits(held))
     expected = [known(**chosen.settings).fit(features, own).predict_proba(held)[:, 1] for own in labels.T]
     np.testing.assert_allclose(found, np.stack(expected, 1), atol=1e-3)
@@ -248,15 +236,15 @@ def test_multi_label_tasks_have_one_classifier_per_label(solver, known):
 def test_constant_labels_get_constant_predictions(solver):
     features, labels = problem(60, 2, labels=3)
     labels[:, 0], labels[:, 2] = 0, 1
-    columns = tune_solver(solver, features, labels, features, labels, classes=3).columns
-    assert (columns.bias[0], columns.bias[2]) == (ABSENT, -ABSENT)
+    columns = linear.tune_solver(solver, features, labels, features, labels, classes=3).columns
+    assert (columns.bias[0], columns.bias[2]) == (linear.ABSENT, -linear.ABSENT)
     assert not columns.weight[:, [0, 2]].any() and columns.weight[:, 1].any()
 
 
 @pytest.mark.parametrize("labels", [0, 3])
 def test_the_scale_minimizes_cross_entropy_and_keeps_predictions(labels):
     features, truth = problem(300, 3, labels)
-    plain = tune_solver(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
+    plain = linear.tune_solver(linear.SUPPORT_VECTORS, features, truth, features, truth, classes=3)
     scale, logits = plain.settings["scale"], plain.columns.compute_logits(features)
 
     def cross_entropy(factor: float) -> float:
@@ -305,7 +293,7 @@ def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     texts, labels = words_of(80, 0)
     labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # with noise, so that the optimum is finite
     held, held_labels = words_of(40, 1)
-    fit = fit_lexicon(tokenizer, texts, labels, held, held_labels, classes=2)
+    fit = linear.fit_lexicon(tokenizer, texts, labels, held, held_labels, classes=2)
     assert (fit.settings["feature"], fit.score) == ("sum", 1.0)
     known = LogisticRegression(C=1e4).fit(valences(texts)[:, None], labels)
     found = predict_texts(fit.model, fit.tokenizer, [*held, "", "unheard of"]).probabilities
@@ -323,7 +311,7 @@ def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
 def test_the_lexicon_feature_is_chosen_on_validation(tokenizer, feature, texts):
     """Equal sums with different means, and the reverse."""
     rows, labels = [text for each in texts for text in each] * 10, np.array([0, 0, 1, 1] * 10)
-    fit = fit_lexicon(tokenizer, rows, labels, rows, labels, classes=2)
+    fit = linear.fit_lexicon(tokenizer, rows, labels, rows, labels, classes=2)
     assert (fit.settings["feature"], fit.score) == (feature, 1.0)
     assert fit.model.weight[1 - ("sum", "mean").index(feature)].eq(0).all()
 
@@ -331,6 +319,6 @@ def test_the_lexicon_feature_is_chosen_on_validation(tokenizer, feature, texts):
 def test_multi_label_lexicon_baselines_have_one_regression_per_label(tokenizer):
     texts, first = words_of(80, 2)
     labels = np.stack([first, 1 - first, np.zeros(80)], 1)
-    fit = fit_lexicon(tokenizer, texts, labels, texts, labels, classes=3)
+    fit = linear.fit_lexicon(tokenizer, texts, labels, texts, labels, classes=3)
     found = predict_texts(fit.model, fit.tokenizer, ["good film", "bad film"], task="multi").probabilities
     assert (found > 0.5).tolist() == [[True, False, False], [False, True, False]]

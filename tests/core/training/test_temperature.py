@@ -5,19 +5,19 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from core.exceptions import DataError
-from core.training.calibration import UNSCALED, Scaling
 from core.training.temperature import (
     ABSENT,
     LARGEST,
     LEAST,
+    UNSCALED,
+    Scaling,
     as_trained,
     compute_class_prior,
     fit_scaling,
     fit_temperature,
 )
 
-GRID = np.exp(np.linspace(-1.5, 1.5, 601))
-"""In steps of 0.005."""
+GRID = np.exp(np.linspace(-1.5, 1.5, 601))  # in steps of 0.005
 
 
 def draw_logits(rows, classes, *, too_sure, seed=0):

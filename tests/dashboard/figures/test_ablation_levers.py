@@ -6,12 +6,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.interpret.ablation import AblationEffects, PartEffect
-from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+from core.interpret.ablation import AblationEffects, LambdaCurve, LambdaCurves, PartEffect
 from core.interpret.model_edits import Editable, Edits
 from core.interpret.trace_summary import LearnedLambdas
 from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table
 from dashboard.figures.theme import LIGHT, Look
+
+PLAIN = [
+    PartEffect("layer", 0, zero=2.0),
+    PartEffect("head", 0, head=0, zero=-1.0),
+    PartEffect("head", 0, head=1, zero=0.004),
+]
+TWO = [
+    *PLAIN,
+    *(PartEffect("component", 0, component=i, zero=0.5) for i in range(2)),
+    *(PartEffect("map", 0, head=head, component=i, zero=head + i / 10) for head in range(2) for i in range(2)),
+]
 
 
 def shown(parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None, gates=(), before=None, mean=False):
@@ -24,18 +34,6 @@ def shown(parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None
     return Levers(
         record, view, view, found, trained, curves, can, LearnedLambdas(own, False), edits or Edits(), 0, mean
     )
-
-
-PLAIN = [
-    PartEffect("layer", 0, zero=2.0),
-    PartEffect("head", 0, head=0, zero=-1.0),
-    PartEffect("head", 0, head=1, zero=0.004),
-]
-TWO = [
-    *PLAIN,
-    *(PartEffect("component", 0, component=i, zero=0.5) for i in range(2)),
-    *(PartEffect("map", 0, head=head, component=i, zero=head + i / 10) for head in range(2) for i in range(2)),
-]
 
 
 @pytest.mark.parametrize("projector", [True, False])
@@ -73,8 +71,7 @@ def test_gate_is_closed_by_its_cell_and_lexicon_has_a_slider():
     parts = [*PLAIN, PartEffect("gate", 0, token=1, zero=0.3, mean=-0.2), PartEffect("lexical", 0, zero=0.1)]
     can = Editable(1, 2, 1, 0, 1, gated=2, lexical="add")
     tokens, edits = ("[CLS]", "<b>outstanding"), Edits(gates=((0, 1, 0.0),), lexical=0.5)
-    closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
-    data = _draw_levers(closed, Look()).data
+    data = _draw_levers(shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]]), Look()).data
     gates = data["grids"][1]
     assert gates["columns"] == ["<b>outs…"]  # the script inserts it as text
     cells, open_ = gates["rows"]

@@ -2,14 +2,21 @@
 
 import pytest
 
-from core.behavioral_tests.outcomes import judge_cases
-from core.behavioral_tests.polarity import find_polarities
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
 from dashboard.figures import behavioral_tests as behavior
 from dashboard.figures.theme import Look
 
 LOOK = Look(dark=False, projector=False)
 SIDES = find_polarities("run", ("negative", "positive"))
+FEW = Suite(
+    "mine",
+    (
+        SuiteTest("plain", "words", "minimum", (SuiteCase(("a",), ("positive",)), SuiteCase(("b",), ("positive",)))),
+        SuiteTest("case", "words", "invariance", (SuiteCase(("a", "A")),)),
+        SuiteTest("very", "intensity", "direction", (SuiteCase(("b", "very b"), ("negative",)),)),
+    ),
+)
 
 
 def cases(name: str, n: int, expected=("positive",), group: str = "") -> tuple[SuiteCase, ...]:
@@ -65,9 +72,6 @@ def test_summary_counts_names_and_reports_differences_between_runs(behaved):
     alone = behavior.BehaviorResults({"good": judged("good", set())}, "good")
     assert behavior.summarize_rates(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
     assert behavior.count_contrast_sets(behaved) == "Of 1 contrast sets, all sentences right: 1 by deep, 1 by bag."
-
-
-def test_names_are_joined_with_commas_and_and():
     found = [behavior.join_names(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
     assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]
 
@@ -81,16 +85,6 @@ def test_table_has_a_row_per_test_capability_and_run_and_is_exported(behaved):
     assert "negation" in html and "<script" not in html
 
 
-FEW = Suite(
-    "mine",
-    (
-        SuiteTest("plain", "words", "minimum", (SuiteCase(("a",), ("positive",)), SuiteCase(("b",), ("positive",)))),
-        SuiteTest("case", "words", "invariance", (SuiteCase(("a", "A")),)),
-        SuiteTest("very", "intensity", "direction", (SuiteCase(("b", "very b"), ("negative",)),)),
-    ),
-)
-
-
 @pytest.fixture
 def few_results() -> behavior.BehaviorResults:
     # texts: a, b, A, very b
@@ -99,7 +93,7 @@ def few_results() -> behavior.BehaviorResults:
     return behavior.BehaviorResults({"one": one, "two": two}, "one")
 
 
-def test_failing_cases_are_listed_with_the_predictions_of_other_runs(few_results):
+def test_failing_cases_have_the_predictions_of_all_runs_and_compared_texts_of_all(few_results):
     found = behavior.collect_failures(few_results, "test plain", "one")
     assert (len(found.cases), found.asked, found.single) == (1, 2, True)
     [row] = behavior.build_failures_table(found).to_dict("records")
@@ -110,9 +104,6 @@ def test_failing_cases_are_listed_with_the_predictions_of_other_runs(few_results
     shown = behavior.FAILING.draw(behavior.collect_failures(few_results, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
     assert "test" not in behavior.FAILING.draw(behavior.collect_failures(few_results, "test plain", "one"), LOOK).rows
-
-
-def test_compared_texts_show_all_predictions_and_link_to_the_last(few_results):
     [_, row] = behavior.build_failures_table(behavior.collect_failures(few_results, "capability words", "one")).to_dict(
         "records"
     )

@@ -6,16 +6,9 @@ from itertools import repeat
 import pytest
 
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
+from core.formatting import format_csv
 from core.interpret.counterfactual import AllowedMoves, Flip, Move, Search
-from core.table_format import format_csv
 from dashboard.figures import counterfactuals
-from dashboard.figures.counterfactuals import (
-    COUNTER_EXAMPLES,
-    ClassList,
-    SearchSession,
-    build_examples_table,
-    get_page_link,
-)
 from dashboard.figures.theme import Look
 
 TEXT = "not <b>good</b> at all"
@@ -26,8 +19,8 @@ ONE = Flip("<b>good</b> at all", {"negative": 0.2, "positive": 0.8}, -1.4, (NOT,
 TWO = Flip("<b>bad</b> at all", {"negative": 0.3, "positive": 0.7}, -0.8, (NOT, GOOD))
 
 
-def ended(**found) -> SearchSession:
-    search = SearchSession(("run",), iter([dataclasses.replace(BARE, readings=1234, **found)]))
+def ended(**found) -> counterfactuals.SearchSession:
+    search = counterfactuals.SearchSession(("run",), iter([dataclasses.replace(BARE, readings=1234, **found)]))
     search.advance(1.0)
     assert not search.running
     return search
@@ -49,7 +42,9 @@ def test_verdict_reports_proof_and_number_of_texts(found, title, text):
 
 
 def test_search_reports_progress_and_keeps_results_when_stopped():
-    search = SearchSession(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
+    search = counterfactuals.SearchSession(
+        ("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)])
+    )
     assert counterfactuals.write_progress(search) == "1 of at most 4\u202f000 variants checked · no other answer yet"
     search.advance(0.0)
     assert search.found.readings == 1, "no time, no step"
@@ -58,7 +53,7 @@ def test_search_reports_progress_and_keeps_results_when_stopped():
         "129 of at most 4\u202f000 variants checked · the answer changes after 2 changes, still checking"
     )
     states = iter([BARE, BARE])
-    search = SearchSession(("run",), states)
+    search = counterfactuals.SearchSession(("run",), states)
     search.stop()
     search.advance(1.0)
     assert next(states) is BARE and "was stopped. Variants checked: 1." in counterfactuals.write_verdict(search)[1]
@@ -83,7 +78,7 @@ def example(text, label="positive"):
     return CounterExample(text, text, label, "=note", "ann", "sentence?text=x", "2026-01-31T12:00:00+00:00")
 
 
-SHOWN = ClassList(
+SHOWN = counterfactuals.ClassList(
     [example("not bad"), example("=1+1"), example("fine", "so so")],
     {
         "one": [
@@ -98,11 +93,14 @@ SHOWN = ClassList(
 
 
 def test_note_counts_wrong_examples_and_the_csv_can_be_trained_on():
-    assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 saved · one gets 1 of 2 wrong today"
-    drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
+    assert (
+        counterfactuals.COUNTER_EXAMPLES.resolve_text(counterfactuals.COUNTER_EXAMPLES.note, SHOWN)
+        == "3 saved · one gets 1 of 2 wrong today"
+    )
+    drawn = counterfactuals.COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
     assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
     assert list(drawn["time"]) == ["2026-01-31"] * 3
-    table = build_examples_table(SHOWN)
+    table = counterfactuals.build_examples_table(SHOWN)
     assert list(table)[:3] == ["text", "label", "note"] and list(table["one, P(label)"])[:2] == [0.25, 0.75]
     assert "'=1+1,positive,'=note" in format_csv(table)
 
@@ -122,4 +120,4 @@ def test_note_counts_wrong_examples_and_the_csv_can_be_trained_on():
     ],
 )
 def test_only_links_into_the_dashboard_are_shown_as_links(link, shown):
-    assert get_page_link(link) == shown
+    assert counterfactuals.get_page_link(link) == shown

@@ -10,17 +10,17 @@ import pytest
 from answering import answering, texts
 from pages import drawn, words
 
-from core.api.analyses import make_verb
+from core.api.error_analysis import make_verb
 from core.error_analysis.analyses.shift import DatasetShift
 from core.error_analysis.label_errors import LabelErrors
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.runs.cached_analysis import Offer
+from core.runs.background_jobs import Offer
 from core.runs.store import RunStore
 from dashboard.data import data
 from dashboard.figures import data_quality, registry
 from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, SplitShift, build_shift_table, build_words_table
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
@@ -92,7 +92,7 @@ def test_shift_sentence_follows_the_interval(low, said):
     assert f"{said} test from training: AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
 
 
-def test_shift_table_has_all_numbers_and_the_drawing_formats_them():
+def test_shift_tables_have_all_numbers_and_words_of_the_split_first():
     shown = SplitShift(SHIFT_FOUND, "test")
     table = build_shift_table(shown)
     assert list(table["measure"]) == ["AUC of separating them", "unknown words", "share of <b>"]
@@ -100,9 +100,6 @@ def test_shift_table_has_all_numbers_and_the_drawing_formats_them():
     rows = SHIFT.draw(shown, Look()).rows
     assert rows["95 % interval"].tolist() == ["0.650 to 0.770", "+0.100 to +0.300", "−0.350 to −0.150"]
     assert rows["p"].tolist() == ["< 0.001", "0.020", "0.020"]
-
-
-def test_words_of_the_split_come_before_words_of_training():
     marks = build_words_table(SplitShift(SHIFT_FOUND, "test")).marks
     assert [each.id for each in marks.rows] == ["slow", "<i>good", "warm"]
     assert [each.apart for each in marks.rows] == [False, False, True]

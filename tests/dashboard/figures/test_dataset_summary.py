@@ -15,6 +15,12 @@ SHARES = {
     "train": {"negative": (30, 0.75), "positive": (10, 0.25)},
     "test": {"negative": (2, 0.5), "positive": (2, 0.5)},
 }
+NDT = {
+    "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
+    "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
+}
+TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
+KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
 
 
 def classes(shares, dark=False):
@@ -42,14 +48,10 @@ def test_many_classes_share_one_color_and_their_names_are_escaped():
     assert "<b>" not in figure.data[0].y[0] + figure.data[0].hovertext[0]
 
 
-def test_bars_of_different_widths_keep_the_distribution():
+def test_bars_keep_the_distribution_and_the_truncation_length_is_on_the_axis():
     (bars,) = lengths([0, 2, 3, 5], [4, 2, 4], 4, 0.25).data
     assert tuple(bars.y) == (2, 2, 2)
-    told = ("0 to 1 tokens<br>4 texts", "2 tokens<br>2 texts", "3 or more tokens<br>4 texts")
-    assert tuple(bars.hovertext) == told
-
-
-def test_truncation_length_is_on_the_axis():
+    assert tuple(bars.hovertext) == ("0 to 1 tokens<br>4 texts", "2 tokens<br>2 texts", "3 or more tokens<br>4 texts")
     layout = lengths([0, 2, 4], [1, 1], 64, 0.0).layout
     assert layout.shapes[0].x0 == layout.shapes[0].x1 == 64 <= layout.xaxis.range[1]
     assert "cut at 64: 0 % of the texts" in layout.annotations[-1].text
@@ -75,24 +77,13 @@ def test_models_are_drawn_next_to_the_baseline_for_each_phenomenon():
     assert figure.data[1].y[0] == "&lt;i&gt;irony" and figure.layout.yaxis.autorange == "reversed"
 
 
-NDT = {
-    "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
-    "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
-}
-TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
-KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
-
-
-def test_each_model_has_its_mean_with_interval_and_its_seed_range():
+def test_models_have_means_with_intervals_and_phenomena_are_sorted_by_the_baseline():
     table = dataset_summary.build_scores_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
     assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson interval of 50/100
     assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # Wilson interval of 80/100
     assert table.loc["ndt", "Test, seeds"] == "0.700 to 0.900"
     assert table.loc["ndt", "Unseen words"] == "0.800"
     assert list(table.loc["tfidf-logreg", ["Test, seeds", "Challenge", "Unseen words"]]) == ["", "", ""]
-
-
-def test_phenomena_that_the_baseline_gets_wrong_come_first():
     found = {"phenomenon": ["irony", "plain"], "tfidf-logreg": [0.1, 0.9], "ndt": [1.0, 0.95]}
     assert dataset_summary.build_phenomena_scores(KNOWN).to_dict("list") == found
 
@@ -114,7 +105,7 @@ def test_recorded_scores_fit_the_present_corpus():
     ("labels", "task", "said"),
     [
         (["a"] * 50 + ["b"] * 50, "single", "x has 100 texts in 2 balanced classes."),
-        (["a"] * 30 + ["b"] * 10, "single", "x has 40 texts in 2 classes; a has 75.0 % of the training texts."),
+        ([0] * 30 + [1] * 10, "single", "x has 40 texts in 2 classes; a has 75.0 % of the training texts."),
         (["a"] * 30 + ["b"] * 10, "multi", "x has 40 texts with 2 labels, several per text."),
     ],
 )

@@ -1,17 +1,29 @@
-"""Predictions at a threshold: counts, curves, matrices and phenomena, by hand and by scikit-learn."""
+"""Predictions at a threshold: counts, curves, calibration, costs, matrices and phenomena."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from answering import THREE, TWO
+from scipy.special import softmax
 from sklearn import metrics as sk
 
-from dashboard.figures.calibration import compute_bins
-from dashboard.figures.confusion import draw_confidence, draw_confusion
-from dashboard.figures.decisions import ANSWER, BARS, apply_threshold, build_class_metrics, name_small_samples
-from dashboard.figures.metrics import draw_phenomena, score_phenomena
-from dashboard.figures.roc_pr import ClassCurve, compute_pr, compute_roc, draw_pr, draw_roc
+from core.evaluation.costs import find_cheapest
+from core.evaluation.metrics import evaluate
+from core.exceptions import InputError, NotAvailable
+from core.training.temperature import Scaling
+from dashboard.figures import decisions, threshold_curves, thresholding
+from dashboard.figures.figure import Source
+from dashboard.figures.metrics import count_outcomes, draw_confidence, draw_confusion, draw_phenomena, score_phenomena
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
+from dashboard.figures.threshold_curves import CALIBRATION, COSTS, ClassCurve, compute_pr, compute_roc, draw_roc
+
+COUNTS = np.array([[8, 2], [1, 9]])
+BINS = [
+    threshold_curves.Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)),
+    threshold_curves.Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88)),
+]
 
 
 @pytest.fixture
@@ -33,7 +45,7 @@ def three():
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.9, 1.0])
 def test_two_classes_are_separated_at_the_threshold(two, threshold):
     labels, probabilities = two
-    decision = apply_threshold(labels, probabilities, TWO, "", threshold)
+    decision = decisions.apply_threshold(labels, probabilities, TWO, "", threshold)
     said = (probabilities[:, 1] > threshold).astype(int)
     assert decision.counts.tolist() == sk.confusion_matrix(labels, said, labels=[0, 1]).tolist()
     assert decision.accuracy[0] == pytest.approx((said == labels).mean())
@@ -42,33 +54,24 @@ def test_two_classes_are_separated_at_the_threshold(two, threshold):
 
 def test_several_classes_abstain_below_the_threshold_or_one_is_against_the_rest(three):
     labels, probabilities = three
-    whole, half = (apply_threshold(labels, probabilities, THREE, ANSWER, t) for t in (0.0, 0.5))
+    whole, half = (decisions.apply_threshold(labels, probabilities, THREE, decisions.ANSWER, t) for t in (0.0, 0.5))
     assert len(whole.rows) == 150 and (whole.predicted == probabilities.argmax(1)).all()
     assert half.rows.tolist() == np.flatnonzero(probabilities.max(1) > 0.5).tolist()
     assert half.counts.sum() == len(half.rows) < 150
-    assert apply_threshold(labels, probabilities, THREE, ANSWER, 1.0).accuracy[1:] == (0.0, 1.0)
-    decision = apply_threshold(labels, probabilities, THREE, "even", 0.4)
+    assert decisions.apply_threshold(labels, probabilities, THREE, decisions.ANSWER, 1.0).accuracy[1:] == (0.0, 1.0)
+    decision = decisions.apply_threshold(labels, probabilities, THREE, "even", 0.4)
     assert decision.classes == ("not even", "even")
     assert decision.counts.tolist() == sk.confusion_matrix(labels == 1, probabilities[:, 1] > 0.4).tolist()
 
 
-def test_class_table_equals_scikit_learn_and_threshold_half_equals_the_top_class(two):
+def test_class_table_and_rings_equal_scikit_learn_at_the_threshold(two):
     labels, probabilities = two
-    table = build_class_metrics(apply_threshold(labels, probabilities, TWO, "", 0.35))
+    table = decisions.build_class_metrics(decisions.apply_threshold(labels, probabilities, TWO, "", 0.35))
     precision, recall, f1, n = sk.precision_recall_fscore_support(labels, probabilities[:, 1] > 0.35)
     assert np.allclose(table[["Precision", "Recall", "F1", "n"]], np.stack([precision, recall, f1, n], 1))
-    assert (apply_threshold(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
-
-
-def test_parts_with_few_sentences_are_named():
-    assert name_small_samples({"a": 30, "b": 29}) == "b on 29"
-    assert name_small_samples({"a": 30}) == ""
-    assert name_small_samples({str(n): n for n in range(6)}).endswith("3 on 3 and 2 more")
-
-
-def test_ring_is_at_the_chosen_threshold(two):
+    assert (decisions.apply_threshold(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
     labels, probabilities = two
-    decision = apply_threshold(labels, probabilities, TWO, "", 0.6)
+    decision = decisions.apply_threshold(labels, probabilities, TWO, "", 0.6)
     said = probabilities[:, 1] > 0.6
     (ranking,), (precision,) = compute_roc(decision), compute_pr(decision)
     assert ranking.at == pytest.approx((said[labels == 0].mean(), said[labels == 1].mean()))
@@ -78,16 +81,29 @@ def test_ring_is_at_the_chosen_threshold(two):
     assert ranking.positives + ranking.others == 200
 
 
+def test_bins_have_predicted_and_observed_shares_and_small_parts_are_named():
+    assert decisions.name_small_samples({"a": 30, "b": 29}) == "b on 29"
+    assert decisions.name_small_samples({"a": 30}) == ""
+    assert decisions.name_small_samples({str(n): n for n in range(6)}).endswith("3 on 3 and 2 more")
+    chance = np.array([0.05, 0.08, 0.97, 1.0])
+    decision = decisions.apply_threshold(np.array([0, 1, 1, 1]), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
+    low, high = threshold_curves.compute_bins(decision)
+    assert (low.low, low.n, low.claimed, low.true) == (0.0, 2, pytest.approx(0.065), 0.5)
+    assert (high.high, high.n, high.true) == (1.0, 2, 1.0)
+    right, wrong = count_outcomes(decision)
+    assert (right.sum(), wrong.tolist().index(1), right[-1]) == (3, 1, 2)
+
+
 def test_each_class_has_a_curve_and_a_one_class_split_has_none(three, two):
     labels, probabilities = three
-    decision = apply_threshold(labels, probabilities, THREE, ANSWER, 0.45)
+    decision = decisions.apply_threshold(labels, probabilities, THREE, decisions.ANSWER, 0.45)
     rows = probabilities.max(1) > 0.45
     assert [curve.name for curve in compute_roc(decision)] == list(THREE)
     assert compute_roc(decision)[2].area == pytest.approx(sk.roc_auc_score(labels[rows] == 2, probabilities[rows, 2]))
     labels, probabilities = two
-    assert compute_roc(apply_threshold(labels[labels == 0], probabilities[labels == 0], TWO, "", 0.5)) == []
-    nothing = apply_threshold(np.array([0, 1, 2]), np.full((3, 3), 1 / 3), THREE, ANSWER, 0.9)
-    assert (compute_roc(nothing), compute_pr(nothing), compute_bins(nothing)) == ([], [], [])
+    assert compute_roc(decisions.apply_threshold(labels[labels == 0], probabilities[labels == 0], TWO, "", 0.5)) == []
+    nothing = decisions.apply_threshold(np.array([0, 1, 2]), np.full((3, 3), 1 / 3), THREE, decisions.ANSWER, 0.9)
+    assert (compute_roc(nothing), compute_pr(nothing), threshold_curves.compute_bins(nothing)) == ([], [], [])
     assert score_phenomena(nothing, ["a", "b", "c"], {}).empty
 
 
@@ -97,22 +113,19 @@ def test_curves_show_their_area_the_threshold_and_random_guessing():
     assert (tuple(figure.data[1].x), tuple(figure.data[1].y)) == (curve.x, curve.y)
     assert "positive <b>0.750</b>" in [note.text for note in figure.layout.annotations]
     curve = ClassCurve("positive", (0.0, 1.0), (0.0, 1.0), 0.5, 1, 3, at=(0.25, 0.75))
-    for draw in (draw_roc, draw_pr):
+    for draw in (draw_roc, threshold_curves.draw_pr):
         ring = draw([curve], Look()).data[-1]
         assert (list(ring.x), list(ring.y), ring.mode) == ([0.25], [0.75], "markers")
     curve = ClassCurve("positive", (0.0, 1.0), (1.0, 0.25), 0.5, 1, 3)
-    assert list(draw_pr([curve], Look()).data[0].y) == [0.25, 0.25]
+    assert list(threshold_curves.draw_pr([curve], Look()).data[0].y) == [0.25, 0.25]
 
 
 def lines(figure):
     return [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
 
 
-COUNTS = np.array([[8, 2], [1, 9]])
-
-
 def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
-    right, wrong = np.zeros(BARS, np.int64), np.zeros(BARS, np.int64)
+    right, wrong = np.zeros(decisions.BARS, np.int64), np.zeros(decisions.BARS, np.int64)
     right[-1], wrong[3] = 7, 2
     figure = draw_confidence(right, wrong, 0.62, "P(positive)", Look())
     assert [(bar.marker.color, sum(bar.y)) for bar in figure.data] == [(LIGHT.right, 7), (LIGHT.wrong, 2)]
@@ -128,8 +141,7 @@ def test_each_cell_has_its_position_and_count_or_row_share():
     assert list(bars.x) == [0, 1, 0, 1]
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look()).data
     assert bars.base[0] > bars.base[2]
-    counts = np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]])
-    colors = draw_confusion(counts, ["a", "b", "c"], Look()).data[0].marker.color
+    colors = draw_confusion(np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]]), ["a", "b", "c"], Look()).data[0].marker.color
     assert colors[2] == LIGHT.paper
     assert compute_contrast(colors[1], LIGHT.paper) > compute_contrast(colors[3], LIGHT.paper) > 1
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look(), normalized=True).data
@@ -159,7 +171,7 @@ def test_class_names_are_escaped():
 
 def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():
     labels, chance = np.array([0, 0, 1, 1]), np.array([0.1, 0.8, 0.9, 0.7])
-    decision = apply_threshold(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
+    decision = decisions.apply_threshold(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
     table = score_phenomena(decision, ["plain", "irony", "plain", "irony"], {"irony": 0.25})
     assert table["phenomenon"].tolist() == ["irony", "plain"]
     assert table["accuracy"].tolist() == [0.5, 1.0] and table["n"].tolist() == [2, 2]
@@ -173,3 +185,96 @@ def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():
     assert list(dots.y) == ["irony", "&lt;i&gt;plain"]
     assert list(dots.marker.color) == [LIGHT.right, LIGHT.accent]
     assert [note.text for note in figure.layout.annotations] == ["12", "90"]
+
+
+def test_bins_are_drawn_with_n_and_interval_and_small_ones_are_pale():
+    figure = threshold_curves.draw_calibration(BINS, 0.3, "P(<b>)", Look())
+    bars = figure.data[0]
+    assert np.allclose(bars.x, [0.05, 0.95]) and list(bars.y) == [0.1, 0.6]
+    assert np.allclose(bars.error_y.array, [0.13, 0.28]) and np.allclose(bars.error_y.arrayminus, [0.06, 0.37])
+    assert [note.text for note in figure.layout.annotations] == ["40", "5"]
+    assert lines(figure) == [0.3]
+    assert figure.layout.xaxis.title.text.startswith("P(&lt;b&gt;)")
+    strong, pale = threshold_curves.draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
+    assert compute_contrast(strong, LIGHT.paper) > compute_contrast(pale, LIGHT.paper)
+
+
+def source(temperature, task="single", prior=(), **choices):
+    random = np.random.default_rng(0)
+    labels, logits = random.integers(0, 2, 200), 3 * random.standard_normal((200, 2))
+    center = (1 - 1 / temperature) * np.log(prior) if prior else 0
+    report = decisions.SplitPredictions(TWO, pd.DataFrame(), labels, softmax(logits / temperature + center, 1))
+    reader = SimpleNamespace(list_splits=lambda run: ["test"], make_report=lambda record, split: report)
+    record = SimpleNamespace(run="one", task=task, scaling=Scaling(temperature, prior), temperature=temperature)
+    return Source(record, reader, choices=choices), labels, softmax(logits, 1)
+
+
+def test_temperature_is_reported_with_the_answers_it_changes_and_can_be_removed():
+    here, labels, trained = source(5.0)
+    shown = CALIBRATION.read_data(here)
+    np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
+    now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
+    assert shown.temperature == f"temperature 5.00: calibration error {now:.3f}, as trained {before:.3f}"
+    assert CALIBRATION.resolve_text(CALIBRATION.note, shown) == f"n = 200, {shown.temperature}"
+    there = CALIBRATION.read_data(source(5.0, probabilities="as trained")[0])
+    np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
+    assert there.bins != shown.bins
+    here = source(1.0)[0]
+    assert not threshold_curves.PROBABILITIES.has_choices(here) and CALIBRATION.read_data(here).temperature == ""
+    here, labels, trained = source(3.0, prior=(0.9, 0.1))
+    shown = CALIBRATION.read_data(here)
+    now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
+    few = int((here.report.probabilities.argmax(1) != trained.argmax(1)).sum())
+    errors = f"calibration error {now:.3f}, as trained {before:.3f}"
+    assert few > 10
+    assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers change"
+    assert "T below 1: away from them" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
+    assert "no answer changes" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
+    there = CALIBRATION.read_data(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])
+    np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
+
+
+def report(classes: tuple[str, ...], seed: int) -> decisions.SplitPredictions:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, len(classes), 60)
+    raw = random.random((60, len(classes))) + np.eye(len(classes))[labels]
+    return decisions.SplitPredictions(classes, pd.DataFrame(), labels, raw / raw.sum(1, keepdims=True))
+
+
+def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation", "test"), **choices) -> Source:
+    reports = {split: report(classes, seed) for seed, split in enumerate(splits)}
+    reader = SimpleNamespace(list_splits=lambda run: list(splits), make_report=lambda record, split: reports[split])
+    return Source(SimpleNamespace(run="one", task="single"), reader, choices=choices)
+
+
+def test_cost_needs_a_ratio_a_class_and_validation():
+    assert thresholding.read_decision(cost_source()).threshold == 0.5
+    with pytest.raises(NotAvailable, match="--with cost=5"):
+        COSTS.read_data(cost_source())
+    with pytest.raises(NotAvailable, match="--with rule=CLASS"):
+        COSTS.read_data(cost_source(("a", "b", "c")))
+    with pytest.raises(InputError, match="nothing to choose"):
+        cost_source(("a", "b", "c"), cost=5).get_choice(thresholding.COST)
+    shown = COSTS.read_data(cost_source(("a", "b", "c"), rule="b", cost=5))
+    assert shown.name == "b" and "false negative of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
+    with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
+        thresholding.read_decision(cost_source(splits=("test",), cost=5))
+
+
+def test_threshold_is_the_cheapest_on_validation_until_it_is_moved():
+    here = cost_source(cost="5")
+    validation = here.reader.make_report(here.record, "validation")
+    expected = find_cheapest(validation.labels == 1, validation.probabilities[:, 1], 5)
+    assert thresholding.read_decision(here).threshold == expected != 0.5
+    shown = COSTS.read_data(here)
+    assert shown.chosen and shown.threshold == expected and list(shown.curves) == ["validation", "test"]
+    assert shown.here["cost"] <= 1.5 * shown.baseline_cost
+    here = cost_source(cost=5, threshold=0.9)
+    assert thresholding.read_decision(here).threshold == 0.9
+    shown = COSTS.read_data(here)
+    assert "the cheapest" not in COSTS.resolve_text(COSTS.reading, shown)
+    assert shown.here["false_negatives"] == ((here.report.labels == 1) & (here.report.probabilities[:, 1] <= 0.9)).sum()
+    shown = COSTS.read_data(cost_source(cost=3))
+    ring = next(trace for trace in COSTS.draw(shown, Look()).data if trace.mode == "markers")
+    assert ring.x[0] == shown.threshold and ring.y[0] == shown.here["cost"]
+    assert COSTS.build_tables(shown)["Costs"].columns.tolist() == ["threshold", "validation", "test"]

@@ -15,6 +15,13 @@ from dashboard.figures.filtering import FURTHER, update_clauses
 from dashboard.figures.row_selection import apply_query
 from dashboard.figures.theme import Look
 
+FOUND = {
+    "true positive": [Keyword("good", 9, 1, 2.0, 5.0), Keyword("warm", 5, 1, 1.0, 3.0), Keyword("w", 4, 1, 0.5, 2)],
+    "false negative": [Keyword("<b>", 3, 1, 4.0, 2.5)],
+    "false positive": [],
+    "true negative": [],
+}
+
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
@@ -121,19 +128,11 @@ def test_each_outcome_has_its_size_and_its_words_select_its_sentences(shown):
             assert beside[found.make_id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
 
 
-FOUND = {
-    "true positive": [Keyword("good", 9, 1, 2.0, 5.0), Keyword("warm", 5, 1, 1.0, 3.0), Keyword("w", 4, 1, 0.5, 2)],
-    "false negative": [Keyword("<b>", 3, 1, 4.0, 2.5)],
-    "false positive": [],
-    "true negative": [],
-}
-
-
 def clouds(*clauses):
     return features.Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
 
 
-def test_word_size_follows_log_odds_and_the_largest_is_in_the_middle():
+def test_cloud_words_follow_log_odds_and_can_be_picked():
     found, half = features.scale_words(FOUND), (features.SMALLEST + features.LARGEST) / 2
     assert found["false negative"] == [features.LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
@@ -146,9 +145,6 @@ def test_word_size_follows_log_odds_and_the_largest_is_in_the_middle():
     assert sorted(features.arrange_words(range(24))) == list(range(24))
     drawn = features.CLOUDS.draw(clouds(), Look()).data["clouds"]
     assert [each["words"] for each in drawn[0]["words"]] == ["warm", "good", "w"]
-
-
-def test_each_cloud_word_can_be_picked_and_has_its_numbers():
     picked = clouds("true=positive", "predicted!=positive", "word=<b>")
     data = features.CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]

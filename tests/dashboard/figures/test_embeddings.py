@@ -8,12 +8,12 @@ from answering import texts
 from core.error_analysis.clusters import FoundGroup, FoundGroups
 from core.evaluation.projection import Projection, ProjectionConfig, Quality, estimate_density
 from core.exceptions import RunDamaged
-from core.runs.layers import Layers, LayerStage
+from core.runs.projections import Layers, LayerStage
 from core.runs.results import build_prediction_table
-from dashboard.figures import class_separation, embedding_map, embeddings
-from dashboard.figures.class_separation import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
+from dashboard.figures import embedding_map, embedding_structure, embeddings
 from dashboard.figures.decisions import build_points_table
 from dashboard.figures.embedding_map import PLAIN, MapOverlays, PlacedSentence, PointGroup, Shades, draw_map
+from dashboard.figures.embedding_structure import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
 
 CLASSES = ("negative", "positive")
@@ -34,10 +34,15 @@ def flat(groups=GROUPS, words=(), upon=PLAIN, axes=("", "")):
     return draw_map(FLAT, ROWS, words, groups, axes, Look(), upon)
 
 
-def test_points_have_confidence_and_unknown_classes_are_reported():
+def test_points_have_confidence_errors_have_a_shape_and_unknown_classes_are_reported():
     assert POINTS["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
     with pytest.raises(RunDamaged, match="do not fit"):
         build_points_table(SAVED, ("yes", "no"))
+    correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
+    assert correct.symbol != wrong.symbol
+    assert (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
+    shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
+    assert (shades.low, shades.high) == (0.5, 1.0)
 
 
 def test_phenomena_color_the_map_only_if_known_and_rare_ones_are_gray():
@@ -50,7 +55,7 @@ def test_phenomena_color_the_map_only_if_known_and_rare_ones_are_gray():
     assert (others.name, len(others.points), others.color) == ("others", 3, LIGHT.right)
 
 
-def test_data_columns_with_few_values_or_numbers_can_color_the_map():
+def test_columns_of_few_values_numbers_and_dates_can_color_the_map():
     n = 20
     own = {"id": [f"R{row}" for row in range(n)], "source": ["web", "post"] * 10, "likes": range(n)}
     own |= {"label ": ["x"] * n, "confidence": ["high", "low"] * 10}
@@ -61,9 +66,6 @@ def test_data_columns_with_few_values_or_numbers_can_color_the_map():
     assert {group.name: group.points.tolist() for group in groups} == kinds
     shades = embedding_map.color_points(known, "likes", CLASSES, LIGHT)
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
-
-
-def test_text_columns_of_numbers_and_dates_can_color_the_map():
     n = 20
     own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
     own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
@@ -89,58 +91,34 @@ def test_groups_cover_all_points(way, expected):
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
-def test_errors_differ_in_shape_and_confidence_starts_at_chance():
-    correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
-    assert correct.symbol != wrong.symbol
-    assert (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
-    shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
-    assert (shades.low, shades.high) == (0.5, 1.0)
-
-
-def test_hover_texts_are_short_and_left_out_for_many_points():
+def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
     assert embeddings.write_hover_texts(POINTS)[1] == "b · true negative, predicted positive (0.600)"
-    long = POINTS.assign(text="x" * 100)
-    assert embeddings.write_hover_texts(long)[0].startswith("x" * 69 + "… ·")
+    assert embeddings.write_hover_texts(POINTS.assign(text="x" * 100))[0].startswith("x" * 69 + "… ·")
     assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
-
-
-def test_map_numbers_have_their_n_and_pca_axes_have_titles():
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
     assert stats["Silhouette, PCA, 2-D"] == (pytest.approx(0.4), 3)
     assert stats["10 nearest neighbours kept"] == (0.25, 3)
     assert stats["Variance shown"] == (pytest.approx(0.9), 4)
     assert embeddings.name_axes(MADE, PCA)[0] == "component 1, 60 % of the variance"
-    other = Projection(MADE.rows, MADE.places, QUALITY)
-    assert embeddings.name_axes(other, ProjectionConfig("umap", 3)) == [""] * 3
+    assert embeddings.name_axes(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == [""] * 3
 
 
-def test_silhouettes_are_sorted_within_classes_in_both_spaces():
-    (space, plane), there = class_separation.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
+def test_silhouettes_are_sorted_within_classes_and_are_in_the_table_of_points():
+    (space, plane), there = embedding_structure.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
     assert there == [0, 1] and space.title == "original space, 128 dimensions"
     assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
     assert plane.overall == pytest.approx(0.4)
-    table = class_separation.build_silhouette_table([space, plane])
+    table = embedding_structure.build_silhouette_table([space, plane])
     assert table.loc[(table["class"] == "positive"), "silhouette"].tolist() == pytest.approx([0.4, 0.5])
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
-
-
-def test_point_table_has_silhouettes_if_they_were_measured():
     table = embeddings.build_point_table(MADE, POINTS)
     assert table["row"].tolist() == [0, 1, 2, 3] and table["y"].tolist() == [1, 3, 5, 7]
     assert table["silhouette_map"].isna().tolist() == [False, True, False, False]
     assert table["text"].tolist() == list("abcd")
 
 
-def test_important_points_are_drawn_last():
-    groups = [
-        PointGroup("wrong", np.array([1]), "#222222", front=True),
-        PointGroup("correct", np.array([0, 2]), "#111111"),
-    ]
-    assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
-
-
-def test_points_have_their_row_and_groups_have_color_shape_and_count():
+def test_points_have_row_color_shape_and_count_and_important_ones_come_last():
     figure = flat(words=WORDS, axes=["right", "up"])
     first, second = figure.data
     assert (list(first.customdata), list(first.x), list(first.y)) == ([3, 9], [0, 4], [1, 5])
@@ -149,6 +127,11 @@ def test_points_have_their_row_and_groups_have_color_shape_and_count():
     layout = figure.layout
     assert (layout.dragmode, layout.clickmode, layout.yaxis.scaleanchor) == ("lasso", "event+select", "x")
     assert layout.xaxis.title.text == "right"
+    groups = [
+        PointGroup("wrong", np.array([1]), "#222222", front=True),
+        PointGroup("correct", np.array([0, 2]), "#111111"),
+    ]
+    assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
 
 
 def test_map_in_3d_has_three_axes_and_no_lasso():
@@ -168,15 +151,12 @@ def test_confidence_has_ordered_colors_and_not_those_of_signs(dark, tokens):
     assert [step[1] for step in points.marker.colorscale] == list(tokens.ordinal)
 
 
-def test_texts_and_names_are_escaped():
+def test_texts_are_escaped_and_the_typed_sentence_cannot_be_selected():
     groups = [PointGroup("<b>a</b>", np.arange(3), "#111111")]
     upon = MapOverlays(placed=PlacedSentence(np.zeros(2), "<img src=x>"))
     drawn = str(flat(groups, words=["<i>x</i>"] * 3, upon=upon).to_plotly_json())
     assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn
     assert "&lt;i&gt;" in drawn
-
-
-def test_typed_sentence_has_a_mark_that_cannot_be_selected_as_a_row():
     mark = flat(words=WORDS, upon=MapOverlays(placed=PlacedSentence(np.array([8.0, 9.0]), "mine"))).data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
@@ -196,11 +176,15 @@ def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
 
 
-def test_search_matches_have_rings_above_all_points_and_a_count():
+def test_search_finds_the_rows_of_the_filter_and_gives_them_rings():
     *_, rings = flat(upon=MapOverlays(found=(9, 3, 500), wanted="<b>od")).data
     assert (list(rings.customdata), list(rings.x), rings.marker.symbol) == ([9, 3], [4, 0], "circle-open")
     assert "with “&lt;b&gt;od”" in rings.name and "n = 2" in rings.name
     assert rings.unselected.marker.opacity == 1, "a selection does not take the rings away"
+    table = pd.DataFrame({"text": ["Not good", "nothing", "c.t", "cat"]})
+    assert embeddings.find_matches(table, " not ").tolist() == [True, True, False, False]
+    assert embeddings.find_matches(table, "c.t").tolist() == [False, False, True, False]
+    assert not embeddings.find_matches(table, " ").any()
 
 
 def test_density_is_drawn_behind_the_points_without_color():
@@ -212,13 +196,6 @@ def test_density_is_drawn_behind_the_points_without_color():
         assert behind.colorscale[0][1] == look.tokens.paper
         assert behind.colorscale[-1][1] == blend_colors(look.tokens.paper, look.tokens.ink, 0.2)
         assert np.allclose(behind.z, 1 - field.held)
-
-
-def test_map_search_finds_the_same_rows_as_the_filter_rule():
-    table = pd.DataFrame({"text": ["Not good", "nothing", "c.t", "cat"]})
-    assert embeddings.find_matches(table, " not ").tolist() == [True, True, False, False]
-    assert embeddings.find_matches(table, "c.t").tolist() == [False, False, True, False]
-    assert not embeddings.find_matches(table, " ").any()
 
 
 def test_largest_groups_have_colors_and_other_points_are_gray():
@@ -241,7 +218,7 @@ def layers(silhouettes, purities, reason=""):
     return Layers(tuple(stages), (0, 2, 4), 6, 0.5, reason)
 
 
-def test_separation_has_two_lines_chance_and_the_shaded_layer_of_the_map():
+def test_separation_has_two_lines_chance_the_shaded_layer_and_a_table():
     figure = draw_depths(Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9]), "layer 1"), Look())
     purity, silhouette = figure.data
     assert list(purity.y) == [0.6, 0.7, 0.9] and list(silhouette.y) == [0.0, 0.1, 0.4]
@@ -250,6 +227,10 @@ def test_separation_has_two_lines_chance_and_the_shaded_layer_of_the_map():
     assert (shaded.x0, shaded.x1, shaded.fillcolor) == (0.8, 1.2, LIGHT.panel)
     assert chance.y0 == chance.y1 == 0.5
     assert {note.text for note in figure.layout.annotations} == {"purity", "silhouette", "by chance"}
+    table = MAP_LAYERS.build_tables(Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9])))["Layers"]
+    assert table["stage"].tolist() == ["embedding", "layer 1", "head"]
+    assert table["purity"].tolist() == [0.6, 0.7, 0.9] and set(table["purity_by_chance"]) == {0.5}
+    assert set(table["n"]) == {3}
 
 
 def test_missing_silhouette_has_a_reason_and_small_classes_are_not_drawn():
@@ -261,11 +242,3 @@ def test_missing_silhouette_has_a_reason_and_small_classes_are_not_drawn():
     )
     assert MAP_LAYERS.resolve_text(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
     assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()
-
-
-def test_separation_table_has_each_stage_and_chance():
-    shown = Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9]))
-    table = MAP_LAYERS.build_tables(shown)["Layers"]
-    assert table["stage"].tolist() == ["embedding", "layer 1", "head"]
-    assert table["purity"].tolist() == [0.6, 0.7, 0.9] and set(table["purity_by_chance"]) == {0.5}
-    assert set(table["n"]) == {3}

@@ -6,25 +6,17 @@ import pytest
 from answering import answering, right_where, texts
 from coding import code_rows
 
-from core.error_analysis.code_prevalence import draw_sample, list_draws
-from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.codebook import Codes, draw_sample, get_data_name, list_draws
 from core.error_analysis.neighbors import TrainingNeighbor
 from core.evaluation.intervals import compute_wilson
-from core.interpret.batched_attribution import DeletionAttribution
+from core.formatting import format_csv
+from core.interpret.attribution import DeletionAttribution
 from core.runs.store import RunStore
-from core.table_format import format_csv
 from dashboard.figures import error_list
-from dashboard.figures.error_list import (
-    ERRORS,
-    SENT,
-    Detail,
-    SentenceList,
-    build_codes_table,
-    build_sentences_table,
-    count_codes,
-)
 from dashboard.figures.row_selection import apply_query, make_facts
 from dashboard.figures.theme import LIGHT, Look
+
+KEYS = [f"k{n:02}" for n in range(20)]
 
 
 @pytest.fixture
@@ -34,11 +26,11 @@ def store(tmp_path):
 
 def reading(store, select="wrong", **given):
     """Of the run `one`."""
-    return SentenceList(apply_query(make_facts(store, store.read("one"), "test"), select, store), **given)
+    return error_list.SentenceList(apply_query(make_facts(store, store.read("one"), "test"), select, store), **given)
 
 
 def drawn(shown):
-    return ERRORS.draw(shown, Look()).data
+    return error_list.ERRORS.draw(shown, Look()).data
 
 
 def test_surest_errors_come_first_and_data_columns_are_shown(store):
@@ -60,21 +52,28 @@ def test_long_list_is_sent_in_part_around_the_open_row(store):
     answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
     shown = reading(store)
     data = drawn(shown)
-    assert len(data["rows"]) == SENT and (data["start"], data["total"], data["many"]) == (0, 1000, "1\u202f000")
+    assert len(data["rows"]) == error_list.SENT and (data["start"], data["total"], data["many"]) == (
+        0,
+        1000,
+        "1\u202f000",
+    )
     every = shown.analysis.table.frame["key"].to_numpy()[shown.analysis.places]
     for at, start in ((0, 0), (199, 0), (200, 100), (299, 100), (700, 600), (999, 700)):
         data = drawn(reading(store, at=every[at]))
-        assert data["start"] == start and [row["key"] for row in data["rows"]] == every[start : start + SENT].tolist()
+        assert (
+            data["start"] == start
+            and [row["key"] for row in data["rows"]] == every[start : start + error_list.SENT].tolist()
+        )
     asked = reading(store, at=every[0], around=300)
     assert asked.start == 200 and asked.shown.tolist() == shown.analysis.places[200:500].tolist()
-    assert len(build_sentences_table(shown)) == 1000
+    assert len(error_list.build_sentences_table(shown)) == 1000
 
 
 @pytest.mark.slow
 def test_table_has_codes_and_notes_if_given_and_escapes_formulas(store):
     labels = np.arange(4) % 2
     answering(store, "one", right_where(np.zeros(4, bool), labels), texts(labels, note=list("wxyz")))
-    plain = build_sentences_table(reading(store))
+    plain = error_list.build_sentences_table(reading(store))
     assert "codes" not in plain and sorted(plain["note"]) == list("wxyz"), "own columns keep their names"
     codes = Codes(store.folder, get_data_name(store.read("one")))
     first, second, *_ = plain["key"]
@@ -85,12 +84,12 @@ def test_table_has_codes_and_notes_if_given_and_escapes_formulas(store):
     code_rows(codes, [second], ["irony"], author="Ada")
     codes.write_note(second, "sarcastic", author="Ada")
     codes.write_note(second, "not at all", author="Ben")
-    table = build_sentences_table(reading(store)).set_index("key")
+    table = error_list.build_sentences_table(reading(store)).set_index("key")
     assert table["codes"].tolist() == ["irony; label", "irony", "", ""]
     assert table["note"].tolist() == ["=1+1", "Ada: sarcastic\nBen: not at all", "", ""]
     assert sorted(table["data:note"]) == list("wxyz")
     assert "'=1+1" in format_csv(table)
-    seen = build_sentences_table(reading(store), codes.read_annotations("Ben"))
+    seen = error_list.build_sentences_table(reading(store), codes.read_annotations("Ben"))
     assert seen["codes"].tolist() == [""] * 4, "what others coded is hidden until Ben has coded it"
 
 
@@ -124,11 +123,10 @@ def test_no_errors_and_no_rows_have_different_messages(store):
 
 def test_words_are_colored_by_effect_and_neighbors_are_listed(store):
     answering(store, "one", [[0.2, 0.8]], texts([0]), classes=("negative", "positive"))
-    shown = reading(store)
-    key = shown.analysis.table.frame["key"].iat[0]
+    key = reading(store).analysis.table.frame["key"].iat[0]
     pushed = DeletionAttribution("positive", ("not", "good"), (-2.0, 1.0), (False, True))
     near, same = [TrainingNeighbor("so good", "positive", "words", 0.51239)], {"negative": 2, "positive": 1}
-    detail = Detail(pushed, near, same, among="of 2 drawn from 9")
+    detail = error_list.Detail(pushed, near, same, among="of 2 drawn from 9")
     said = drawn(reading(store, details={key: detail}))["details"][key]
     assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
     about = ["effect −2.00 towards positive", "effect +1.00 towards positive, not in the vocabulary"]
@@ -137,9 +135,6 @@ def test_words_are_colored_by_effect_and_neighbors_are_listed(store):
     assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
     assert said["double"] == "The same text is in training as negative (2) and positive (1)."
-
-
-KEYS = [f"k{n:02}" for n in range(20)]
 
 
 @pytest.fixture
@@ -151,7 +146,7 @@ def codes(tmp_path):
 
 
 def shape(codes, author, keys=KEYS):
-    return count_codes(codes.read_annotations().filter_visible(author), author, keys, list_draws(codes))
+    return error_list.count_codes(codes.read_annotations().filter_visible(author), author, keys, list_draws(codes))
 
 
 def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
@@ -159,13 +154,13 @@ def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
     code_rows(codes, made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
     assert error_list.describe_coding(half).startswith("6 of 8 coded, a random sample of 20")
-    assert [column.key for column in build_codes_table(half).marks.columns] == ["code", "n"]
+    assert [column.key for column in error_list.build_codes_table(half).marks.columns] == ["code", "n"]
     code_rows(codes, made.keys[6:], ["label"], author="ann")
-    table = build_codes_table(shape(codes, "ann")).marks
+    table = error_list.build_codes_table(shape(codes, "ann")).marks
     first = table.rows[0].cells
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
     code_rows(codes, [key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
-    beyond = build_codes_table(shape(codes, "ann")).marks.rows
+    beyond = error_list.build_codes_table(shape(codes, "ann")).marks.rows
     shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n counts the rows of the share
     assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
     assert (first["mark"].low, first["mark"].high) == compute_wilson(6, 8) and first["code"].title == "what irony is"
@@ -184,7 +179,7 @@ def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
 
 
 def test_empty_codebook_and_empty_selection_have_no_rows(tmp_path, codes):
-    assert build_codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
+    assert error_list.build_codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
     none = shape(codes, "", [])
     assert error_list.describe_coding(none) == "No row is selected"
-    assert [row.cells["n"] for row in build_codes_table(none).marks.rows] == ["0", "0"]
+    assert [row.cells["n"] for row in error_list.build_codes_table(none).marks.rows] == ["0", "0"]

@@ -1,20 +1,25 @@
-"""Error rates by tag, found slices, and next steps that the numbers support."""
+"""Error rates by tag, found and saved slices, and next steps that the numbers support."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 from knowing import known_of
+from sklearn.metrics import f1_score
 
 from core import api
+from core.error_analysis.selection import Selection
+from core.error_analysis.slices import save_slice
 from core.error_analysis.tags import CONSEQUENCES
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import NotAvailable
+from core.runs.store import RunStore
 from dashboard.figures import error_rates as rates
+from dashboard.figures.error_rates import CLASS, build_class_table, build_slice_table, draw_slice_table, read_slices
+from dashboard.figures.figure import Source
 from dashboard.figures.interval_table import Mark, TextCell
 from dashboard.figures.row_selection import apply_query
-from dashboard.figures.source import Source
 from dashboard.reader import Reader
-
-pytestmark = pytest.mark.slow
 
 ROWS = 400
 
@@ -34,6 +39,7 @@ def web_and_phone(tmp_path, rows=ROWS):
     return known_of(tmp_path, right_where(right, labels), frame)
 
 
+@pytest.mark.slow
 def test_each_number_matches_a_query_and_consequences_come_last(web):
     known, store = web
     shown, frame = rates.count_errors(apply_query(known, "wrong", store)), known.table.frame
@@ -58,6 +64,7 @@ def test_each_number_matches_a_query_and_consequences_come_last(web):
     )
 
 
+@pytest.mark.slow
 def test_command_line_has_the_same_tests_and_slices(web):
     known, store = web
     page = rates.build_rates_table(rates.count_errors(apply_query(known, "wrong", store))).frame.set_index("rule")
@@ -73,6 +80,7 @@ def test_command_line_has_the_same_tests_and_slices(web):
     assert "source=web" in set(slices["rules"])
 
 
+@pytest.mark.slow
 def test_compared_run_has_a_row_but_is_no_slice(tmp_path):
     known, store = web_and_phone(tmp_path)
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
@@ -91,6 +99,7 @@ def test_compared_run_has_a_row_but_is_no_slice(tmp_path):
     assert not any(rule in each.id for each in slices)
 
 
+@pytest.mark.slow
 def test_few_sentences_have_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
     shown = rates.count_errors(apply_query(known, "wrong", store))
@@ -102,6 +111,7 @@ def test_few_sentences_have_counts_only(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_axis_has_doublings_on_both_sides_of_one_and_rules_have_names():
     row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
     axis = rates.build_ratio_axis([rates.mark_ratio(row), Mark()])
@@ -124,6 +134,7 @@ def known(tmp_path):
     return known_of(tmp_path, right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
 
 
+@pytest.mark.slow
 def test_planted_pair_is_found_with_its_numbers_and_can_be_picked(known):
     shown, frame = rates.find_slices(apply_query(known[0], "wrong", known[1])), known[0].table.frame
     table = rates.build_slices_table(shown).frame.set_index("rules")
@@ -145,12 +156,12 @@ def steps(tmp_path, chance):
     asks = rows % 3 == 0
     frame = texts(rows % 2)
     frame["text"] = [f"{text}{'?' * int(ask)}" for text, ask in zip(frame["text"], asks, strict=True)]
-    right = random.random(600) > np.where(asks, *chance)
-    known, store = known_of(tmp_path, right_where(right, rows % 2, 0.8), frame)
+    known, store = known_of(tmp_path, right_where(random.random(600) > np.where(asks, *chance), rows % 2, 0.8), frame)
     shown = apply_query(known, "wrong", store)
     return rates.suggest_steps(shown, rates.count_errors(shown), rates.find_slices(shown)), known.table.frame, asks
 
 
+@pytest.mark.slow
 def test_significant_tag_gives_advice_with_rates_and_chance_does_not(tmp_path):
     found, frame, asks = steps(tmp_path, (0.5, 0.1))
     first = found[0]
@@ -158,3 +169,45 @@ def test_significant_tag_gives_advice_with_rates_and_chance_does_not(tmp_path):
     rate, rest = frame["wrong"][asks].mean(), frame["wrong"][~asks].mean()
     assert first.evidence == f"question: {100 * rate:.1f} % of 200 are wrong, {100 * rest:.1f} % of the others"
     assert steps(tmp_path / "chance", (0.2, 0.2))[0] == []
+
+
+@pytest.fixture
+def store(tmp_path):
+    store, rows = RunStore(tmp_path / "runs"), np.arange(40)
+    answering(store, "one", right_where(rows >= 6, rows % 2), texts(rows % 2))
+    return store
+
+
+def source_of(store):
+    return Source(store.read("one"), Reader(store), split="test")
+
+
+def test_each_slice_has_its_errors_and_unfolds_to_its_classes(store):
+    with pytest.raises(NotAvailable, match="no slice of these data was saved"):
+        read_slices(source_of(store))
+    save_slice(store, store.read("one"), "good", Selection(("true=good",)))
+    shown = read_slices(source_of(store))
+    whole, good = draw_slice_table(shown).rows
+    assert [each.id.split(CLASS) for each in good.children] == [["good", "bad"], ["good", "good"]]
+    bad, of_good = good.children
+    assert "right" not in bad.cells and not bad.picks and bad.cells["name"].small == "precision 0.00 (0.00 to 0.56)"
+    assert of_good.cells["right"].value == 0.85 and of_good.picks
+    assert [each.cells["n"] for each in whole.children] == ["20", "20"] and all(each.picks for each in whole.children)
+    of_classes = build_class_table(shown).set_index("class")
+    assert of_classes.loc["good", "recall"] == 0.85 and np.isnan(of_classes.loc["bad", "recall"])
+    record = store.read("one")
+    save_slice(store, record, "nobody", Selection(("text~nobody",)))
+    save_slice(store, record, "no class", Selection(("true=none",)))
+    save_slice(store, record, "elsewhere", Selection(("wrong",), "validation"))
+    shown = read_slices(source_of(store))
+    table = build_slice_table(shown).set_index("name")
+    assert list(table.index) == ["good", "no class", "nobody"]
+    assert tuple(table.loc["good", ["n", "wrong", "rate"]]) == (20, 3, 0.15)
+    assert table.loc["good", "accuracy"] == 0.85 and np.isnan(table.loc["nobody", "f1_macro"])
+    first, good, other, nobody = draw_slice_table(shown).rows
+    assert (first.cells["right"].value, first.cells["rate"], first.picks) == (0.85, "0.850", False)
+    assert (good.cells["right"].low, good.cells["right"].high) == pytest.approx(compute_wilson(17, 20)) and good.picks
+    assert good.cells["f1"].value == pytest.approx(f1_score(np.ones(20), np.arange(20) >= 3, average="macro"))
+    assert "no class 'none'" in other.cells["name"].small and not other.picks and "n" not in other.cells
+    assert nobody.cells["n"] == "0" and "right" not in nobody.cells and not nobody.picks
+    assert nobody.cells["name"].small == "There is no sentence of it, so nothing is measured."

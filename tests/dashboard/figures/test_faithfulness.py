@@ -7,7 +7,7 @@ from core.exceptions import NotAvailable
 from core.interpret.faithfulness_verdict import MEANING, POINTS, Belief, MethodMeasurements, Number, ProbabilityCurve
 from dashboard.figures import faithfulness
 from dashboard.figures.faithfulness import ALONG, BELIEF, TESTS, FaithfulnessResults
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.theme import Look
 
 
@@ -46,7 +46,7 @@ class Reader:
         return self.found
 
 
-def test_each_cell_has_value_interval_and_outcome():
+def test_each_cell_has_value_and_outcome_and_the_reading_lists_methods_by_verdict():
     table = faithfulness.build_methods_table(SHOWN).marks
     assert [column.key for column in table.columns] == ["method", "verdict", *TESTS]
     deletion, attention = table.rows
@@ -60,9 +60,6 @@ def test_each_cell_has_value_interval_and_outcome():
     assert deletion.cells["deletion"].small == "not tested"
     assert [attention.cells[name].text[0] for name in ("insertion", "deletion", "control")] == ["✗", "~", "✓"]
     assert attention.cells["pairs"].small == "0.80"
-
-
-def test_reading_lists_methods_by_verdict_and_the_accuracy_above_chance():
     said = BELIEF.reading(SHOWN)
     assert said.startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
     assert said.endswith(f"κ = 0.87, 95 % interval 0.82 to 0.92, n = 200. {MEANING}")

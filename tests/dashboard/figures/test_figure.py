@@ -1,22 +1,20 @@
-"""A figure declaration: names, text and options."""
+"""Figure declarations: names, text and options, each with a page and an export."""
 
+import dataclasses
 from types import SimpleNamespace
 
+import pages
 import plotly.graph_objects as go
 import pytest
 
+from core import api
 from core.exceptions import InputError, NotAvailable
 from core.models.presets import PRESETS
-from dashboard.figures.figure import Figure
-from dashboard.figures.source import Option, Source, ValueRange
-
-
-def source(preset: str = "vanilla", **choices) -> Source:
-    config = SimpleNamespace(model=PRESETS[preset].model)
-    record = SimpleNamespace(run="one", task="single", preset=preset, config=config)
-    reader = SimpleNamespace(list_splits=lambda run: ["train", "test"])
-    return Source(record, reader, text="not bad", choices=choices)
-
+from core.runs.store import RunStore
+from dashboard.figures import attention_heads, registry
+from dashboard.figures.drawing import ASSETS
+from dashboard.figures.figure import Figure, Option, Source, ValueRange
+from dashboard.figures.metrics import CONFIDENCE
 
 SIDE = Option("side", "Side", lambda source: ("left", "right"), endings={"left": "", "right": "-right"})
 DEEP = Option("deep", "Depth", lambda source: ("2-D", "3-D"), endings={"2-D": "-flat", "3-D": "-deep"})
@@ -24,16 +22,26 @@ LIMIT = Option("limit", "Limit", lambda source: ValueRange(0, 1, 0.1), usual=lam
 RARE = Option("rare", "Rare", lambda source: ())
 
 
+def source(preset: str = "vanilla", **choices) -> Source:
+    config = SimpleNamespace(model=PRESETS[preset].model)
+    record = SimpleNamespace(run="one", task="single", preset=preset, config=config)
+    return Source(record, SimpleNamespace(list_splits=lambda run: ["train", "test"]), text="not bad", choices=choices)
+
+
 def declared(page="train", **parts) -> Figure[int]:
     return Figure("name", page, "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts)
 
 
-def test_figure_has_a_file_name_for_each_value_of_its_spread_options():
+def test_figure_has_a_file_name_for_each_spread_value_and_is_not_read_without_its_needs():
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
     flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
     names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
     assert dict(figure.iterate_variants()) == names
     assert dict(declared().iterate_variants()) == {"name": {}}
+    figure = declared(needs="gates")
+    assert figure.read_data(source("sentiformer")) == 7
+    with pytest.raises(NotAvailable, match="vanilla has no gates"):
+        figure.read_data(source())
 
 
 @pytest.mark.parametrize(
@@ -48,13 +56,6 @@ def test_figure_has_a_file_name_for_each_value_of_its_spread_options():
 )
 def test_caption_outside_pages_has_split_note_and_options(parts, choices, words):
     assert declared(**parts).write_caption(source(**choices), 7) == words
-
-
-def test_figure_is_not_read_if_the_model_lacks_its_needs():
-    figure = declared(needs="gates")
-    assert figure.read_data(source("sentiformer")) == 7
-    with pytest.raises(NotAvailable, match="vanilla has no gates"):
-        figure.read_data(source())
 
 
 @pytest.mark.parametrize(
@@ -86,3 +87,48 @@ def test_shared_data_are_read_once_for_each_choice():
     other = here.copy_with_choices(side="right")
     assert other.read_once(shared) == 2 and other.get_choice(SIDE) == "right" and here.get_choice(SIDE) == "left"
     assert here.used is other.used == {"side"}, "whoever asks what was used asks either"
+
+
+@pytest.fixture
+def new_figure(monkeypatch) -> Figure:
+    """Only one new figure declaration."""
+    figure = dataclasses.replace(CONFIDENCE, name="new", title="A new figure")
+    monkeypatch.setattr(registry, "ALL", (*registry.ALL, figure))
+    monkeypatch.setitem(registry.FIGURES, "new", (figure, {}))
+    return figure
+
+
+def test_each_figure_has_a_unique_name_a_page_and_a_reading():
+    assert len({figure.name for figure in registry.ALL}) == len(registry.ALL) > 20
+    for figure in registry.ALL:
+        assert (ASSETS.parent / "screens" / f"{figure.page}.py").is_file(), figure.name
+        assert figure.reading and figure.title, figure.name
+
+
+@pytest.mark.slow
+def test_declared_figure_appears_on_its_page_and_is_exported(new_figure, app, runs, tmp_path):
+    shown = pages.words(pages.opened(app, "performance", run="finished"))
+    assert "A new figure" in shown and shown.index("Calibration") < shown.index("A new figure")
+    result = api.figures("finished", tmp_path, only=["new"], store=RunStore(runs))
+    assert [each["title"] for each in result["files"]] == ["A new figure"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["metrics", "head-view", "steps"])
+def test_tables_and_components_are_figures_like_charts(name, trained, tmp_path):
+    store = RunStore(trained)
+    (written, *numbers) = api.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]
+    page = (tmp_path / f"{name}.html").read_text()
+    assert f"<title>{written['title']}" in page and "plotly" not in page
+    assert len(numbers) == (name != "head-view")
+    assert written["title"] in api.figure("finished", name, text="good", store=store)._repr_html_()
+
+
+@pytest.mark.slow
+def test_head_view_starts_at_the_chosen_token(trained, monkeypatch):
+    monkeypatch.setattr(attention_heads, "WINDOW", 4)
+    text, store = " ".join(["good"] * 6), RunStore(trained)
+    shown = api.figure("finished", "head-view", text=text, options={"from": 3}, store=store)
+    assert len(shown.data["tokens"]) == 4 and "Tokens 3 to 6 of 6" in shown.data["label"]
+    with pytest.raises(InputError, match="from=4: a number from 1 to 3"):
+        api.figure("finished", "head-view", text=text, options={"from": 4}, store=store)

@@ -8,20 +8,11 @@ import pytest
 from dashboard.figures import interval_table
 from dashboard.figures.drawing import write_node
 from dashboard.figures.interval_drawing import TieSegment, build_component, draw_node, place_ties, render_html
-from dashboard.figures.interval_table import (
-    Axis,
-    IntervalColumn,
-    IntervalRow,
-    IntervalTable,
-    Mark,
-    Marks,
-    TextCell,
-    make_axis,
-)
+from dashboard.figures.interval_table import IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis
 from dashboard.figures.theme import DARK, LIGHT, Look
 
 ACCURACY = {"best": 0.916, "second": 0.907, "third": 0.898, "yardstick": 0.673}
-WIDE = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
+WIDE = interval_table.Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
 
 
 def mark(value: float, half: float = 0.01, **more) -> Mark:
@@ -124,7 +115,7 @@ def test_marks_are_at_their_values_and_ties_have_their_own_look():
     ],
 )
 def test_narrow_axis_keeps_zero_and_another_label(ticks, zero, gone):
-    one = Axis(-3.0, 3.0, ticks, tuple(map(str, ticks)), zero)
+    one = interval_table.Axis(-3.0, 3.0, ticks, tuple(map(str, ticks)), zero)
     columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=one))
     text = render_html(Marks("x", columns, (IntervalRow("a", {"name": "a", "m": mark(0.5)}),)), Look())
     assert re.findall(r'<span [^>]*class="lesser"[^>]*>([^<]*)<', text) == gone
@@ -168,7 +159,7 @@ def test_declared_columns_give_the_drawing_and_the_csv():
         {"rule": "b", "n": 30, "share": 0.1, "ends": None, "p": None},
         {"rule": "c", "n": 0, "share": 0.0, "ends": None, "p": None},
     ]
-    declared = IntervalTable(
+    declared = interval_table.IntervalTable(
         "Shares",
         (
             interval_table.name("name", "Rule", lambda row: row["rule"].upper(), "5rem", rule="rule"),

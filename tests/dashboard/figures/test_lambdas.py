@@ -15,18 +15,16 @@ from dashboard.figures.theme import LIGHT, Look
 from dashboard.figures.training_curves import SMALLEST_CHANGE
 from dashboard.figures.training_log import Curves, build_head_lines
 
-
-def record(run, preset="ndt-01-n2", final=None, **settings):
-    config = compose(preset, {"data.name": "imdb", **{name.replace("__", "."): v for name, v in settings.items()}})
-    results = {} if final is None else {"lambda": final}
-    return RunRecord(run, preset, "done", config, "2026-01-01", results=results)
-
-
 CURVES = Curves(
     epochs=2,
     **{"epoch": (1.0,), "validation_loss": (0.5,), "validation_metric": (0.7,), "lambda_step": (0.0, 1.0)},
     lambdas={(0, 1): (0.15, 0.16), (1, 1): (0.18, 0.17)},
 )
+
+
+def record(run, preset="ndt-01-n2", final=None, **settings):
+    config = compose(preset, {"data.name": "imdb", **{name.replace("__", "."): v for name, v in settings.items()}})
+    return RunRecord(run, preset, "done", config, "2026-01-01", results={} if final is None else {"lambda": final})
 
 
 def curves(start=0.15, move=0.002, steps=(0.0, 1.0, 2.0)):
@@ -64,14 +62,11 @@ def test_lambda_belongs_to_models_with_several_maps(preset, has):
     assert not lambdas.has_lambda(replace(record("a", preset), status="damaged"))
 
 
-def test_lambda_hardly_moved_if_no_value_changed_by_a_hundredth():
+def test_change_and_start_values_are_described():
     still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
     assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: at most 0.0099 (λ₁ of layer 1)")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
     assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
-
-
-def test_fitted_and_chosen_start_values_are_described():
     assert "fitted to its reported final λ" in lambdas.describe_start(record("a"))
     chosen = record("a", model__attention__lambda_start="0.5")
     assert lambdas.describe_start(chosen) == "The paper gives no start value; here λ starts at 0.5."
@@ -107,7 +102,7 @@ def test_final_values_are_compared_with_reported_ones_of_the_same_cell():
     assert early["This run"].tolist() == ["0.1600", "0.1700"] and "Reported" not in early.columns
 
 
-def test_head_lambdas_are_read_by_line_and_rows_with_missing_numbers_are_skipped():
+def test_head_lambdas_skip_rows_with_missing_numbers_and_tables_have_all_points():
     rows = [
         {"kind": "step", "lambda_heads": [[[0.1, 0.2]], [[0.3, 0.4]]]},
         {"kind": "step", "lambda_heads": [[[None, 0.2]], [[0.3, 0.4]]]},
@@ -116,9 +111,6 @@ def test_head_lambdas_are_read_by_line_and_rows_with_missing_numbers_are_skipped
     found = build_head_lines(History(rows, 0))
     assert found == {(0, 1): ((0.1, 0.15), (0.2, 0.25)), (1, 1): ((0.3, 0.35), (0.4, 0.45))}
     assert build_head_lines(History([{"kind": "step", "lambda": [[0.1]]}], 0)) == {}
-
-
-def test_exported_tables_have_all_points():
     table = lambdas.build_course_table([Track("a", 7, CURVES, heads={(0, 1): ((0.1, 0.2),)})])
     assert len(table) == 6
     assert table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
@@ -146,17 +138,18 @@ def test_all_lambda_panels_span_the_same_range(scale):
     assert found == pytest.approx([found[0]] * 4)
 
 
-def test_tiny_change_is_not_magnified():
+def test_tiny_changes_are_not_magnified_and_runs_without_validation_are_drawn():
     still = Track("still", 0, curves(move=0.0))
     assert spans(draw_course([still], Look()), (1,))[0] == pytest.approx(2.3 * SMALLEST_CHANGE)
+    early = Curves(epochs=4, lambda_step=(0.0,), lambdas={(0, 1): (0.15,)})
+    assert [tuple(trace.y) for trace in draw_course([Track("early", 0, early)], Look()).data] == [(0.0,), ()]
 
 
 def test_main_run_is_in_front_others_are_gray_and_names_are_escaped():
     figure, t = draw_course([ONE, replace(OTHER, run="<b>x")], Look()), LIGHT
     assert {trace.line.color for trace in named(figure, "one")} == {t.accent}
     assert {trace.line.color for trace in named(figure, "&lt;b&gt;x")} == {t.right}
-    first = [trace.name for trace in figure.data if trace.xaxis in (None, "x")]
-    assert first == ["&lt;b&gt;x", "one"]
+    assert [trace.name for trace in figure.data if trace.xaxis in (None, "x")] == ["&lt;b&gt;x", "one"]
     assert not [trace for trace in figure.data if "<b>" in trace.hovertemplate]
 
 
@@ -178,8 +171,3 @@ def test_reported_value_is_drawn_inside_its_panel_on_the_value_scale():
     assert low < 0.15 < 0.1606 < high
     change = draw_course([ONE], Look(), "change", {(0, 1): 0.1606})
     assert not [note for note in change.layout.annotations if note.text.startswith("reported")]
-
-
-def test_run_without_validation_values_is_drawn():
-    early = Curves(epochs=4, lambda_step=(0.0,), lambdas={(0, 1): (0.15,)})
-    assert [tuple(trace.y) for trace in draw_course([Track("early", 0, early)], Look()).data] == [(0.0,), ()]

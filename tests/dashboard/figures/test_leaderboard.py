@@ -10,14 +10,7 @@ from core.runs.efficiency import Efficiency
 from core.runs.run_names import RunName
 from dashboard.figures import leaderboard
 from dashboard.figures.interval_table import Mark, TextCell
-from dashboard.figures.leaderboard import (
-    build_models_table,
-    compare_baseline,
-    describe_cost,
-    describe_order,
-    list_boards,
-    shorten_board,
-)
+from dashboard.figures.leaderboard import build_models_table, compare_baseline, describe_order, list_boards
 
 
 def rows(board) -> list[str]:
@@ -59,8 +52,7 @@ def test_seeds_share_a_row_with_their_spread_and_unfold_to_runs():
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
     assert (entry.low, entry.high) == pool_intervals(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
-    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
-    row = table.rows[0]
+    row = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)]).rows[0]
     assert [child.id for child in row.children] == ["s0", "s1"]
     assert row.cells["95 % interval"].dots == (0.90, 0.88)
     assert row.cells["model"].small.startswith("2 seeds · ")
@@ -83,16 +75,13 @@ def test_models_are_sorted_by_the_default_metric_of_their_task():
     assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
-def test_summary_names_the_best_model_and_its_certainty():
+def test_summary_names_the_best_model_and_its_certainty_by_display_names():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
     (board,) = list_boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
     assert describe_order(board, None) == "a ranks first of 3 models."
     assert describe_order(board, []) == describe_order(board, [["b", "c"]]) == "a is best of 3 models."
     assert describe_order(board, [["a", "b"]]) == "a is best of 3 models, but the first 2 show no clear difference."
     assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models show a clear difference."
-
-
-def test_summary_reports_a_tie_with_tfidf_and_uses_display_names():
     models = {"a": 0.9, "b": 0.8}
     records = [run(name, value, training__lr=value / 1000) for name, value in models.items()]
     records[1] = dataclasses.replace(records[1], preset="tfidf-logreg")
@@ -106,10 +95,9 @@ def test_summary_reports_a_tie_with_tfidf_and_uses_display_names():
 
 def test_own_data_come_first_and_the_built_in_board_is_shortened():
     starters = [run(f"starter-{place}", 0.9 - place / 100, training__lr=(place + 1) / 1000) for place in range(5)]
-    own = [run("own", 0.5, training__lr=0.5), run("other", 0.9, data__name="sst2")]
-    first, corpus = list_boards([*starters, *own])
+    first, corpus = list_boards([*starters, run("own", 0.5, training__lr=0.5), run("other", 0.9, data__name="sst2")])
     assert (first.name, first.built_in, corpus.built_in) == ("sst2", False, True)
-    cut = shorten_board(corpus)
+    cut = leaderboard.shorten_board(corpus)
     assert rows(cut) == ["starter-0", "starter-1", "starter-2", "own"] and cut.yardstick is None
     table = build_models_table(cut, [])
     assert [row.id for row in table.rows] == rows(cut) and table.rows[0].cells["95 % interval"].reference is None
@@ -186,12 +174,12 @@ def test_columns_appear_only_if_used_and_fit_their_content():
 
 
 def test_prediction_cost_is_described_and_sizes_are_short():
-    assert describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
+    assert leaderboard.describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
     said = (
         "0.50 ms for one text, 0.10 ms per text in a batch of 64, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
     )
-    assert describe_cost(found).replace("\u202f", " ") == said
+    assert leaderboard.describe_cost(found).replace("\u202f", " ") == said
     assert [leaderboard.format_size(each) for each in (6, 999, 153_912, 2_100_000)] == [
         "6",
         "999",

@@ -13,16 +13,9 @@ from core.runs.store import RunStore
 from dashboard.figures import model_comparison
 from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TICKS, ROC, compute_log_ticks
 from dashboard.figures.compare_sentences import MAPS, MATRIX, build_cell_table, find_one_right
+from dashboard.figures.figure import Source
 from dashboard.figures.interval_table import Mark
-from dashboard.figures.model_comparison import (
-    MODELS,
-    PAIRS,
-    WHERE,
-    build_column_table,
-    build_models_table,
-    build_pairs_table,
-)
-from dashboard.figures.source import Source
+from dashboard.figures.model_comparison import MODELS, PAIRS, WHERE, build_column_table
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
@@ -63,16 +56,18 @@ def marks_of(table, column="interval"):
 
 @pytest.mark.slow
 def test_models_have_letters_and_colors_and_tie_intervals_include_0(source):
-    table = build_models_table(MODELS.read_data(source()), LOOK).marks
+    table = model_comparison.build_models_table(MODELS.read_data(source()), LOOK).marks
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
     marks = marks_of(table)
     assert [mark.value for mark in marks.values()] == pytest.approx([right.mean() for right in RIGHT.values()])
     assert all(mark.low < mark.value < mark.high for mark in marks.values())
     assert len({mark.color for mark in marks.values()}) == 3
     shape = PAIRS.read_data(source())
-    for pair, (name, mark) in zip(shape.pairs, marks_of(build_pairs_table(shape).marks).items(), strict=True):
+    for pair, (name, mark) in zip(
+        shape.pairs, marks_of(model_comparison.build_pairs_table(shape).marks).items(), strict=True
+    ):
         assert isinstance(mark, Mark) and mark.tie == (not pick_better(pair)) == (mark.low <= 0 <= mark.high), name
-    assert [row.id for row in build_pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
+    assert [row.id for row in model_comparison.build_pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
     assert shape.summary == "good and fair are better than poor; 1 of 3 pairs show no clear difference."
     assert shape.closest.startswith("good and fair: ") and "Detecting it would take about" in shape.closest
 
@@ -89,15 +84,13 @@ def test_matrix_counts_correct_models_or_their_predictions(source):
     shape = MATRIX.read_data(source(pair="A-B", matrix="answers"))
     assert shape.kinds == ("bad", "good") and shape.counts.sum() == ROWS
     assert shape.counts[0, 1] == ((RIGHT["good"] != RIGHT["fair"]) & (RIGHT["good"] == (LABELS == 0))).sum()
-    bars = MATRIX.draw(shape, LOOK).data[0]
-    assert [list(each) for each in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert [list(each) for each in MATRIX.draw(shape, LOOK).data[0].customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
 def test_column_values_are_tested_as_a_family_and_rare_ones_are_grouped(source):
     shape = WHERE.read_data(source(pair="A-C", by="kind"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
-    table = build_column_table(shape).marks
-    assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(table).values())
+    assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(build_column_table(shape).marks).values())
     first = next(test for test in shape.tests if test["value"] == "long")
     assert first["first_value"] == pytest.approx(RIGHT["good"][np.arange(ROWS) % 3 > 0].mean())
     shape = WHERE.read_data(source(pair="A-C", by="ticker"))
@@ -175,7 +168,6 @@ def test_unknown_pair_and_map_without_a_sentence_are_refused(source):
 @pytest.mark.slow
 def test_all_figures_of_two_runs_are_written_without_those_of_a_third(store, tmp_path):
     result = api.figures("good", tmp_path, against=["fair"], store=store)
-    names = {each["name"] for each in result["files"]}
-    assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= names
+    assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= {each["name"] for each in result["files"]}
     assert "sentence is needed" in result["left_out"]["compare-map-a"]
     assert result["left_out"]["compare-map-c"] == "there is no model C, only A, B"

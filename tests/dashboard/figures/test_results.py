@@ -14,6 +14,15 @@ from dashboard.figures import results
 from dashboard.figures.decisions import parse_predictions
 from dashboard.figures.results import choose_default_run
 
+RESULTS = {
+    "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
+    "intervals": {"test": {"accuracy": [0.75, 0.85]}},
+    "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
+}
+RECORD = RunRecord("r", "vanilla", "done", compose("vanilla"), "", results=RESULTS)
+CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
+SAVED = build_prediction_table(texts([0, 0, 1, 1]), CHANCES, TWO)
+
 
 def run(preset: str, accuracy: float, *, data="built-in", task="single", status="done", everyday=0.0):
     config = compose(preset, {"data.name": data})
@@ -44,26 +53,13 @@ def test_default_run_is_the_best_finished_one_with_lambda(records, first):
     assert choose_default_run(records) == first
 
 
-RESULTS = {
-    "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
-    "intervals": {"test": {"accuracy": [0.75, 0.85]}},
-    "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
-}
-RECORD = RunRecord("r", "vanilla", "done", compose("vanilla"), "", results=RESULTS)
-
-
 def test_headline_has_its_interval_and_run_rows_format_it():
     assert results.read_headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
     assert results.read_headline(dataclasses.replace(RECORD, results={})) is None
-    damaged = dataclasses.replace(RECORD, status="damaged", preset="", results={})
-    row = results.build_run_frame([damaged]).iloc[0]
+    row = results.build_run_frame([dataclasses.replace(RECORD, status="damaged", preset="", results={})]).iloc[0]
     assert row.to_dict() == {"run": "r", "status": "damaged", "data": "", "model": "", "accuracy": "", "tfidf": ""}
     row = results.build_run_frame([RECORD]).iloc[0]
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
-
-
-CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
-SAVED = build_prediction_table(texts([0, 0, 1, 1]), CHANCES, TWO)
 
 
 def test_report_has_rows_by_position_and_by_name():
@@ -78,13 +74,10 @@ def test_report_has_rows_by_position_and_by_name():
         parse_predictions(SAVED, ("no", "maybe"))
 
 
-def test_baseline_has_phenomena_only_for_the_test_split():
+def test_metric_axes_span_chance_to_perfect_and_phenomena_are_of_the_test_split():
     record = dataclasses.replace(RECORD, results={"yardstick": {"phenomena": {"plain": 0.9}}})
     assert results.read_tfidf_phenomena(record, "test") == {"plain": 0.9}
     assert results.read_tfidf_phenomena(record, "challenge") == results.read_tfidf_phenomena(RECORD, "test") == {}
-
-
-def test_metric_axes_span_chance_to_perfect_and_skip_unknown_metrics():
     accuracy, error = results.list_split_stats(RECORD, "test", parse_predictions(SAVED, ("no", "yes")))
     assert accuracy == results.Stat("Accuracy", 0.8, (0.5, 1.0), 4, 0.75, 0.85)
     assert (error.ends, error.low) == ((0.0, 0.2), None)

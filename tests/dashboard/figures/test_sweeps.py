@@ -5,18 +5,13 @@ import shlex
 from core.config import parse_settings
 from core.runs.sweep import STATES, Plan, parse_grid, parse_seeds, split_values
 from core.runs.sweep_drive import SweepState
-from dashboard.figures.sweeps import (
-    LONGEST,
-    CellScores,
-    Members,
-    describe_baseline,
-    describe_best,
-    describe_counts,
-    describe_time_left,
-    draw_members,
-    write_command,
-)
+from dashboard.figures import sweeps
 from dashboard.figures.theme import Look
+
+CELLS = [
+    sweeps.CellScores("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
+    sweeps.CellScores("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
+]
 
 
 def progress(seconds=0.0, unknown=0, **counts):
@@ -41,25 +36,19 @@ def read_back(text: str) -> Plan:
     )
 
 
-CELLS = [
-    CellScores("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
-    CellScores("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
-]
-
-
-def test_finding_names_the_two_highest_means_and_how_many_stay_below_the_baseline():
-    shown = Members([CellScores("a", (0.5,), ("r",), 0.5, None, 0.6), *CELLS[:1]], "Accuracy")
-    assert describe_best(shown) == "<b>vanilla has the highest mean accuracy, 0.750; a follows with 0.500."
-    assert describe_best(Members(CELLS[:1], "F1, macro")) == "<b>vanilla has the highest mean F1, macro, 0.750."
-    assert describe_baseline(shown) == "1 of 2 settings stay below TF-IDF."
-
-
-def test_progress_lists_done_runs_first_and_runs_without_an_estimate():
-    assert describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not started, 2 training"
-    assert describe_time_left(progress(90.0, 0)) == "about 1 min 30 s"
-    assert describe_time_left(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs without an estimate"
-    assert describe_time_left(progress(0.0, 2)) == "2 runs without an estimate"
-    assert describe_time_left(progress()) == ""
+def test_findings_name_the_highest_means_and_progress_lists_done_runs_first():
+    shown = sweeps.Members([sweeps.CellScores("a", (0.5,), ("r",), 0.5, None, 0.6), *CELLS[:1]], "Accuracy")
+    assert sweeps.describe_best(shown) == "<b>vanilla has the highest mean accuracy, 0.750; a follows with 0.500."
+    assert (
+        sweeps.describe_best(sweeps.Members(CELLS[:1], "F1, macro"))
+        == "<b>vanilla has the highest mean F1, macro, 0.750."
+    )
+    assert sweeps.describe_baseline(shown) == "1 of 2 settings stay below TF-IDF."
+    assert sweeps.describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not started, 2 training"
+    assert sweeps.describe_time_left(progress(90.0, 0)) == "about 1 min 30 s"
+    assert sweeps.describe_time_left(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs without an estimate"
+    assert sweeps.describe_time_left(progress(0.0, 2)) == "2 runs without an estimate"
+    assert sweeps.describe_time_left(progress()) == ""
 
 
 def test_sweep_command_gives_the_same_plan():
@@ -71,11 +60,11 @@ def test_sweep_command_gives_the_same_plan():
         Plan("d", seeds=(3, 1)),
     )
     for plan in plans:
-        assert read_back(write_command(plan)) == plan
+        assert read_back(sweeps.write_command(plan)) == plan
 
 
 def test_runs_means_and_baseline_are_in_the_row_of_their_cell():
-    figure = draw_members(Members(CELLS, "<u>"), Look())
+    figure = sweeps.draw_members(sweeps.Members(CELLS, "<u>"), Look())
     ring, means, dots = figure.data
     assert (list(ring.x), list(ring.y)) == ([0.6], [0])
     assert (list(means.x), list(means.y), list(means.error_x.array)) == ([0.75, 0.9], [0, 1], [0.0707, 0])
@@ -83,5 +72,5 @@ def test_runs_means_and_baseline_are_in_the_row_of_their_cell():
     assert list(dots.customdata) == ["a-1", "&lt;i&gt;", "b-1"]
     axis = figure.layout.yaxis
     assert axis.range[0] > axis.range[1]
-    assert axis.ticktext[0] == "&lt;b&gt;vanilla" and len(axis.ticktext[1]) == LONGEST
+    assert axis.ticktext[0] == "&lt;b&gt;vanilla" and len(axis.ticktext[1]) == sweeps.LONGEST
     assert figure.layout.xaxis.title.text == "&lt;u&gt;"

@@ -11,18 +11,11 @@ from core.data.config import DataConfig
 from core.data.load import load_dataset
 from core.exceptions import NotAvailable
 from core.runs.word_tagging import TaggedText
+from dashboard.figures import token_tags
 from dashboard.figures.datasets import Filters, filter_rows
-from dashboard.figures.source import Source
+from dashboard.figures.figure import Source
 from dashboard.figures.theme import Look
-from dashboard.figures.token_tags import (
-    ANY_ERROR,
-    TAG_CHANCES,
-    TAG_ERRORS,
-    TAG_SENTENCES,
-    TAG_TYPED,
-    TAG_TYPES,
-    summarize_spans,
-)
+from dashboard.figures.token_tags import TAG_CHANCES, TAG_ERRORS, TAG_SENTENCES, TAG_TYPED, TAG_TYPES
 
 ROWS = [
     ("Almo saw Pell", "B-PER O B-LOC", "B-PER O B-LOC"),
@@ -55,8 +48,7 @@ class Reading:
 
 
 def source(task="tokens", text="", **choices):
-    model = SimpleNamespace(family="encoder")
-    config = SimpleNamespace(model=model)
+    config = SimpleNamespace(model=SimpleNamespace(family="encoder"))
     record = SimpleNamespace(run="names", task=task, status="done", config=config, preset="vanilla")
     choices = {name.replace("_", "-"): each for name, each in choices.items()}
     return Source(record, Reading(), text=text, choices=choices)
@@ -67,7 +59,7 @@ def shown(**choices):
 
 
 def test_filter_finds_sentences_and_labels_are_above_predictions():
-    assert shown() == shown(tag_outcome=ANY_ERROR) == (1, 2, 3, 4)
+    assert shown() == shown(tag_outcome=token_tags.ANY_ERROR) == (1, 2, 3, 4)
     assert shown(tag_outcome="wrong border") == (1,)
     assert shown(tag_outcome="wrong type") == (2,)
     assert shown(tag_outcome="missed") == (3,)
@@ -88,26 +80,22 @@ def test_filter_finds_sentences_and_labels_are_above_predictions():
 
 
 def test_errors_of_labeled_spans_add_up_without_spurious_spans(monkeypatch):
-    head, rest = summarize_spans(TAG_TYPES.read_data(source()))
+    head, rest = token_tags.summarize_spans(TAG_TYPES.read_data(source()))
     assert head == "2 of 5 spans are found with their type and both borders."
     assert rest == "The other 3: 1 with a wrong type, 1 with a wrong border, 1 missed. 1 predicted span has no label."
     named = ROWS
     monkeypatch.setitem(globals(), "ROWS", ROWS[3:4])
-    assert summarize_spans(TAG_TYPES.read_data(source()))[1] == "The other 1: 1 missed."
+    assert token_tags.summarize_spans(TAG_TYPES.read_data(source()))[1] == "The other 1: 1 missed."
     monkeypatch.setitem(globals(), "ROWS", named[:1])
-    assert summarize_spans(TAG_TYPES.read_data(source()))[1] == "No span is missed, and none is added."
+    assert token_tags.summarize_spans(TAG_TYPES.read_data(source()))[1] == "No span is missed, and none is added."
 
 
-def test_type_and_error_figures_equal_their_tables():
+def test_type_and_error_figures_equal_their_tables_and_typed_words_have_tags():
     rows = TAG_TYPES.read_data(source())
     table = TAG_TYPES.build_tables(rows)["Types"].set_index("type")
     assert table.loc["PER", ["spans", "right", "wrong type", "missed"]].tolist() == [3, 1, 1, 1]
     assert table.loc["LOC", "recall"] == pytest.approx(1 / 2)
-    drawn = TAG_ERRORS.draw(rows, Look())
-    assert {trace.name: sum(trace.x) for trace in drawn.data} == {"LOC": 2, "PER": 2}
-
-
-def test_typed_sentence_has_tag_probabilities_except_for_truncated_words():
+    assert {trace.name: sum(trace.x) for trace in TAG_ERRORS.draw(rows, Look()).data} == {"LOC": 2, "PER": 2}
     typed = TAG_CHANCES.read_data(source(text="Almo ran"))
     table = TAG_CHANCES.build_tables(typed)["Probabilities"]
     assert table["tag"].tolist() == ["B-PER", "O"]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from token_readings import read
+from stepping import read_values as read
 
 from core.config import compose
 from core.runs.record import RunRecord
 from core.training.history import History
-from dashboard.figures import learned_scalars, token_values
+from dashboard.figures import token_values
 from dashboard.figures.theme import DARK, LIGHT, Look, shade_signed
 from dashboard.figures.training_log import build_number_lines
 
@@ -51,7 +51,7 @@ def test_gates_polarity_and_factors_of_sentiformer_are_shown():
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
     assert all(row.values.shape == (5,) and row.values[0] == 1 for row in rows), "the class token is wide open"
     assert token_values.read_pos_tags(seen)[0] == "" and len(token_values.read_pos_tags(seen)) == 5
-    table = learned_scalars.build_number_table(learned_scalars.read_view_scalars(seen))
+    table = token_values.build_number_table(token_values.read_view_scalars(seen))
     assert table["number"].tolist() == ["α", "β", "γ"]
     assert float(table["learned"][0]) == pytest.approx(model.get_scalars()["alpha"][0], abs=5e-4)
     assert token_values.read_support(seen, 0).weights.shape == (1, 5, 5)
@@ -63,8 +63,7 @@ def test_gates_polarity_and_factors_of_sentiformer_are_shown():
 def test_positive_effects_are_blue_and_negative_ones_orange(theme):
     rows = token_values.build_polarity_rows(read("lexical-last")[0])
     look, words = Look(dark=theme is DARK), ["[CLS]", "not", "a", "bad", "film"]
-    chart = token_values.draw_token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3)
-    (heat,) = chart.data
+    (heat,) = token_values.draw_token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3).data
     drawn = {
         row: [shade_signed(theme, value, heat.zmax) for value in line] for row, line in zip(heat.y, heat.z, strict=True)
     }
@@ -85,16 +84,13 @@ def test_branches_and_head_attention_are_shown_and_an_empty_text_has_none(recwar
     assert not recwarn.list
 
 
-def test_lambda_is_shown_for_each_token():
+def test_lambda_is_shown_for_each_token_and_a_tweet_encoder_shows_its_temperatures():
     seen, _ = read("differential-v2")
     rows = token_values.build_lambda_rows(seen, minus=True)
     assert [row.name for row in rows] == ["layer 1, −λ₁", "layer 2, −λ₁"]
     np.testing.assert_allclose(rows[0].values, seen.layers[0].coefficients[1].mean(0))
-
-
-def test_tweet_encoder_shows_only_its_temperatures():
     seen, model = read("tweet-v1-p2")
-    assert learned_scalars.build_number_table(learned_scalars.read_view_scalars(seen))["learned"].tolist() == [
+    assert token_values.build_number_table(token_values.read_view_scalars(seen))["learned"].tolist() == [
         ", ".join(f"{value:.3f}" for value in model.get_scalars()["tau"])
     ]
     assert (
@@ -116,7 +112,7 @@ def test_learned_numbers_have_a_curve_for_each_layer():
     assert [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
     assert lines["α"][0].x == (0.0, 0.5)
     assert [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
-    assert len(learned_scalars.build_history_table(lines)) == 8
+    assert len(token_values.build_history_table(lines)) == 8
     assert build_number_lines(History([], 0), 10) == {}
 
 
@@ -124,6 +120,5 @@ def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():
     shares = {"validation": 0.5, "test": 0.884, "extra": None}
     results = {"scalars": {"tau": [1.5, 0.25]}, "gates": [[0.9, 0.05]], "neutral_share": shares}
     record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)
-    rows = learned_scalars.read_run_numbers(record).set_index("number")["learned"].to_dict()
-    neutral = "validation 50.0 %, test 88.4 %"
-    assert rows == {"τ": "1.500, 0.250", "gate": "0.90 ± 0.05", "neutral tokens": neutral}
+    rows = token_values.read_run_numbers(record).set_index("number")["learned"].to_dict()
+    assert rows == {"τ": "1.500, 0.250", "gate": "0.90 ± 0.05", "neutral tokens": "validation 50.0 %, test 88.4 %"}

@@ -9,6 +9,13 @@ from dashboard.figures.theme import Look
 from dashboard.figures.training_curves import LIVE, draw_lambdas, draw_learning, draw_progress
 from dashboard.figures.training_log import Curves, build_curves
 
+CURVES = Curves(
+    epochs=4,
+    **{"step": (0.5, 1.0, 1.5), "loss": (0.7, 0.6, 0.5), "epoch": (1.0, 2.0)},
+    **{"validation_loss": (0.55, 0.65), "validation_metric": (0.6, 0.7), "lambda_step": (0.0, 1.0)},
+    lambdas={(0, 1): (0.2, 0.25), (1, 1): (0.3, 0.28), (0, 2): (0.1, 0.1), (1, 2): (-0.1, -0.15)},
+)
+
 
 def step(number: int, epoch: int, **more: object) -> dict:
     return {"kind": "step", "step": number, "epoch": epoch, "seconds": number / 10, "loss": 0.5, **more}
@@ -16,14 +23,6 @@ def step(number: int, epoch: int, **more: object) -> dict:
 
 def epoch(number: int, index: int, **more: object) -> dict:
     return {"kind": "epoch", "step": number, "epoch": index, "seconds": number / 10, **more}
-
-
-CURVES = Curves(
-    epochs=4,
-    **{"step": (0.5, 1.0, 1.5), "loss": (0.7, 0.6, 0.5), "epoch": (1.0, 2.0)},
-    **{"validation_loss": (0.55, 0.65), "validation_metric": (0.6, 0.7), "lambda_step": (0.0, 1.0)},
-    lambdas={(0, 1): (0.2, 0.25), (1, 1): (0.3, 0.28), (0, 2): (0.1, 0.1), (1, 2): (-0.1, -0.15)},
-)
 
 
 def lines(figure):
@@ -45,14 +44,11 @@ def test_history_is_converted_to_curves_over_epochs():
     assert build_curves(History([], 0), 3, "accuracy", 0).step == ()
 
 
-def test_epoch_length_is_read_from_the_first_epoch_or_the_logging_distance():
+def test_epoch_length_is_estimated_and_accuracy_on_known_sentences_has_an_interval():
     rows = [step(0, 0), step(4, 0), epoch(8, 0, validation={"loss": 1.0, "f1_macro": 0.5})]
     assert build_curves(History(rows, 0), 2, "f1_macro", 0).epoch == (1.0,)
     curves = build_curves(History([step(0, 0), step(6, 0)], 0), 10, "accuracy", 0)
     assert curves.step == pytest.approx((0.0, 0.05))  # 6 of 200 · 6 steps, ten epochs
-
-
-def test_accuracy_on_known_sentences_has_an_interval():
     rows = [epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.75})]
     ((low, high),) = build_curves(History(rows, 0), 4, "accuracy", 40, 20).validation_range
     assert (low, high) == pytest.approx((0.531299, 0.888138), abs=1e-6)  # Wilson interval of 15/20, by statsmodels
@@ -60,7 +56,7 @@ def test_accuracy_on_known_sentences_has_an_interval():
     assert build_curves(History(rows, 0), 4, "loss", 40, 20).validation_range == ()
 
 
-def test_learning_curves_show_losses_and_metric_and_mark_the_lowest_loss():
+def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
     figure = draw_learning(CURVES, Look())
     found = lines(figure)
     assert found["x", CURVES.step] == CURVES.loss
@@ -68,9 +64,6 @@ def test_learning_curves_show_losses_and_metric_and_mark_the_lowest_loss():
     assert found["x2", CURVES.epoch] == CURVES.validation_metric
     (line,) = [shape for shape in figure.layout.shapes if shape.x0 == shape.x1]
     assert line.x0 == 1.0 and "lowest 0.550" in [note.text for note in figure.layout.annotations]
-
-
-def test_axis_has_its_full_length_from_the_first_step():
     early = draw_learning(Curves(epochs=4, step=(0.1,), loss=(0.7,)), Look()).layout
     late, empty = draw_learning(CURVES, Look()).layout, draw_learning(Curves(epochs=3), Look())
     assert early.xaxis.range == late.xaxis.range and early.xaxis.range[1] > 4
@@ -99,17 +92,13 @@ def test_small_changes_fill_their_panel_but_tiny_ones_are_not_magnified(end, top
     assert draw_lambdas(curves, Look()).layout.yaxis2.range == pytest.approx((-top, top))
 
 
-def test_earlier_state_of_the_curves_is_drawn_on_the_same_axes():
+def test_progress_has_loss_and_lambdas_or_metric_on_axes_that_stay():
     early = CURVES.cut_at(1.0)
     assert (early.step, early.epoch, early.validation_loss) == ((0.5, 1.0), (1.0,), (0.55,))
     assert early.lambdas == CURVES.lambdas and CURVES.cut_at(0.5).lambdas[0, 1] == (0.2,) and CURVES.cut_at(9) == CURVES
     whole, part = draw_progress(CURVES, Look()).layout, draw_progress(CURVES.cut_at(0.5), Look(), CURVES).layout
     axes = ("xaxis", "yaxis", "xaxis2", "yaxis2")
     assert [part[name].range for name in axes] == [whole[name].range for name in axes]
-
-
-def test_progress_has_loss_and_lambdas_and_without_lambdas_the_metric():
     found = lines(draw_progress(CURVES, Look()))
     assert found["x", CURVES.step] == CURVES.loss and ("x2", CURVES.lambda_step) in found
-    bare = lines(draw_progress(replace(CURVES, lambdas={}), Look()))
-    assert bare["x2", CURVES.epoch] == CURVES.validation_metric
+    assert lines(draw_progress(replace(CURVES, lambdas={}), Look()))["x2", CURVES.epoch] == CURVES.validation_metric

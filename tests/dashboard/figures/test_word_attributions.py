@@ -10,17 +10,9 @@ from core.interpret.attribution import Explanation, WordAttribution
 from core.interpret.attribution_math import RankTest
 from core.text.pos_tags import find_content_words
 from dashboard.figures import word_attributions
-from dashboard.figures.heatmap_table import FAINTEST, AttributedWords, find_full_color
+from dashboard.figures.attention import AttributedWords
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
-from dashboard.figures.word_attributions import (
-    BRIEFLY,
-    SHOWN,
-    WordView,
-    build_push_table,
-    explain_answer,
-    find_positive_class,
-    make_ramps,
-)
+from dashboard.figures.word_attributions import WordView, build_push_table, explain_answer, make_ramps
 
 
 def record(classes=("negative", "positive"), *, task="single", ordered=False, family="encoder"):
@@ -70,8 +62,7 @@ def test_most_important_word_and_unknown_words_are_named():
 
 
 def test_word_without_tokens_is_unread_and_unknown_words_of_baselines_have_no_effect():
-    of = record(family="tfidf-logreg")
-    found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
+    found = shown({"good": 1.0, "qqq": 0.0}, of=record(family="tfidf-logreg"), belongs=np.array([[1.0], [0.0]]))
     assert "Unknown: “qqq”, ignored." in join_text(explain_answer(found))
     assert found.unread.tolist() == [False, False]
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
@@ -93,8 +84,8 @@ def test_blue_and_orange_are_used_only_for_positive_and_negative_classes(tokens)
 
 
 def test_positive_effect_supports_the_positive_class_at_any_index():
-    assert find_positive_class(record(("positive", "negative"))) == "positive"
-    assert find_positive_class(record(("bearish", "bullish"))) == "bullish"
+    assert word_attributions.find_positive_class(record(("positive", "negative"))) == "positive"
+    assert word_attributions.find_positive_class(record(("bearish", "bullish"))) == "bullish"
 
 
 def test_word_has_one_of_five_shades_and_tiny_effects_are_pale():
@@ -107,8 +98,12 @@ def test_word_has_one_of_five_shades_and_tiny_effects_are_pale():
     assert a["about"] == "a, effect +10.000 towards positive, attention 0.200"
     assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
     assert [item["most"] for item in data["items"]] == [True, False, False]
-    assert find_full_color([1.0, -3.0]) == 3.0
-    assert find_full_color([0.001, -0.002]) == find_full_color([]) == FAINTEST
+    assert word_attributions.find_full_color([1.0, -3.0]) == 3.0
+    assert (
+        word_attributions.find_full_color([0.001, -0.002])
+        == word_attributions.find_full_color([])
+        == word_attributions.FAINTEST
+    )
 
 
 @pytest.mark.slow
@@ -117,10 +112,10 @@ def test_long_text_shows_its_most_important_words_in_text_order():
     items = word_attributions._draw_words(shown(pushes), Look()).data["items"]
     kept = [item for item in items if "word" in item]
     words_kept = [item["word"] for item in kept]
-    assert len(kept) == SHOWN and words_kept == [word for word in pushes if word in words_kept]
-    assert sum(item["folded"] for item in items if "folded" in item) == 140 - SHOWN
+    assert len(kept) == word_attributions.SHOWN and words_kept == [word for word in pushes if word in words_kept]
+    assert sum(item["folded"] for item in items if "folded" in item) == 140 - word_attributions.SHOWN
     fewer = word_attributions._draw_words(shown(pushes), Look(projector=True)).data["items"]
-    assert sum("word" in item for item in fewer) == BRIEFLY  # the figure below must stay in view
+    assert sum("word" in item for item in fewer) == word_attributions.BRIEFLY  # the figure below must stay in view
 
 
 def test_table_has_each_word_with_position_and_trained_effect():
@@ -138,7 +133,7 @@ def test_table_has_each_word_with_position_and_trained_effect():
     assert build_push_table(edited)["as trained"].tolist() == [2.0, -0.125]
 
 
-def test_most_attended_and_most_important_word_are_compared():
+def test_attended_and_important_words_are_compared_and_stop_words_lead_only_if_counted():
     pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
     line = join_text(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
     agrees = "Attention and effect: inconclusive (ρ = −0.11)"
@@ -146,9 +141,6 @@ def test_most_attended_and_most_important_word_are_compared():
     line = join_text(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most attention and effect: “never”. ")
     assert "Most attention" not in join_text(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
-
-
-def test_stop_words_and_punctuation_lead_only_if_they_are_counted():
     pushes = {"the": 3.0, "plot": 0.5, ",": 2.0, "never": 1.0}
     more = {"attention": (0.7, 0.1, 0.0, 0.2), "test": RankTest(9, -0.11, 0.77)}
     some = shown(pushes, counted=np.flatnonzero(find_content_words(list(pushes))), **more)

@@ -8,7 +8,7 @@ from pages import press, words
 
 from core.models.presets import PRESETS
 from dashboard import state
-from dashboard.figures.preset_tables import ALL
+from dashboard.figures.model_plan import ALL
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import streamlit.config
 
 import dashboard
 from core.data.sandbox import read_rows
-from core.table_format import format_csv
+from core.formatting import format_csv
 
 
 def written(frame: pd.DataFrame) -> str:

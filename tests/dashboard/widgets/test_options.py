@@ -1,13 +1,15 @@
-"""Options as widgets: button labels are Markdown, so names with Markdown characters use a menu."""
+"""Options as widgets, folded sections, and controls hidden by a link."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
+
+from dashboard import state
 
 
 def script(names):
     from types import SimpleNamespace
 
-    from dashboard.figures.source import Option
+    from dashboard.figures.figure import Option
     from dashboard.widgets.options import choose_option
 
     choose_option(Option("towards", "Towards", lambda source: names), SimpleNamespace(choices={}))
@@ -22,3 +24,36 @@ def test_names_with_markdown_are_shown_in_a_menu(name, menu):
     assert (len(app.selectbox), len(app.button_group)) == ((1, 0) if menu else (0, 1))
     (widget,) = app.selectbox if menu else app.button_group
     assert widget.value == name
+
+
+def two_sections():
+    import streamlit as st
+
+    from dashboard.widgets.options import show_sections
+
+    st.text(show_sections({"ROC": lambda: st.markdown("a curve") and 1, "PR": lambda: st.markdown("another") and 2}))
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"), [("", []), ("PR", ["another"]), ("all", ["a curve", "another"]), ("none", [])]
+)
+def test_a_link_opens_sections_and_others_are_not_computed(more, shown):
+    app = AppTest.from_function(two_sections)
+    if more:
+        app.query_params[state.MORE] = more
+    app.run()
+    assert [each.value for each in app.markdown] == shown
+    assert not app.exception
+
+
+def with_style():
+    from dashboard.widgets.style import send_style
+
+    send_style()
+
+
+def test_a_link_hides_named_controls_and_nothing_else():
+    app = AppTest.from_function(with_style)
+    app.query_params[state.HIDE] = "threshold,menu,x}body{color:red"
+    style = app.run().get("html")[0].proto.body
+    assert ".st-key-threshold,[data-testid=stSidebar]{display:none!important}" in style and "color:red" not in style

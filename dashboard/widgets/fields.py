@@ -1,0 +1,179 @@
+"""Text fields that pages about a model's inner workings share, and the model edits in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.exceptions import SentiscopeError
+from core.interpret.model_edits import Editable, Edits, get_text_editable
+from core.models.config import ModelConfig
+from core.models.model_description import write_equation
+from core.models.presets import PAPERS
+from core.recipes import RECIPES
+from core.runs.record import RunRecord
+from core.text.text_pairs import join_pair, split_pair
+from dashboard import access, state
+from dashboard.data import data
+from dashboard.figures.model_plan import ALL, list_presets
+from dashboard.widgets.figure import show_caption
+from dashboard.widgets.messages import show_error, show_finding
+
+if TYPE_CHECKING:
+    from core.interpret.sentence_inspection import SentenceView
+
+LONGEST = 20_000  # characters: a text of 2,000 words has about 12,000
+FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
+
+
+def fill_text(record: RunRecord, first: str) -> None:
+    """Fill the shared text field with the previous page's text, else with `first`; call once per drawing of a page."""
+    state.restore_text(state.TEXT, first)
+    if record.pairs:
+        _set_pair(state.get_latest(state.TEXT))
+
+
+def show_text_field(record: RunRecord) -> str:
+    """Show the shared text field, or two fields for a run on text pairs; return the text."""
+    if record.pairs:
+        return _show_pair_fields()
+    text = st.text_input(
+        "Sentence",
+        key=state.TEXT,
+        bind="query-params",
+        live=True,
+        max_chars=LONGEST,
+        label_visibility="collapsed",
+        placeholder="Type a sentence",
+    )
+    return text or ""
+
+
+@st.fragment
+def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGenerator], None]) -> None:
+    """Show the text field and everything that depends on its text, as a part of the page that reruns alone."""
+    with st.container(key="bench", gap="xsmall"):
+        line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
+        with line:
+            text = show_text_field(record)
+        if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
+            about = f"Type the second one. The results below are for “{parts[0]}” alone."
+            show_finding("This run reads two texts", about)
+        try:
+            show(record, text, line)
+        except SentiscopeError as error:  # the app's error handler does not cover the rerun of a fragment
+            show_error(error)
+
+
+def _show_pair_fields() -> str:
+    text = state.get_latest(state.TEXT)
+    if tuple(state.get_value(key, "") for key in FIELDS) != (split_pair(text) or (text, "")):
+        _set_pair(text)
+    for key, label in FIELDS.items():
+        st.text_input(
+            label,
+            key=key,
+            live=True,
+            max_chars=LONGEST // 2,
+            label_visibility="collapsed",
+            placeholder=label,
+            on_change=_join_pair,
+        )
+    return text
+
+
+def _set_pair(text: str) -> None:
+    for key, part in zip(FIELDS, split_pair(text) or (text, ""), strict=True):
+        state.set_value(key, part)
+
+
+def _join_pair() -> None:
+    first, second = (str(state.get_value(key, "") or "") for key in FIELDS)
+    state.set_param(state.TEXT, join_pair(first, second) if second.strip() else first)
+
+
+def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
+    """Return the model edits in the URL, the edits that are possible, and the edited model's view of the text."""
+    edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
+    if left_out and parts.layers:
+        many = "One change" if left_out == 1 else f"{left_out} changes"
+        show_finding(f"{many} of the link cannot be applied", f"This run has {parts.syntax_help}.")
+    return edits, parts, data.inspect_text(record.run, text, edits)
+
+
+def parse_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
+    """Parse model edits from a URL; return the edits, the possible edits, and how many edits do not fit the model."""
+    parts = get_text_editable(record.config.model, trained)
+    edits, left_out = parts.read_link(said)
+    return edits, parts, left_out
+
+
+STRONG = "strong"
+WIDTH = 180
+
+
+def pick_preset(default: str, *, help: str = "") -> str:
+    """Show URL-bound menus of papers and model presets; return the preset, at first `default` if it is listed."""
+    paper = st.selectbox(
+        "Paper",
+        [ALL, *PAPERS.values()],  # the shown names are the values in the URL
+        key=state.PAPER,
+        bind="query-params",
+        width=WIDTH,
+    )
+    names = list_presets(paper)
+    state.drop_stale(state.PRESET, names)
+    first = names.index(default) if default in names else 0
+    return st.selectbox(
+        "Model", names, index=first, key=state.PRESET, bind="query-params", width=WIDTH, help=help or None
+    )
+
+
+def show_equation(model: ModelConfig) -> None:
+    """Show a model's equations, each followed by an explanation in words."""
+    for index, line in enumerate(write_equation(model)):
+        with st.container(key=f"equation-{index}", gap=None):
+            st.latex(line.latex)
+            show_caption(line.words)
+
+
+def pick_dataset(*, more: str = "") -> None:
+    """Show the menu of data sets for a training (name or path), bound to the URL; `more` is added to its help text."""
+    st.selectbox(
+        "Data",
+        access.list_names(here=True),
+        key=state.DATA,
+        bind="query-params",
+        width=WIDTH,
+        accept_new_options=True,
+        help=f"A known name, or the path of a file or folder on this machine{more}",
+    )
+
+
+def pick_start(key: str) -> None:
+    """Show the menu of finished runs whose tokenizer, vocabulary and layers a training may start from."""
+    names = data.name_runs()
+    st.selectbox(
+        "Start from",
+        [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
+        index=None,
+        placeholder="scratch",
+        key=key,
+        format_func=lambda run: names[run].full,
+        persist_state="session",
+        width=WIDTH,
+        help="A finished run: its tokenizer, words and layers are reused where they fit (training.start)",
+    )
+
+
+def show_recipe_switch(key: str, more: str) -> None:
+    """Show the switch of the strong training recipe; `more` extends its help text."""
+    st.toggle("Strong recipe", key=key, persist_state="session", help=f"{RECIPES[STRONG].line} {more}")
+
+
+def get_recipe(switched: bool) -> str:
+    """Return the name of the training recipe that the switch selects; empty if the switch is off."""
+    return STRONG if switched else ""

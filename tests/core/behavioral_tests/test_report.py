@@ -1,0 +1,137 @@
+"""Failure rates, their differences and intervals, against closed formulas, scipy and simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from core.behavioral_tests.report import (
+    build_report,
+    compare_failures,
+    count_consistent,
+    count_failures,
+    estimate_agreement,
+    judge_interval,
+)
+from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.suite_predictions import judge_cases
+
+
+def marks(failed, n, template="t"):
+    """Return n cases of a template, of which the first ones fail."""
+    return [(template, number >= failed) for number in range(n)]
+
+
+@pytest.mark.parametrize(("failed", "n"), [(0, 12), (3, 40), (40, 40)])
+def test_with_zero_agreement_the_interval_is_wilsons(failed, n):
+    wilson = stats.binomtest(failed, n).proportion_ci(method="wilson")
+    found = count_failures(marks(failed, n))
+    assert (found.total, found.n, found.rate) == (failed, n, failed / n)
+    assert found.compute_interval(0.0) == pytest.approx((wilson.low, wilson.high))
+
+
+def test_fully_dependent_sentences_count_as_one():
+    found = count_failures(marks(10, 10, "a") + marks(0, 10, "b"))
+    assert found.compute_effective_n(1.0) == pytest.approx(2)
+    wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
+    assert found.compute_interval(1.0) == pytest.approx((wilson.low, wilson.high))
+    alone = count_failures([(str(number), number > 2) for number in range(9)])
+    assert alone.compute_effective_n(1.0) == pytest.approx(9), "a sentence each is independent"
+    found = count_failures([("a", None), ("a", False), ("b", True)])
+    assert (found.n, found.total) == (2, 1)
+    assert count_failures([("a", None)]).compute_interval(0.0) == (0.0, 1.0)
+
+
+def test_agreement_equals_the_analysis_of_variance_within_capabilities():
+    random = np.random.default_rng(3)
+    rows = random.random((8, 5)) < random.beta(1, 1, (8, 1))
+    f = stats.f_oneway(*rows.astype(float)).statistic
+    pairs = [(str(number), not failed) for number, row in enumerate(rows) for failed in row]
+    assert estimate_agreement([count_failures(pairs)]) == pytest.approx((f - 1) / (f + 4))
+    one = count_failures([pair for number in range(6) for pair in marks(2, 5, f"a{number}")])
+    two = count_failures([pair for number in range(6) for pair in marks(3, 5, f"b{number}")])
+    assert estimate_agreement([one, two]) == 0.0
+
+
+@pytest.mark.parametrize("found", [[], [("a", True), ("b", False)], marks(0, 5, "a") + marks(0, 5, "b")])
+def test_agreement_is_one_if_it_cannot_be_estimated(found):
+    assert estimate_agreement([count_failures(found)]) == 1.0
+
+
+@pytest.mark.slow
+def test_intervals_have_their_coverage_for_different_templates():
+    """800 suites of 20 templates with 4 sentences each, whose rates follow Beta(0.6, 1.4): mean 0.3, ρ = 1/3."""
+    random, held = np.random.default_rng(0), []
+    for _ in range(800):
+        counts = random.binomial(4, random.beta(0.6, 1.4, 20))
+        pairs = [pair for number, failed in enumerate(counts) for pair in marks(failed, 4, str(number))]
+        found = count_failures(pairs)
+        low, high = found.compute_interval(estimate_agreement([found]))
+        held.append(low <= 0.3 <= high)
+    assert 0.93 < np.mean(held) < 0.975
+
+
+def test_verdicts_need_the_whole_interval_and_contrast_sets_all_cases():
+    assert [judge_interval(each) for each in ((0.31, 0.9), (0.0, 0.29), (0.2, 0.4))] == ["fails", "passes", "open"]
+    marked = [("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]
+    assert count_consistent(marked) == (2, 1)
+
+
+def test_with_many_cases_it_equals_the_paired_normal_approximation():
+    random = np.random.default_rng(1)
+    first = random.random(4000) < 0.6
+    second = np.where(random.random(4000) < 0.7, first, random.random(4000) < 0.55)
+    found = compare_failures(list(~first), list(~second), [str(n) for n in range(4000)], 0.0)
+    low, high = found.compute_interval(0.05)
+    paired = first.astype(float) - second
+    error = paired.std() / math.sqrt(4000)
+    assert found.difference == pytest.approx(paired.mean())
+    assert (low, high) == pytest.approx((paired.mean() - 1.96 * error, paired.mean() + 1.96 * error), abs=1e-3)
+    assert found.p == pytest.approx(2 * stats.norm.sf(abs(paired.mean()) / error), rel=0.15)
+
+
+def test_differences_change_sign_with_the_order_of_runs():
+    first, second, templates = [True, False, False, None], [True, True, False, True], list("abcd")
+    one, back = compare_failures(first, second, templates, 0.0), compare_failures(second, first, templates, 0.0)
+    low, high = one.compute_interval(0.05)
+    assert one.difference == pytest.approx(1 / 3) and one.p == pytest.approx(back.p)
+    assert (back.difference, *back.compute_interval(0.05)) == pytest.approx((-1 / 3, -high, -low))
+    same = compare_failures(first, first, templates, 0.0)
+    assert (same.difference, same.p) == (0, 1) and same.compute_interval(0.05)[0] <= 0 <= same.compute_interval(0.05)[1]
+    assert compare_failures([None], [True], ["a"], 0.0) is None
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 7, 0.05 / 48])
+def test_the_interval_excludes_0_exactly_if_p_is_below_its_level(alpha):
+    random = np.random.default_rng(2)
+    for _ in range(80):
+        cases = int(random.integers(2, 60))
+        one, two = (list(random.random(cases) < share) for share in random.random(2))
+        found = compare_failures(one, two, [str(n // 3) for n in range(cases)], random.choice([0.0, 0.4, 1.0]))
+        low, high = found.compute_interval(alpha)
+        assert low <= found.difference <= high and (found.p < alpha) == (not low <= 0 <= high)
+
+
+def make_result(name, suite, failed):
+    """Return a run that fails the first `failed` cases of each test."""
+    wrong = {case.texts[0] for test, most in zip(suite.tests, failed, strict=True) for case in test.cases[:most]}
+    sides = {"bad": "negative", "good": "positive"}
+    return judge_cases(
+        name, suite, sides, np.array([[0.9, 0.1] if text in wrong else [0.1, 0.9] for text in suite.texts])
+    )
+
+
+def test_holm_finds_what_bonferroni_finds_and_more():
+    """Eight of ten capabilities differ clearly, so the ninth must be below 5 % / 2, not 5 % / 10."""
+    cases = [tuple(SuiteCase((f"{t} {n}",), ("positive",), f"{t} {n}") for n in range(40)) for t in range(10)]
+    tests = (SuiteTest(f"t{number}", f"c{number}", "minimum", own) for number, own in enumerate(cases))
+    suite = Suite("ours", tuple(tests))
+    found = build_report([make_result("a", suite, [40] * 8 + [10, 0]), make_result("b", suite, [0] * 8 + [4, 0])])[
+        "differences"
+    ]
+    assert [each["differ"] for each in found] == [True] * 9 + [False]
+    assert 0.005 < found[8]["p"] < 0.025 and found[8]["p_holm"] == pytest.approx(2 * found[8]["p"])
+    for each in found:
+        low, high = each["interval"]
+        assert each["differ"] == (each["p_holm"] < 0.05) == (not low <= 0 <= high)
