@@ -114,7 +114,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
     return f"Of {count(groups)} contrast sets, all sentences right: {', '.join(told)}." if told else ""
 
 
-def build_rates_marks(behaved: BehaviorResults, look: Look) -> Marks:
+def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
     """Build the table of failure rates with intervals: a row for each capability, which unfolds to its tests."""
     examples = {test.capability: test.cases[0].texts[-1] for test in behaved.judged[behaved.run].suite.tests[::-1]}
     columns = [
@@ -131,17 +131,13 @@ def build_rates_marks(behaved: BehaviorResults, look: Look) -> Marks:
     for each in behaved.capabilities:
         name, tests = each["capability"], each["tests"]
         children = tuple(
-            IntervalRow(
-                f"test {test['test']}", _build_cells(test["test"], test["must"], test["cases"], test, look.tokens)
-            )
+            IntervalRow(f"test {test['test']}", _build_cells(test["test"], test["must"], test["cases"], test, tokens))
             for test in tests
         )
-        cells = _build_cells(name, " · ".join(each["must"]), sum(test["cases"] for test in tests), each, look.tokens)
+        cells = _build_cells(name, " · ".join(each["must"]), sum(test["cases"] for test in tests), each, tokens)
         cells["capability"] = TextCell(name, example=examples[name])
         rows.append(IntervalRow(f"capability {name}", cells, children))
-    return Marks(
-        "Failure rates by capability and run", tuple(columns), tuple(rows), height=1.28 if look.projector else 1.7
-    )
+    return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.7)
 
 
 def _build_cells(name: str, must: str, cases: int, of: Mapping[str, Any], tokens: Tokens) -> dict[str, Cell]:
@@ -186,7 +182,9 @@ RATES = Figure(
         source.record.run,
         names={source.record.run: source.reader.label_run(source.record.run)},
     ),
-    lambda behaved, look: build_component(build_rates_marks(behaved, look), look, picked=behaved.picked, picks=True),
+    lambda behaved, look: build_component(
+        build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
+    ),
     note=lambda behaved: (
         f"most failures of {behaved.label_run(behaved.run)} first; bold: clearly above {whole_percent(TOLERATED)}"
     ),

@@ -162,12 +162,18 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
     """Draw the agreement matrix of two models as bars; each cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     counts = [[count(n) for n in row] for row in shape.counts.tolist()]
+
+    def write_note(one: int, other: int) -> str:
+        if look.projector and shape.about_right and one != other:  # no table of letters is on the screen
+            return f"only {escape_text(shape.names[one])}<br>right"
+        return shape.write_cell_note(one, other)
+
     return draw_bar_matrix(
         look,
         rows,
         columns,
         color=lambda i, j: _color_cell(shape, i, j, look),
-        words=lambda i, j: f"<b style='font-size:1.5em'>{counts[i][j]}</b><br>{shape.write_cell_note(i, j)}",
+        words=lambda i, j: f"<b style='font-size:1.5em'>{counts[i][j]}</b><br>{write_note(i, j)}",
         hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {counts[i][j]}",
         height=360,
     )

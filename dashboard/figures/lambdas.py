@@ -190,7 +190,7 @@ def draw_course(
     rows = len(components) + 1
     space = {
         "horizontal_spacing": 0.09,
-        "vertical_spacing": (0.5 if look.projector else 0.36) / rows,
+        "vertical_spacing": (0.56 if look.projector else 0.36) / rows,
         "shared_xaxes": "columns",
     }
     below = ["validation loss", *[""] * (len(layers) - 1)]

@@ -187,7 +187,7 @@ def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> 
 def _show_results(behaved: figures.BehaviorResults) -> figures.BehaviorResults:
     """Show the finding and the table of failure rates; return the results with the selected row."""
     show_summary(*figures.summarize_rates(behaved))
-    rows = figures.build_rates_marks(behaved, get_look()).ids
+    rows = figures.build_rates_marks(behaved, get_look().tokens).ids
     asked = state.get_param(state.CAPABILITY)
     shown = replace(behaved, picked=asked if asked in rows else "")
     words = figures.RATES.resolve_text(figures.RATES.note, behaved), str(figures.RATES.reading)

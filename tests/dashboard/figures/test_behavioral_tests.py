@@ -46,19 +46,19 @@ def behaved() -> behavior.BehaviorResults:
 
 
 def test_rows_are_sorted_by_failure_rate_and_mark_sure_results(behaved):
-    table = behavior.build_rates_marks(behaved, LOOK)
+    table = behavior.build_rates_marks(behaved, LOOK.tokens)
     assert [column.title for column in table.columns if column.axis] == ["deep", "bag"]
     names = ["negation", "words", "contrast", "questions"]
     assert [row.id for row in table.rows] == [f"capability {name}" for name in names]
     assert [child.id for child in table.rows[0].children] == ["test not"]
-    rows = {row.id.partition(" ")[2]: row.cells for row in behavior.build_rates_marks(behaved, LOOK).rows}
+    rows = {row.id.partition(" ")[2]: row.cells for row in behavior.build_rates_marks(behaved, LOOK.tokens).rows}
     failed, passed, still_open = (rows[name]["mark deep"] for name in ("negation", "words", "contrast"))
     assert (failed.value, failed.color, failed.tie) == (1.0, LOOK.tokens.wrong, False)
     assert (passed.value, passed.color, passed.tie) == (0.0, LOOK.tokens.right, False)
     assert still_open.tie and still_open.high > 0.3
     assert rows["negation"]["rate deep"].strong and not rows["words"]["rate deep"].strong
     assert "20 of 20 fail" in failed.said
-    [row] = [row for row in behavior.build_rates_marks(behaved, LOOK).rows if row.id == "capability questions"]
+    [row] = [row for row in behavior.build_rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
     assert "mark deep" not in row.cells and row.cells["rate deep"].text == "–"
     assert "No class could be right" in row.cells["rate deep"].title
 
