@@ -165,7 +165,8 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
 
     def write_note(one: int, other: int) -> str:
         if look.projector and shape.about_right and one != other:  # no table of letters is on the screen
-            return f"only {escape_text(shape.names[one])}<br>right"
+            name = escape_text(shape.names[one])
+            return f"only {name.replace(', ', ',<br>')}{' ' if ', ' in name else '<br>'}right"
         return shape.write_cell_note(one, other)
 
     return draw_bar_matrix(

@@ -110,8 +110,8 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     def show_runs() -> None:
         """Show all runs of the sweep, and the command that trains them."""
         titles = {name: title for title, name in named.items()} | {"cell": "Setting"}
-        columns = {name: titles.get(name, name.capitalize()) for name in map(str, runs)}
-        show_table(runs.dropna(axis=1, how="all"), "Runs of this sweep", columns, placeholder=NOTHING)
+        columns = {name: st.column_config.Column(titles.get(name, name.capitalize())) for name in map(str, runs)}
+        show_table(runs.round(4).dropna(axis=1, how="all"), "Runs of this sweep", columns, placeholder=NOTHING)
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
     sections: dict[str, Callable[[], None]] = {RUNS: show_runs, NEW: partial(show_form, fold=False)}
