@@ -18,6 +18,8 @@ from core.models.presets import PAPERS, PRESETS
 from core.settings import collect_settings
 
 VOCABULARY, CLASSES = 30_000, 2  # sizes for counting parameters: the default of `text.max_vocab`, two classes
+OLD_PAPERS = {"tweet_encoder_7essxin": "7ess-xin", "tweet_encoder": "7ess-xin", "lexical_attention": "lexical"}
+"""Former key of a paper → its key."""
 LARGEST_VOCABULARY = 10_000_000
 LARGEST_CLASSES = 10_000
 
@@ -25,6 +27,7 @@ LARGEST_CLASSES = 10_000
 def find_paper(name: str) -> str:
     """Return the key of a paper, given its key or short title in any spelling; InputError lists all papers."""
     sought, keys = _keep_letters(name), {_keep_letters(each): key for key in PAPERS for each in (key, PAPERS[key])}
+    keys |= {_keep_letters(old): key for old, key in OLD_PAPERS.items()}
     if sought in keys:
         return keys[sought]
     near = difflib.get_close_matches(sought, keys, n=1)

@@ -28,7 +28,7 @@ from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
 """URL parameters: a stored talk, the number of its link, and a figure that is not the usual one of its page."""
-DRAFT, FIRST = "talk-name", "talk"  # session key of the talk that *Add to talk* adds to, and its usual name
+DRAFT, FIRST = "talk-name", "talk"  # session key of the talk that *Add to talk* adds to; its usual name begins so
 TYPED, LINES, PROBLEM = "talk-typed", "talk-lines-", "talk-problem"  # session keys of the editor
 HOW = "Add pages with “Add to talk”, or paste their addresses here."
 ASKED, ADDED = "present-asked", "talk-added"  # session keys: what a key of the presenter asks for, what was added
@@ -75,7 +75,7 @@ def _read_links(talk: str) -> tuple[Sequence[str], str]:
     try:
         return read_talk(data.store().folder, talk), ""
     except InputError as error:
-        return [], str(error)
+        return [], as_sentence(error)
 
 
 def _find_run(asked: str) -> RunRecord | None:
@@ -202,7 +202,7 @@ def _list_others(record: RunRecord, values: Values) -> Sequence[RunRecord]:
 
 def show_talk_buttons() -> None:
     """Show the sidebar's buttons that open the presenter and add this page's link to a talk, and the talk's editor."""
-    name = str(state.get_value(DRAFT, "")) or FIRST
+    name = str(state.get_value(DRAFT, "")) or _name_first()
     told = {"talk": name, "message": state.pop_value(ADDED) or ""}
     show_drawing(Component(BUTTONS, told, get_look()), BUTTONS, "Present and add to talk", on_changes_change=_add)
     with st.popover("Talk", key="talk-editor", type="tertiary", help="Links that the presenter shows in turn"):
@@ -232,7 +232,12 @@ def _has_run(link: str) -> bool:
 
 
 def _choose_talk() -> None:
-    state.set_value(DRAFT, make_slug(str(state.get_value(TYPED, ""))) or FIRST)
+    state.set_value(DRAFT, make_slug(str(state.get_value(TYPED, ""))) or _name_first())
+
+
+def _name_first() -> str:
+    """Return the name of a visitor's first talk: visitors of one server would change each other's under one name."""
+    return f"{FIRST}-{state.get_visitor()[-4:]}"
 
 
 def _save(name: str, key: str) -> None:

@@ -43,6 +43,8 @@ VERBS: dict[str, str] = {
     "figures": "exhibits:figures",
     "report": "exhibits:report",
     "lesson": "exhibits:lesson",
+    "claims": "claims:claims",
+    "reproduce": "papers:reproduce",
     "presets": "models:presets",
     "dashboard": "machine:dashboard",
     "doctor": "machine:doctor",

@@ -43,6 +43,7 @@ FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "train": lambda result: result["status"] != "done",
     "pretrain": lambda result: result["status"] != "done",
     "sweep": lambda result: "rows" in result and result["progress"]["done"] < result["progress"]["runs"],
+    "reproduce": lambda result: bool(result.get("failed")),
     "doctor": lambda result: bool(result["problems"]),
 }
 """Commands with a result that can still exit with 1: when they do."""

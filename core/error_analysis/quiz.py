@@ -23,6 +23,7 @@ from core.cache import get_cache_folder, keep_files
 from core.data.dataset import TEST, VALIDATION
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
+from core.formatting import count
 from core.interpret.attribution_math import compute_log_odds
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EVALUATION, PREDICTIONS, WEIGHTS, RunRecord
@@ -413,7 +414,7 @@ def ask_sentence(loaded: LoadedRun, text: str, label: str = "", common: Collecti
     if not words:
         raise InputError("this sentence has no words")
     if words > LONGEST_TYPED:
-        raise InputError(f"this sentence has {words} words; {LONGEST_TYPED} are the maximum here")
+        raise InputError(f"this sentence has {count(words)} words; {LONGEST_TYPED} are the maximum here")
     [(read, cut)] = loaded.tokenizer.count_read([text])
     if cut:
         raise InputError(f"this model reads only the first {read} tokens of this sentence")

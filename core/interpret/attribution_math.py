@@ -125,7 +125,7 @@ class RankTest(NamedTuple):
         if self.p is None or self.rho is None:
             return f"{first} and {second}: no verdict, one gives all words the same number"
         p = "p < 0.001" if self.p < 0.001 else f"p = {number(self.p)}"
-        said = ": inconclusive" if self.verdict == "inconclusive" else f" {self.verdict}"
+        said = ": no clear relation" if self.verdict == "inconclusive" else f" {self.verdict}"
         more = "" if brief else f", {p}, {count(self.words)} words"
         return f"{first} and {second}{said} (ρ = {number(self.rho, 2)}{more})"
 

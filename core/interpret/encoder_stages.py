@@ -217,8 +217,8 @@ def build_embedding(
 SAID = {
     "E": "Each token is a row of numbers",
     r"\overline{G}": "the mean of its character n-grams",
-    r"p^{\sin}": "a sinusoid of its place",
-    "r": "recency times β, which tells how near the end it stands",
+    r"p^{\sin}": "a sinusoid of its position",
+    "r": "recency times β, which tells how near the end it is",
     r"E^{\mathrm{tag}}": "its part of speech times γ",
     "S": "what its text, the first or the second, adds",
 }

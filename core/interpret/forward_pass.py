@@ -289,7 +289,7 @@ def _build_tokens(
         words, columns = tuple((names[tag],) for tag in read.tags[0].tolist()), ("id", "part of speech")
     matrix = StageMatrix(r"\mathrm{id}", ids[:, None].astype(float), tokens, columns, "count", words=words)
     what = "n-grams, words and pairs of them," if counted else "pieces,"
-    reading = f"The text becomes {what} each with its number in a vocabulary of {count(size)}."
+    reading = f"The text is split into {what} each with its number in a vocabulary of {count(size)}."
     if not counted and UNKNOWN in encoding.ids:
         reading += f" Number {UNKNOWN} is for all that the vocabulary lacks."
     formula = r"\mathrm{text} \to t_1,\dots,t_T"

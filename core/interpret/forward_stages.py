@@ -344,7 +344,7 @@ def build_logits(
     weights = StageMatrix("W", weight.T, classes, vector.columns)
     logits = StageMatrix("l", rule.compute_values() if found is None else found, ONE, classes, rule=rule)
     formula = rf"l = [0,\ w\cdot {vector.name} + b]" if one else rf"l = W\,{vector.name} + b"
-    reading = "A row of W for each class: the more the vector looks like it, the larger the logit of the class."
+    reading = "W has a row for each class: the more similar the vector is to it, the larger the logit of the class."
     if one:
         reading = "One number: above 0 the second class is more probable, and the first has logit 0."
     return ForwardStage("logits", "Logits", (formula,), reading, (shown, weights, logits))

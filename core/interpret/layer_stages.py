@@ -311,7 +311,7 @@ def _build_mask(chosen: ShownHead) -> ForwardStage:
     length, area = len(chosen.tokens), chosen.layer.attention.terms.support
     allowed = chosen.read_value("S") > 0
     if allowed.all():
-        reading = f"{NONE}: every token reads every token, and a single text has no padding to hide."
+        reading = f"{NONE}: every token attends to every token, and a single text has no padding to hide."
         if area is not None:
             why = f"its window of {area.window} covers all {length} tokens, so nothing is hidden."
             reading = f"Nothing to do here: {why}"
@@ -340,7 +340,7 @@ def _build_softmax(chosen: ShownHead) -> ForwardStage:
         matrices.append(chosen.make_pairs(_name_map(component, chosen.many), maps, rule, weight=True))
     which = r"A_{n,ij}" if chosen.many else "A_{ij}"
     formula = rf"{which} = \frac{{e^{{{chosen.score}_{{ij}}}}}}{{\sum_{{m}} e^{{{chosen.score}_{{im}}}}}}"
-    reading = "Each row becomes shares that sum to 1: how much token i reads of each token."
+    reading = "Each row becomes shares that sum to 1: how much token i attends to each token."
     if chosen.many:
         reading += f" Each of the {len(matrices)} maps has queries and keys of its own."
     return ForwardStage("softmax", "Softmax", (formula,), reading, tuple(matrices))
@@ -410,7 +410,7 @@ def _build_mix(chosen: ShownHead) -> ForwardStage:
         chosen.make_vectors("v", values, make_linear_rule(chosen.read_value("x"), chosen.layer.attention.value, part)),
         chosen.make_vectors("o", total, rule),
     ]
-    reading = "Every token takes the values of what it reads, as much of each as P says."
+    reading = "Every token adds up the values v of all tokens, weighted by P."
     formulas = (chosen.get_formula("o"), chosen.get_formula("v"))
     left = chosen.read_value(r"\overline{o}") if r"\overline{o}" in chosen.record.values else np.zeros(1)
     if left.any():
@@ -426,7 +426,7 @@ def _build_heads(chosen: ShownHead) -> ForwardStage:
     attention, head, o = chosen.layer.attention, chosen.head, chosen.read_value("o")
     matrices, formulas = [chosen.make_vectors("o", o)], list[str]()
     reading = (
-        f"The {attention.heads} heads stand side by side, and a linear map makes one vector of them for each token."
+        f"The outputs of the {attention.heads} heads are joined; a linear map makes one vector of them for each token."
     )
     letter = "o"
     if attention.head_norm is not None:
@@ -455,7 +455,7 @@ def _build_residual(chosen: ShownHead) -> ForwardStage:
         chosen.make_vectors("y", y),
         chosen.make_vectors("u", u, Sum(((h,), (y,)), u.shape)),
     ]
-    formula, reading = chosen.get_formula("u"), "What was read is added to what the token was before this layer, h."
+    formula, reading = chosen.get_formula("u"), "Attention adds its output to h, the token's vector before this layer."
     rule = None if layer.pre else make_norm_rule(u, layer.attention_norm)
     if rule is not None:
         matrices.append(chosen.make_vectors(r"\hat{u}", chosen.read_value(r"\hat{u}"), rule))
@@ -487,5 +487,5 @@ def _build_feedforward(chosen: ShownHead) -> ForwardStage:
         chosen.get_formula("f"),
         f"z_i = {added}" if behind is None else rf"z_i = \operatorname{{norm}}({added})",
     )
-    reading = f"Each token is rewritten by itself, and the result is added: z leaves layer {chosen.number}."
+    reading = f"Each token is transformed on its own, and the result is added: z leaves layer {chosen.number}."
     return ForwardStage("feedforward", "Feed-forward", formulas, reading, tuple(matrices))

@@ -60,12 +60,12 @@ def build_content(store: RunStore) -> LessonContent:
         options=labels,
         questions=(
             LessonQuestion(
-                "Of 100 harder sentences it gets right",
+                "Right answers of 100 harder sentences",
                 _write_choices(labels, values, test, hard, len(kinds) - len(low), len(kinds)),
                 _find_nearest(values, hard.of_100),
             ),
             LessonQuestion(
-                "Of 100 harder sentences this model gets right",
+                "Right answers of 100 harder sentences",
                 _write_choices(labels, values, other_test, other_hard, 0, 0),
                 _find_nearest(values, other_hard.of_100),
             ),
@@ -80,21 +80,21 @@ def build_content(store: RunStore) -> LessonContent:
                 f"{hard.of_100} of 100. On {_join_names(low)} it only guesses."
                 if low
                 else f"{hard.of_100} of 100 instead of {test.of_100}.",
-                "Each square is one sentence. Grey: right. Magenta: wrong.",
+                "Each square is one sentence. Grey: right. Coloured: wrong.",
                 "Now mix them",
                 reason="A test score holds for sentences like the test sentences.",
             ),
-            LessonStage("", "One hundred new sentences. Framed: hard. Magenta: wrong.", "What did you see?"),
+            LessonStage("", "100 new sentences. Framed: hard. Coloured: wrong.", "Predict again"),
             LessonStage(
-                f"A better model: {other_test.of_100} of 100 on the test. On the harder ones?",
+                f"A better model: {other_test.of_100} of 100 on the test set. On the harder ones?",
                 f"{other.removeprefix('starter-')} has the best test score of all models here.",
                 finding=f"{other_hard.of_100} of 100. "
                 + ("A better test score did not help here." if same else "A better test score helped a little."),
-                reason=f"{number(other_test.accuracy)} on the test, {number(other_hard.accuracy)} on the harder "
-                "sentences. Ask which sentences a score was measured on.",
+                reason=f"Accuracy {number(other_test.accuracy)} on the test set, {number(other_hard.accuracy)} on "
+                "the harder sentences. Ask which sentences a score was measured on.",
             ),
         ),
-        fact=f"{test.describe_error()} on {count(test.rows)} test sentences; "
+        fact=f"Accuracy: {test.describe_error()} on {count(test.rows)} test sentences, "
         f"{hard.describe_error()} on these {count(hard.rows)}.",
         figure={
             "values": values,
@@ -107,7 +107,7 @@ def build_content(store: RunStore) -> LessonContent:
             "mixed": mixed,
             "step": STEP,
             "first": FIRST,
-            "mixture": f"Mixture of {number(test.accuracy)} and {number(hard.accuracy)}, not measured.",
+            "mixture": f"Computed from {number(test.accuracy)} and {number(hard.accuracy)}, not measured.",
             "other": {
                 "test": _describe_mark(other_test),
                 "hard": _describe_mark(other_hard),
@@ -180,16 +180,16 @@ def _find_nearest(values: list[int], truth: float) -> int:
 def _write_choices(
     labels: list[str], values: list[int], test: _Score, hard: _Score, better: int, kinds: int
 ) -> list[LessonChoice]:
-    drop, right = test.of_100 - hard.of_100, _find_nearest(values, hard.of_100)
+    fell, right = f"It falls from {test.of_100} to {hard.of_100}.", _find_nearest(values, hard.of_100)
     guessed = f"On {better} of {kinds} kinds it does better." if kinds else f"It gets {hard.of_100} right."
     feedback = [
         "You assumed that new sentences are like the test sentences.",
-        f"You expected a smaller drop. It is {drop} in 100.",
-        f"You expected a larger drop. It is {drop} in 100.",
+        f"You expected a smaller drop. {fell}",
+        f"You expected a larger drop. {fell}",
         f"You expected guessing. {guessed}",
     ]
     said = [feedback[0], *(feedback[1 if value > hard.of_100 else 2] for value in values[1:-1]), feedback[3]]
-    said[right] = f"Your answer is right. The score drops by {drop} in 100."
+    said[right] = f"Your answer is right. {fell}"
     return [LessonChoice(label, place, words) for place, (label, words) in enumerate(zip(labels, said, strict=True))]
 
 
@@ -201,7 +201,7 @@ def _mix_sentences(test: _Score, hard: _Score, share: int) -> dict[str, Any]:
     usual = 100 - test.of_100
     return {
         "headline": f"With {share} hard sentences in 100, it gets {100 - wrong} right.",
-        "note": f"{wrong} wrong, as on the test set." if wrong == usual else f"{wrong} wrong; {usual} on the test set.",
+        "note": f"{wrong} wrong, as on the test set." if wrong == usual else f"{wrong} wrong, on the test set {usual}.",
         "accuracy": 100 * accuracy,
         "wrong": [wrong - of_hard, of_hard],
     }

@@ -63,7 +63,7 @@ def build_content(store: RunStore) -> LessonContent:
     unknown = join_words(few["unknown"][ASKED[0]])
     first, second = (PROBES[probe] for probe in ASKED)
     word, negation = (_find_learned(many["steps"], probe) for probe in ASKED)
-    sure = " It does not hesitate." if _is_sure(answers[0]) else ""
+    sure = " It is sure all the same." if _is_sure(answers[0]) else ""
     rows, all_rows, epochs = count(few["rows"]), count(many["rows"]), SETTINGS["few"]["training.epochs"]
     known, fresh = (number(ends[0][name], 2) for name in ("known", "fresh"))
     low, high = evaluation.intervals.compute_wilson(ends[0]["fresh"] * MEASURED, MEASURED)
@@ -74,38 +74,38 @@ def build_content(store: RunStore) -> LessonContent:
         questions=(
             LessonQuestion(
                 "The model says:",
-                _write_choices(answers[0], f"{unknown} is not among its words.{sure}"),
+                _write_choices(answers[0], f"{unknown} is unknown to it.{sure}"),
                 _find_option(answers[0]),
             ),
             LessonQuestion(
                 "The model says:",
-                _write_choices(answers[1], f"“Not” changes its answer from step {negation} on."),
+                _write_choices(answers[1], f"From step {negation} on, “not” changes its answer."),
                 _find_option(answers[1]),
             ),
         ),
         stages=(
             LessonStage(
                 f"A model has learned {rows} sentences by heart. What does it say?",
-                f"“{first}” It read its {rows} sentences {epochs} times. This one is not among them.",
+                f"It read its {rows} sentences {epochs} times. “{first}” is not among them.",
                 "Reveal",
             ),
             LessonStage(
                 f"It says {told}. It does not know {unknown}.",
-                "Lines: sentences that it gets right. Bars: what it says after the last step.",
+                "Lines: share of sentences it gets right. Bars: its answers after the last step.",
                 "Now you train",
                 reason=f"Of its own {rows} sentences {known} are right, of new ones {fresh}. It learned by heart.",
             ),
-            LessonStage("", "Go through the training: reset, then step by step.", "What did you see?"),
+            LessonStage("", "Replay the training: reset, then go step by step.", "Predict again"),
             LessonStage(
                 f"The same model has now learned {all_rows} sentences. What does it say?",
-                f"“{second}” This one is not among them either.",
+                f"“{second}” is not among its sentences either.",
                 finding=f"It says {later}. It has learned “not”.",
                 reason=f"“{first}” is right from step {word} on, “{second}” only from step {negation}. "
                 "Words come first.",
             ),
         ),
-        fact=f"New sentences: {fresh} right ({number(low, 2)} to {number(high, 2)}, of {MEASURED}). "
-        f"Recorded once; with other seeds {CLASSES[int(answers[0] >= 0.5)]} in {same} of {len(few['seeds'])}.",
+        fact=f"Of {MEASURED} new sentences {fresh} are right (95 % interval {number(low, 2)} to {number(high, 2)}). "
+        f"Of {len(few['seeds'])} trainings with other seeds {same} also say {CLASSES[int(answers[0] >= 0.5)]}.",
         figure={
             "classes": CLASSES,
             "probes": PROBES,
@@ -152,8 +152,9 @@ def _find_learned(steps: Sequence[dict[str, Any]], probe: int) -> int:
 
 def _write_choices(positive: float, why: str) -> list[LessonChoice]:
     right = _find_option(positive)
+    side = OPTIONS[right].partition(",")[0]
     feedback = [
-        f"You found it. {why}" if option == right else f"The class is right. {why}" if near else why
+        f"You found it. {why}" if option == right else f"{side} is right. {why}" if near else why
         for option, near in enumerate((place > 1) == (right > 1) for place in range(len(OPTIONS)))
     ]
     return [LessonChoice(label, option, feedback[option]) for option, label in enumerate(OPTIONS)]
@@ -172,9 +173,9 @@ def _write_link(name: str) -> dict[str, str | Sequence[str]]:
 DATA = Lesson(
     "data",
     "What does a model learn from?",
-    "From few sentences it learns them by heart. “Not” takes many.",
+    "With few sentences it learns them by heart. For “not” it needs many.",
     15,
-    "trains live",
+    "live training",
     plan=(
         (0, "Read the sentence aloud. Everybody chooses an answer, alone."),
         (2, "Ask why a model can be wrong about an easy sentence."),

@@ -101,7 +101,7 @@ def build_content(store: RunStore) -> LessonContent:
     fixed = write_answer(classes, second.alone[head])
     counts = [_count_flips(run, heads, frame, place) for place in (head, darkest)]
     (negated, of_negated), (plain, of_plain) = counts[0]
-    least = "" if other_way is None else f" Without {name} it takes {len(other_way)} heads."
+    least = "" if other_way is None else f" You need {len(other_way)} other heads."
     return LessonContent(
         options=OPTIONS,
         questions=(
@@ -115,27 +115,27 @@ def build_content(store: RunStore) -> LessonContent:
         stages=(
             LessonStage(
                 "Which head decides this answer?",
-                f"{len(heads.places)} heads read this sentence. Without one of them the answer flips. Which one?",
+                f"Each head has an attention map. Without one of these {len(heads.places)} heads the answer flips.",
                 "Reveal",
             ),
             LessonStage(
                 f"Without {name} the answer flips.",
-                f"Bars and numbers: probability of {classes[1]} without each head.",
-                "Now you switch",
+                f"Bar below a map: probability of {classes[1]} without that head.",
+                "Now you switch heads",
                 reason=f"{_write_capitalized(heads.name(darkest))} has the darkest map. Without it the answer stays.",
             ),
             LessonStage(
-                f"Flip the answer without {name}.", f"Click a head to switch it off.{least}", "What did you see?"
+                f"Flip the answer, and keep {name} on.", f"Click a head to switch it off.{least}", "Predict again"
             ),
             LessonStage(
                 "This answer is wrong. Which head do you switch off?",
                 f"The writer means {second.label}. The model says {second.predicted}.",
                 finding="The same head. Here it causes the error.",
-                reason=f"Without it: {fixed}. One head helps one sentence and hurts another.",
+                reason=f"Without {name}: {fixed}. A head can help one sentence and hurt another.",
             ),
         ),
-        fact=f"On {of_negated} sentences with a negation {name} flips {negated}; on {of_plain} plain ones {plain}. "
-        f"{_write_capitalized(heads.name(darkest))} flips {counts[1][0][0]} and {counts[1][1][0]}.",
+        fact=f"Without {name}, {negated} of {of_negated} sentences with a negation flip, and {plain} of {of_plain} "
+        f"plain ones. Without {heads.name(darkest)}: {counts[1][0][0]} and {counts[1][1][0]}.",
         figure={
             "classes": classes,
             "layers": heads.layers,
@@ -150,7 +150,7 @@ def build_content(store: RunStore) -> LessonContent:
         tasks=(
             f"Without one of these heads the answer flips. Ring it. Why this one? “{first.text}”",
             "It is head ____ of layer ____. Without it the model says:",
-            f"Flip the answer without {name}. Which heads did you switch off?",
+            f"Flip the answer, and keep {name} on. Which heads did you switch off?",
             f"“{second.text}” The model says {second.predicted}. Which head do you switch off? What happens?",
         ),
         answers=(
@@ -162,8 +162,8 @@ def build_content(store: RunStore) -> LessonContent:
             f"{_write_capitalized(name)}. Without it: {fixed}.",
         ),
         ways=(
-            WayOn("Look inside this sentence", "sentence", {"run": RUN, "text": first.text}),
-            WayOn("Follow every step", "steps", {"run": RUN, "text": first.text}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Follow its steps", "steps", {"run": RUN, "text": first.text}),
         ),
     )
 
@@ -242,9 +242,9 @@ def _write_choices(heads: _Heads, sentence: _Sentence, dark: Sequence[int], righ
         option = _group_head(heads, place, dark, right)
         feedback = (
             "You found it.",
-            "You chose a dark map. Dark means read a lot, not decisive.",
-            "You chose the first layer. Later layers can replace what it does.",
-            f"Without your head the answer moves by only {number(moved[place], 2)}.",
+            "You chose a dark map. Dark means much attention, not decisive.",
+            "You chose a head of the first layer. Later layers can do its work.",
+            f"Without this head the answer moves by only {number(moved[place], 2)}.",
         )[option]
         choices.append(LessonChoice(_write_capitalized(heads.name(place)), option, feedback))
     return choices
@@ -253,7 +253,7 @@ def _write_choices(heads: _Heads, sentence: _Sentence, dark: Sequence[int], righ
 def _write_second_choices(
     heads: _Heads, sentence: _Sentence, dark: Sequence[int], right: int, classes: Sequence[str]
 ) -> list[LessonChoice]:
-    left = [f"Without your head: {write_answer(classes, positive)}. Still wrong." for positive in sentence.alone]
+    left = [f"Without the head you chose: {write_answer(classes, one)}. Still wrong." for one in sentence.alone]
     left[right] = "You found it again."
     return [
         LessonChoice(_write_capitalized(heads.name(place)), _group_head(heads, place, dark, right), feedback)
@@ -287,10 +287,10 @@ HEADS = Lesson(
         (0, "Read the sentence aloud. Everybody chooses a head, alone."),
         (2, "Ask two pupils why they chose it. Do not comment."),
         (3, "Reveal. Ask who chose the darkest map."),
-        (5, "Move: flip the answer without the deciding head."),
+        (5, "Move: flip the answer, and keep the deciding head on."),
         (8, "Same question, new sentence. Compare both answers."),
     ),
-    belief="Many believe that the darkest map decides. Dark only means that a word is read a lot.",
+    belief="Many believe that the darkest map decides. Dark only means that a word gets much attention.",
     small=_draw_small(),
     build=build_content,
 )

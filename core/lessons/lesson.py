@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.runs.load import LoadedRun
 
-STAGES = ("Predict", "Reveal", "Move", "What did you see?")
+STAGES = ("Predict", "Reveal", "Move", "Predict again")
 """The stages of every lesson, in the order of their numbers from 1 in links."""
 
 

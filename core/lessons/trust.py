@@ -110,7 +110,7 @@ def build_content(store: RunStore) -> LessonContent:
         stages=(
             LessonStage(
                 "Two explanations of one answer. Which one do you trust?",
-                f"The model says {first.answer} {_write(first.curves[0, 0])}. A longer bar: a more important word.",
+                f"The model says {first.answer} {_write(first.curves[0, 0])}. Longer bar: named as more important.",
                 "Test them",
             ),
             LessonStage(
@@ -119,17 +119,17 @@ def build_content(store: RunStore) -> LessonContent:
                 "Now you remove",
                 reason=f"Without the first {words} of {LETTERS[1 - first.passed]} it is {bad}. Test before you trust.",
             ),
-            LessonStage("", "The slider removes the first words of A and the first words of B.", "What did you see?"),
+            LessonStage("", "The slider removes the first words of A and the first words of B.", "Predict again"),
             LessonStage(
                 "Another sentence, the same explanations. Which one do you trust?",
-                f"The model says {second.answer} {_write(second.curves[0, 0])}. A is again attention, B gradients.",
+                f"The model says {second.answer} {_write(second.curves[0, 0])}. A is attention again, B gradients.",
                 finding=f"Now {LETTERS[second.passed]} passes: without its first {later} it falls to {later_good}.",
                 reason=f"Without the first {later} of {LETTERS[1 - second.passed]} it is {later_bad}. "
                 "An explanation that was right once can be wrong on the next sentence.",
             ),
         ),
-        fact=f"{'; '.join(names)}. On {n} everyday sentences the first {_write_number(FIRST)} of A lower the answer "
-        f"more in {a} ({whole_percent(low)} to {whole_percent(high)}), those of B in {b}; alike in {n - a - b}.",
+        fact=f"{'; '.join(names)}. In {a} of {n} everyday sentences ({whole_percent(low)} to {whole_percent(high)}) "
+        f"the answer needs the first {_write_number(FIRST)} of A more, in {b} those of B.",
         figure={"first": _describe_sentence(first), "second": _describe_sentence(second), "step": first.step},
         tasks=(
             f"“{first.text}” The model says {first.answer}. {_write_tops(first)} Which explanation do you trust? Why?",
@@ -144,8 +144,8 @@ def build_content(store: RunStore) -> LessonContent:
             f"{LETTERS[second.passed]}. Without its first {later}: {later_good}; of the other one, {later_bad}.",
         ),
         ways=(
-            WayOn("All methods on this sentence", "sentence", {"run": RUN, "text": first.text}),
-            WayOn("And on the second one", "sentence", {"run": RUN, "text": second.text}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Open this sentence", "sentence", {"run": RUN, "text": second.text}),
         ),
     )
 
@@ -224,7 +224,7 @@ TRUST = Lesson(
     "",
     plan=(
         (0, "Read the sentence aloud. Everybody chooses an explanation, alone."),
-        (3, "Ask one pupil for A and one for B. Do not comment."),
+        (3, "Ask one pupil who chose A and one who chose B. Do not comment."),
         (5, "Reveal. Ask what the dashed line means."),
         (8, "Move: remove words one by one. When does each answer fall?"),
         (11, "Same question, new sentence. Compare both answers."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import evaluation, interpret, runs
 from core.exceptions import NotAvailable
-from core.formatting import number, whole_percent
+from core.formatting import whole_percent
 from core.lazy_imports import numpy as np
 from core.lessons.lesson import (
     MOST_WORDS,
@@ -109,7 +109,7 @@ def build_content(store: RunStore) -> LessonContent:
         stages=(
             LessonStage(
                 "Which word decides this answer?",
-                f"The model says {told}. Without one word it says {classes[int(first.positive < 0.5)]}. Which word?",
+                f"The model says {told}. Without one word it says {classes[int(first.positive < 0.5)]}.",
                 "Reveal",
             ),
             LessonStage(
@@ -120,23 +120,23 @@ def build_content(store: RunStore) -> LessonContent:
             ),
             LessonStage(
                 f"Flip the answer, and keep {word}.",
-                "Click a word to remove it. "
+                "Click words to remove them. "
                 + (
-                    f"With {word} nothing flips it."
+                    f"As long as {word} stays, nothing flips it."
                     if other_way is None
-                    else f"With {word} it takes {len(other_way)} word{'s' if len(other_way) > 1 else ''}."
+                    else f"You need {len(other_way)} other word{'s' if len(other_way) > 1 else ''}."
                 ),
-                "What did you see?",
+                "Predict again",
             ),
             LessonStage(
                 "This answer is wrong. Which word decides it?",
                 f"The writer means {second.label}. The model says {write_answer(classes, second.positive)}.",
                 finding=f"“{second.words[again]}” decides. Without it: {fixed}.",
-                reason=f"“{second.words[second.read_most]}” gets most attention. {also} Read a lot is not decisive.",
+                reason=f"“{second.words[second.read_most]}” gets most attention. {also} Attention need not decide.",
             ),
         ),
         fact=f"In {same} of {counted} test sentences ({whole_percent(low)} to {whole_percent(high)}) "
-        f"the word with most attention also has the largest effect. A random word: in {round(chance)} of them.",
+        f"the word with most attention also has the largest effect. A random word would have it in {round(chance)}.",
         figure={
             "classes": classes,
             "first": _describe_sentence(first),
@@ -159,8 +159,8 @@ def build_content(store: RunStore) -> LessonContent:
             f"“{second.words[again]}”. Without it: {fixed}.",
         ),
         ways=(
-            WayOn("Look inside this sentence", "sentence", {"run": RUN, "text": first.text}),
-            WayOn("Look inside the second one", "sentence", {"run": RUN, "text": second.text}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first.text}),
+            WayOn("Open this sentence", "sentence", {"run": RUN, "text": second.text}),
         ),
     )
 
@@ -214,8 +214,8 @@ def _write_choices(sentence: _WordEffects, classes: Sequence[str]) -> list[Lesso
         feedback = (
             f"You found it. {without}",
             f"You chose the word with most attention. {without}",
-            f"Without “{word}” the answer moves by {number(moved, 2)}. It stays {sentence.predicted}.",
-            f"Without “{word}” the answer moves by only {number(moved, 2)}.",
+            f"Without “{word}” the model still says {write_answer(classes, alone)}.",
+            f"Without “{word}” it hardly changes: {write_answer(classes, alone)}.",
         )[option]
         choices.append(LessonChoice(word, option, feedback))
     return choices
@@ -234,7 +234,7 @@ WORD = Lesson(
         (5, "Move: flip the answer and keep the deciding word."),
         (8, "Same question, new sentence. Compare both answers."),
     ),
-    belief="Many believe that the word with most attention decides. Attention only shows what is read.",
+    belief="Many believe that the word with most attention decides. Attention does not show what the answer needs.",
     small=[
         make_box(x, y, width, 13, *(("accent",) if (x, y) == (44, 28) else ("right", 0.4)))
         for y, row in (

@@ -255,7 +255,7 @@ def _make_inceptive(backbone: str, settings: Mapping[str, PaperSetting] = _INCEP
 
 
 def _make_lexical(backbone: str) -> FineTuning:
-    return FineTuning("lexical_attention", backbone, "section 4.4 and Table 1", _LEXICAL, _SIGMA)
+    return FineTuning("lexical", backbone, "section 4.4 and Table 1", _LEXICAL, _SIGMA)
 
 
 FINE_TUNINGS: dict[str, FineTuning] = {
@@ -266,7 +266,7 @@ FINE_TUNINGS: dict[str, FineTuning] = {
         "sentiformer", "google-bert/bert-base-uncased", "section V.A, Table I", note=_ONLY_FINE_TUNED
     ),
     "tweet-roberta": FineTuning(
-        "tweet_encoder_7essxin", "FacebookAI/roberta-base", "section V.B, on Sentiment140", note=_ONLY_FINE_TUNED
+        "7ess-xin", "FacebookAI/roberta-base", "section V.B, on Sentiment140", note=_ONLY_FINE_TUNED
     ),
     "lexical-ko-electra": _make_lexical("monologg/koelectra-base-v3-discriminator"),
     "lexical-kr-electra": _make_lexical("snunlp/KR-ELECTRA-discriminator"),

@@ -18,8 +18,8 @@ INCEPTIVE = "Inceptive Transformers"
 PAPERS: dict[str, str] = {
     "ndt": "NDT",
     "sentiformer": SENTIFORMER,
-    "tweet_encoder_7essxin": TWEET,
-    "lexical_attention": LEXICAL,
+    "7ess-xin": TWEET,
+    "lexical": LEXICAL,
     "inceptive": INCEPTIVE,
     "baseline": "Baselines",
 }  # Key → short title of each paper, in the order of the presets
@@ -129,7 +129,7 @@ def _make_tweet(version: str, phase: int) -> Preset:
     if released := _RELEASED_VOCABULARY.get(version):
         said = paper_settings.RELEASED_VOCABULARY.paper.format(f"{released:,}")
         own.append(paper_settings.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
-    return Preset(model, "tweet_encoder_7essxin", source, line, settings, (*paper_settings.TWEET, *own))
+    return Preset(model, "7ess-xin", source, line, settings, (*paper_settings.TWEET, *own))
 
 
 _TWEET = {
@@ -154,7 +154,7 @@ def _make_lexical(line: str, **attention: Any) -> Preset:
     lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
     own = (*paper_settings.LEXICAL, *paper_settings.SIGMA) if lexicon else paper_settings.LEXICAL
     own = (*own, paper_settings.HADAMARD) if model.attention.lexical == "hadamard" else own
-    return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
+    return Preset(model, "lexical", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
 
 
 INCEPTIVE_RECIPE: dict[str, Any] = {

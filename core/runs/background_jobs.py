@@ -109,12 +109,9 @@ def build_command(*words: str) -> list[str]:
 
 
 def spawn_process(
-    store: RunStore, command: Sequence[str], log: IO[bytes], locks: Sequence[int] = (), **variables: str
+    store: RunStore, command: Sequence[str], log: IO[bytes], *locks: int, **variables: str
 ) -> subprocess.Popen[bytes]:
-    """Start a process that outlives this one; the folder of runs is in its environment, its output in a log file.
-
-    `locks`: file handles of the queue that it inherits.
-    """
+    """Start a process that outlives this one and inherits `locks` of the queue; its output goes to a log file."""
     variables |= {queue.HELD: " ".join(map(str, locks))} if locks else {}
     return subprocess.Popen(
         command,
@@ -127,16 +124,16 @@ def spawn_process(
     )
 
 
-def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
-    """Start a background process, `kind` in the queue, unless one is running; InputError: the queue is full."""
+def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str, *, lane: str = queue.SHORT) -> None:
+    """Start a background process, `kind` in the queue `lane`, unless one is running; InputError: the queue is full."""
     if read_job(files).status == "running":
         return
-    queue.check_room(store.folder, queue.SHORT)
+    queue.check_room(store.folder, lane)
     with convert_os_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
         with files.get_path("log").open("ab") as log:
             name = f"{kind}-{files.stem}"
-            waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), queue.SHORT)
+            waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), lane)
             process = spawn_process(store, waiting, log, OMP_NUM_THREADS="1")
     write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
 

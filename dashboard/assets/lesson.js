@@ -107,9 +107,11 @@ export default function ({ data, parentElement, send }) {
   const clear = () => { Object.assign(root, { hands: [[], []], cleared: (root.cleared ?? 0) + 1 }); push({ reset: true }); root.draw(); };
   const drawClass = () => {
     const opened = data.room, own = opened?.own ?? true;
-    const field = (turn, place) => make("input", {
+    // Hands are raised for a choice on the screen, which need not be the same row of the tally in both questions.
+    const few = content.questions[0].choices.length <= LETTERS.length, rows = few ? content.questions[0].choices.map(({ label }) => label) : content.options;
+    const field = (turn, row, place = few ? content.questions[turn].choices[row].option : row) => make("input", {
       type: "number", min: 0, max: 999, value: root.hands[turn][place] ?? "", "data-id": `hand-${turn}-${place}`,
-      "aria-label": `${content.options[place]}, ${turn ? "second" : "first"} question`,
+      "aria-label": `${rows[row]}, ${turn ? "second" : "first"} question`,
       oninput: (event) => {
         root.hands[turn][place] = Math.min(999, Math.max(0, Math.round(+event.target.value) || 0));
         clearTimeout(root.typing);
@@ -125,8 +127,8 @@ export default function ({ data, parentElement, send }) {
            fact("Nobody is named. Each device counts once."),
            own ? make("button", { type: "button", class: "plain", "data-id": "reset", onclick: clear }, "Delete all answers") : ""]
         : make("button", { type: "button", class: "plain", "data-id": "open", onclick: () => push({ open: true }) }, "Open a class")] : "",
-      own ? [make("h3", {}, "Raised hands"), make("table", {}, make("thead", {}, make("tr", {}, ["Answer", "first", "again"].map((name) => make("th", { scope: "col" }, name)))),
-        make("tbody", {}, content.options.map((label, place) => make("tr", {}, make("th", { scope: "row" }, label), [0, 1].map((turn) => make("td", {}, field(turn, place)))))))] : "");
+      own ? [make("h3", {}, "Raised hands"), make("table", {}, make("thead", {}, make("tr", {}, ["Answer", "before", "after"].map((name) => make("th", { scope: "col" }, name)))),
+        make("tbody", {}, rows.map((label, row) => make("tr", {}, make("th", { scope: "row" }, label), [0, 1].map((turn) => make("td", {}, field(turn, row)))))))] : "");
   };
   const drawNotes = () => panel("notes", "Teacher\u2019s notes",
     make("ul", {}, lesson.plan.map(([minute, text]) => make("li", {}, make("span", {}, `${minute} min`), make("span", {}, text)))),
@@ -145,11 +147,11 @@ export default function ({ data, parentElement, send }) {
   const drawSheet = () => {
     const blank = { ...state, ...EMPTY }, lines = (number) => Array.from({ length: number }, () => make("p", { class: "rule" }));
     const printed = { ...view(), state: blank, question: content.questions[0], picked: -1, answered: false, asking: false };
-    const ways = content.questions[0].choices.length <= 6 ? make("ul", { class: "boxes" }, content.questions[0].choices.map(({ label }) => make("li", {}, label))) : "";
+    const tick = () => (content.questions[0].choices.length <= 6 ? make("ul", { class: "boxes" }, content.questions[0].choices.map(({ label }) => make("li", {}, label))) : "");
     return [
       make("article", { class: "leaf" }, make("p", { class: "name" }, "Name", make("u"), "Date", make("u")), make("h1", {}, lesson.title), LESSON.sheet(printed),
-        lesson.stages.map((stage, place) => [make("h2", {}, `${place + 1}  ${stage}`), make("p", {}, content.tasks[place]), place === 0 || place === 3 ? ways : "", lines(place % 3 ? 1 : 2)])),
-      make("article", { class: "leaf" }, make("h1", {}, `${lesson.title} Answers`),
+        lesson.stages.map((stage, place) => [make("h2", {}, `${place + 1}  ${stage}`), make("p", {}, content.tasks[place]), place === 0 || place === 3 ? tick() : "", lines(place % 3 ? 1 : 2)])),
+      make("article", { class: "leaf" }, make("h1", {}, `Answers: ${lesson.title}`),
         lesson.stages.map((stage, place) => [make("h2", {}, `${place + 1}  ${stage}`), make("p", {}, content.answers[place])]), make("p", {}, content.fact)),
     ];
   };
@@ -179,7 +181,7 @@ export default function ({ data, parentElement, send }) {
   };
   const drawEnd = (shown) => {
     const { step } = state, stage = content.stages[step - 1], ready = step > 1 || state.pick >= 0;
-    const last = step === 4 ? (data.server ? make("a", { class: "go", href: lesson.next.href }, lesson.next.title) : "")
+    const last = step === 4 ? (data.server ? make("a", { class: state.again >= 0 ? "go" : "", href: lesson.next.href }, lesson.next.title) : "")
       : make("button", { type: "button", class: "go", "data-id": "next", disabled: !ready, onclick: () => open(step + 1) }, stage.button, make("kbd", {}, "\u2192"));
     return [last,
       step === 1 && state.pick < 0 && state.reached === 1 ? make("button", { type: "button", class: "plain", "data-id": "show", onclick: () => open(2) }, "Show without answering") : "",

@@ -56,7 +56,7 @@ const LESSON = {
   stages: [
     (view) => ({
       left: [drawAxis(view, { test: view.figure.test }), drawKinds(view.figure.kinds, view, false),
-        make("p", { class: "sentence" }, make("q", {}, view.figure.example.text), make("br"), "One of them. Each square is one sentence.")],
+        make("p", { class: "sentence" }, make("q", {}, view.figure.example.text), make("br"), "One of the harder sentences. Each square is one sentence.")],
       side: [say(view.question.ask), drawOptions(view)],
     }),
     (view) => ({ left: [drawAxis(view, view.figure), drawKinds(view.figure.kinds, view, true), drawSentence(view.figure)] }),

@@ -32,7 +32,7 @@ const drawTraining = (figure, record, at, mine, moved) => {
   return [drawLines(record, at),
     moved ? make("div", { class: "slider" }, make("button", { type: "button", class: "plain", "data-id": "reset-step", disabled: at <= 0, onclick: () => moved(0) }, "Reset"),
       make("button", { type: "button", class: "plain", "data-id": "one-step", disabled: at >= last, onclick: () => moved(at + 1) }, "Step"),
-      make("label", { "data-keep": "step" }, make("span", {}, "Step of the training"), make("input", { type: "range", min: 0, max: last, step: 1, value: at, "data-id": "step", oninput: (event) => moved(+event.target.value) }))) : "",
+      make("label", { "data-keep": "step" }, make("span", {}, "Training step"), make("input", { type: "range", min: 0, max: last, step: 1, value: at, "data-id": "step", oninput: (event) => moved(+event.target.value) }))) : "",
     drawProbes(figure, record, at, mine)];
 };
 const tell = (record, at) => { // what the numbers of this step say
@@ -51,7 +51,7 @@ const LESSON = {
     (view) => {
       const { figure, state } = view, { first } = figure, at = readAt(state.set, first), now = first.steps[at], last = first.steps.at(-1);
       return {
-        headline: `Step ${now.step} of ${last.step}: ${write(now.known)} of its own right, ${write(now.fresh)} of new ones.`,
+        headline: `Step ${now.step} of ${last.step}: ${write(now.known)} of its own sentences right, ${write(now.fresh)} of new ones.`,
         left: drawTraining(figure, first, at, state.pick, (place) => view.change({ set: String(place) })),
         side: [say(tell(first, at)), fact(`\u201c${figure.probes[first.asked]}\u201d: ${nameAnswer(figure, now.answers[first.asked])}.`), writeLoss(now)],
       };

@@ -31,7 +31,7 @@ const drawCurves = (sentence, picked, at = -1) => {
 };
 const drawOrders = (sentence, picked, count = -1) => make("ul", { class: "orders" }, NAMES.map((name, place) => make("li", { class: picked === place ? "mine" : "" }, make("b", {}, name, picked === place ? drawYou() : ""),
   make("ol", {}, sentence.orders[place].map((at, step) => make("li", { class: step < count ? "gone" : "" }, sentence.words[at]))))));
-const drawKey = (sentence) => make("p", { class: "fact key" }, `Up: probability of ${sentence.answer}. Right: words removed. Dotted: random words. Below: order of the words.`);
+const drawKey = (sentence) => make("p", { class: "fact key" }, `Up: probability of ${sentence.answer}. Across: words removed. Dotted: random words. Below: their order.`);
 
 const drawTest = (sentence, picked) => [drawText(sentence), drawCurves(sentence, picked), drawKey(sentence), drawOrders(sentence, picked)];
 
@@ -49,7 +49,7 @@ const LESSON = {
         left: [drawText(first), drawCurves(first, state.pick, count),
           make("label", { class: "slider", "data-keep": "count" }, make("span", {}, "Words removed"), make("input", { type: "range", min: 0, max: size, step: 1, value: count, "data-id": "count", oninput: (event) => view.change({ set: event.target.value }) })),
           drawOrders(first, state.pick, count)],
-        side: [say(count === 0 || count === size ? "Here both leave the same text." : left[high] - left[low] < .05 ? "Here both are alike." : `The words of ${NAMES[low]} are needed more: ${write(left[low])} is left, not ${write(left[high])}.`),
+        side: [say(count === 0 || count === size ? "Here both leave the same text." : left[high] - left[low] < .05 ? "Here both are alike." : `The answer needs the words of ${NAMES[low]} more: without them it falls to ${write(left[low])}.`),
           fact(`${capitalize(words)} removed at random: ${write(first.random[count])} on average.`), state.pick > 1 ? fact(`Your choice: ${view.content.questions[0].choices[state.pick].label}.`) : ""],
       };
     },

@@ -19,7 +19,7 @@ const walkWords = (event, place) => { // along the sentence with up and down: le
 // A row for each word: the answer without it, and below the same name its attention.
 const drawRows = (figure, sentence, { mine = -1, alone = sentence.alone, from = sentence.positive, gone = 0, attention = true, waiting = false }) => {
   const most = Math.max(...sentence.attention);
-  return make("table", { class: `effects ${waiting ? "waiting" : ""}` }, make("thead", {}, make("tr", {}, ["", `${figure.classes[1]} without it`, ...(attention ? ["attention"] : [])].map((name) => make("th", { scope: "col" }, name)))),
+  return make("table", { class: `effects ${waiting ? "waiting" : ""}` }, make("thead", {}, make("tr", {}, ["", `${figure.classes[1]}, word removed`, ...(attention ? ["attention"] : [])].map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, sentence.words.map((word, place) => {
       const p = alone[place], flips = !waiting && isPositive(p) !== isPositive(from), away = Boolean(gone >> place & 1);
       return make("tr", { class: `${flips ? "flips" : ""} ${away ? "gone" : ""} ${mine === place ? "mine" : ""}` },
@@ -36,8 +36,8 @@ const LESSON = {
       const { figure, picked } = view, { first } = figure;
       return {
         left: [drawWords(first, { mine: picked, press: view.choose }), drawBar(figure, first.positive, null), drawRows(figure, first, { mine: picked, waiting: true })],
-        side: [say(view.question.ask), fact("Click it. The bar shows the answer to the whole sentence.")],
-        note: picked >= 0 ? `Your choice: ${first.words[picked]}.` : "Choose a word first.",
+        side: [say("Click the word."), fact("The bar shows the answer to the whole sentence.")],
+        note: picked >= 0 ? `Your choice: ${first.words[picked]}.` : "",
       };
     },
     (view) => {
@@ -54,7 +54,7 @@ const LESSON = {
         headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : undefined,
         left: [drawWords(first, { mine: state.pick, gone: bits, press, toggles: true }), drawBar(figure, positive, first.positive),
           drawRows(figure, first, { mine: state.pick, gone: bits, from: positive, alone: first.words.map((_, place) => sets[bits ^ 1 << place] / 1e6), attention: false })],
-        side: [say(off.length ? `Removed: ${off.join(", ")}.${next}` : "No word is removed yet."), fact("Below: the answer if you click this word next."),
+        side: [say(off.length ? `Removed: ${off.join(", ")}.${next}` : "No word is removed yet."), fact("Each row: the answer after clicking that word."),
           bits ? make("button", { type: "button", class: "plain", "data-id": "all-back", onclick: () => view.change({ set: "" }) }, "Put all back") : ""],
       };
     },
@@ -62,8 +62,8 @@ const LESSON = {
       const { figure, picked, answered } = view, { second } = figure;
       return {
         left: [drawWords(second, { mine: picked, flips: answered ? second.deciding : -1, press: answered ? null : view.choose }), drawBar(figure, second.positive, null), drawRows(figure, second, { mine: picked, waiting: !answered })],
-        side: answered ? [] : [say(view.question.ask)],
-        note: answered ? "" : "Choose a word.",
+        side: answered ? [] : [say("Click the word.")],
+        note: "",
       };
     },
   ],

@@ -177,7 +177,7 @@ export default function ({ data, parentElement, send }) {
     return chosen;
   }));
   const note = data.note ? [make("span", {}, data.note)] : [];
-  const top = make("div", { class: "top" }, make("h2", {}, "Levers"), ...note, ...(main ? [ways()] : []));
+  const top = make("div", { class: "top" }, make("h2", {}, "Parts"), ...note, ...(main ? [ways()] : []));
   const alone = data.alone.map((lever) => make("div", { class: "alone" }, slider(lever)));
   if (data.brief) top.append(...alone);
   const said = [];

@@ -94,7 +94,7 @@ export default function ({ data, parentElement, send }) {
   // The sentence: words have their colour once the answer is known, and are buttons where they can be removed.
   const sentence = () => {
     if (view.own && (view.stage === PREDICT || !subject())) {
-      const field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", dir: "auto", "data-id": "typed", "data-text": true, "aria-label": "Your sentence", placeholder: "Write a sentence that fools it", readonly: view.stage !== PREDICT });
+      const field = make("textarea", { rows: 2, spellcheck: "false", dir: "auto", "data-id": "typed", "data-text": true, "aria-label": "Your sentence", placeholder: "Write a sentence that fools it", readonly: view.stage !== PREDICT });
       field.value = view.asked?.text ?? view.typed;
       field.oninput = () => { view.typed = field.value; };
       return field;
@@ -168,14 +168,18 @@ export default function ({ data, parentElement, send }) {
     return [right ? `It says ${said}. You were both right.` : `It says ${said} and is right. This one fooled you.`];
   };
   const reason = (question) => {
-    const { words, answer } = read(question), most = Math.max(...question.effects), lead = question.effects.indexOf(most);
-    const unknown = question.unknown.length;
-    const first = most > 0 ? `Mostly because of ${quote(words[lead])}.` : "No single word decides.";
-    const flip = question.flip.length
-      ? `Without ${list(question.flip.map((word) => quote(words[word])))} it says ${classes[answer(new Set(question.flip))]}.`
-      : "No two words flip it.";
-    const strange = unknown ? ` ${unknown === 1 ? "1 word is" : `${unknown} words are`} unknown to it.` : "";
-    return `${first} ${flip}${strange}`;
+    const { words, answer } = read(question), { effects, predicted, subset } = question;
+    const most = Math.max(...effects), lead = effects.indexOf(most), unknown = question.unknown.length;
+    const first = most > 0 ? `${quote(words[lead])} pushes most towards ${classes[predicted]}.` : "No single word decides.";
+    // Of the removals that are as short, the one of the words with the largest effects: it fits the colours.
+    const others = subset.filter((word) => word !== lead).sort((a, b) => effects[b] - effects[a]);
+    const removals = question.flip.length === 1 ? [[lead]] : others.map((word) => [lead, word].sort((a, b) => a - b));
+    const flip = question.flip.length ? removals.find((gone) => answer(new Set(gone)) !== predicted) ?? question.flip : [];
+    const without = flip.length === 1 && flip[0] === lead && most > 0 ? "it," : list(flip.map((word) => quote(words[word])));
+    const turned = flip.length ? ` Without ${without} the model says ${classes[answer(new Set(flip))]}.`
+      : words.length > 2 ? " Removing two words does not flip the answer." : "";
+    const strange = unknown ? ` ${unknown === 1 ? "1 word is" : `${unknown} words are`} unknown to the model.` : "";
+    return `${first}${turned}${strange}`;
   };
   const removal = (question) => {
     const { words, answer } = read(question), gone = [...view.gone].sort((a, b) => a - b).map((word) => quote(words[word]));
@@ -186,7 +190,7 @@ export default function ({ data, parentElement, send }) {
   const header = () => make("header", {}, make("b", {}, "Sentiscope"), make("nav", { "aria-label": "Pages" }, [["lessons", "Lessons"], ["runs", "Runs"], ["train", "Train"], ["data", "Your data"]].map(([page, words]) => make("a", { href: data.links[page], "data-id": `head-${page}` }, words))));
   const note = (title, words, action) => make("div", { class: "note", role: "status" }, make("span", {}, title && make("b", {}, title), words), action && button("begun", action, () => send({ open: "begun" }), { class: "link" }));
   const notes = () => (data.note ? note("", data.note) : data.again && note("Continue: ", data.again.text, data.again.action)); // there is room for one
-  const model = () => data.model && make("a", { href: data.links.runs, "data-id": "model", title: "The model that answers" }, data.model);
+  const model = () => data.model && make("a", { href: data.links.runs, "data-id": "model", title: "The model that answers" }, `Model ${data.model}`);
   const dots = () => make("div", { class: "dots" }, view.own ? "Your sentence" : [
     make("span", { "aria-hidden": "true" }, data.questions.map((question, at) => make("i", { class: view.picks.has(at) && question.scores.length ? (question.predicted === question.label ? "ok" : "no") : at === view.at ? "at" : "" }))),
     `Sentence ${view.at + 1} of ${data.questions.length}`], model());
@@ -252,7 +256,7 @@ export default function ({ data, parentElement, send }) {
   const footer = () => {
     const [you, model] = score();
     return make("footer", {}, make("div", { class: "score", hidden: !data.questions.length, "aria-label": "Score", role: "group" }, make("span", {}, "You"), make("b", {}, String(you)), !data.state && [make("span", {}, "Model"), make("b", {}, String(model))]),
-      make("nav", { "aria-label": "Go on" }, link("lessons", "Lessons", "10 minutes each"), link("train", "Train a model", "about 1 minute"), link("data", "Use your data", "CSV or Excel")));
+      make("nav", { "aria-label": "Go on" }, link("lessons", "Lessons", "10 to 15 minutes"), link("train", "Train a model", "about 1 minute"), link("data", "Use your data", "CSV or Excel")));
   };
   const result = () => {
     const [you, model] = score(), n = view.picks.size;
@@ -260,7 +264,7 @@ export default function ({ data, parentElement, send }) {
     const told = (question) => (question.predicted === question.label ? "model right" : make("b", {}, "model fooled"));
     const ways = [["accuracy", "Why does it fail?", "Lesson: Can you trust accuracy?", "10 min"], ["sentence", "What happens inside?", "Open a sentence in the model", ""],
       ["train", "Make it better", "Train a model while you watch", "about 1 min"], ["data", "Use your own data", "CSV, Excel or text files", ""]];
-    return make("div", { class: "main low" }, make("h1", { class: "big" }, data.state ? `You ${you}, of ${n}.` : `You ${you}, model ${model}, of ${n}.`),
+    return make("div", { class: "main low" }, make("h1", { class: "big" }, `You got ${you} of ${n} right.`, !data.state && ` The model got ${model}.`),
       make("p", { class: "why" }, data.accuracy, " ", button("first", "Play again", () => { view.picks.clear(); open(0); }, { class: "link" }), " ", view.saved, data.saved > 0 && saving()),
       make("ul", { class: "sum" }, rows.map((question) => make("li", { "data-text": true }, make("span", {}, question.text), !data.state && make("em", {}, told(question))))),
       make("nav", { class: "ways", "aria-label": "Go on" }, ways.map(([page, title, words, time]) => make("a", { href: data.links[page], "data-id": `way-${page}` }, make("b", {}, title), make("span", {}, words), make("span", {}, time)))));

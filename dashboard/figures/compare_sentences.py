@@ -162,12 +162,10 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
     """Draw the agreement matrix of two models as bars; each cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     counts = [[count(n) for n in row] for row in shape.counts.tolist()]
+    lone = [f"only<br>{escape_text(name)}" for name in shape.names]  # a projector may show no table of letters
 
-    def write_note(one: int, other: int) -> str:
-        if look.projector and shape.about_right and one != other:  # no table of letters is on the screen
-            name = escape_text(shape.names[one])
-            return f"only {name.replace(', ', ',<br>')}{' ' if ', ' in name else '<br>'}right"
-        return shape.write_cell_note(one, other)
+    def write_note(i: int, j: int) -> str:
+        return lone[i] if look.projector and shape.about_right and i != j else shape.write_cell_note(i, j)
 
     return draw_bar_matrix(
         look,

@@ -157,7 +157,7 @@ COMPONENT = QuietOption(
     "component",
     "Map",
     lambda source: _list_numbers(source, "components", 0),
-    "The map whose queries, keys and scores are shown; 0 is the first.",
+    "The map whose queries, keys and scores are shown; 0 is A₀.",
 )
 
 

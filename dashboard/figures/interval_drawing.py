@@ -12,6 +12,7 @@ from dashboard.figures.drawing import Component, Node, make_node, read_asset, wr
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look
 
+STYLES = ("ties", "soft", "opt", "wrap")  # classes of a column
 TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
 LANE, MARGIN = 9, 12
 ROOM, LOW = 14, 1.2  # a table with more rows has rows this low (rem) on a projector, so that all are seen
@@ -102,8 +103,7 @@ class _Drawing:
         """Return the HTML node of the whole interval table."""
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
-        low = self.look.projector and len(self.table.rows) > ROOM
-        height = min(self.table.height, LOW) if low else self.table.height
+        height = LOW if self.look.projector and len(self.table.rows) > ROOM else self.table.height
         style = f"--row:{height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
         columns = [*([IntervalColumn(self.tick, "", "2.2rem")] if self.tick else []), *self.table.columns]
         lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
@@ -137,8 +137,8 @@ class _Drawing:
             box = make_node("input", type="checkbox", tabindex="-1", aria_label=f"{self.tick} {name.text}")
             yield make_node("td", box if row.ticks and not child else None, class_="box")
         fold = make_node("span", "\u25b8" * foldable, class_="fold", aria_hidden="true") if self.folds else None
-        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
-        yield make_node("th", parts, scope="row", title=name.title or name.text)
+        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=not first.wrap), class_="name")
+        yield make_node("th", parts, scope="row", title=name.title or name.text, **_set_class(first))
         for column in others:
             cell = row.cells.get(column.key, "")
             if column.ties:
@@ -155,7 +155,7 @@ class _Drawing:
 
 
 def _set_class(column: IntervalColumn) -> dict[str, str]:
-    known = {"num": column.number, "mark": column.axis, "ties": column.ties, "soft": column.soft, "opt": column.opt}
+    known = {"num": column.number, "mark": column.axis, **{name: getattr(column, name) for name in STYLES}}
     names = " ".join(name for name, is_so in known.items() if is_so)
     return {"class_": names} if names else {}
 

@@ -80,6 +80,7 @@ class IntervalColumn:
     number: bool = False  # right-aligned
     soft: bool = False  # in muted colour
     opt: bool = False  # hidden on narrow pages
+    wrap: bool = False  # a text of several lines
     ties: bool = False
     """Has no cells, but the vertical lines that join rows without a clear difference (`Marks.groups`)."""
 
@@ -188,9 +189,9 @@ class ColumnSpec:
     axis: Callable[[Sequence[Mark]], Axis] | None = None
 
 
-def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
+def name(key: str, title: str, cell: Value, width: str = "", *, wrap: bool = False, **csv: Value) -> ColumnSpec:
     """Define a table column of texts on the left, such as the name of each row."""
-    return ColumnSpec(csv, IntervalColumn(key, title, width), lambda entry: _get_value(entry, cell))
+    return ColumnSpec(csv, IntervalColumn(key, title, width, wrap=wrap), lambda entry: _get_value(entry, cell))
 
 
 def text(

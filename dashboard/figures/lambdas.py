@@ -117,7 +117,8 @@ def describe_change(track: Track) -> str:
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
     if most < HARDLY:
-        return f"λ hardly moved: at most {number(most, 4)} ({where}), below {HARDLY:g}. The first map has weight 1."
+        moved = f"hardly moved: by at most {number(most, 4)} ({where})" if most >= 5e-5 else "has not moved"
+        return f"λ {moved}. The first map has weight 1."
     return f"λ moved by up to {number(most, 3)} ({where}). The first map has weight 1."
 
 
@@ -188,13 +189,10 @@ def draw_course(
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{format_subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
-    space = {
-        "horizontal_spacing": 0.09,
-        "vertical_spacing": (0.56 if look.projector else 0.36) / rows,
-        "shared_xaxes": "columns",
-    }
+    height, gap = (350, 0.56) if look.projector else (60 + 170 * rows, 0.36)
+    space = {"horizontal_spacing": 0.09, "vertical_spacing": gap / rows, "shared_xaxes": "columns"}
     below = ["validation loss", *[""] * (len(layers) - 1)]
-    figure = Panels(look, [*titles, below], height=350 if look.projector else 60 + 170 * rows, **space)
+    figure = Panels(look, [*titles, below], height=height, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
     limits = _choose_limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):

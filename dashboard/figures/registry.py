@@ -26,6 +26,7 @@ from dashboard.figures import (
     metrics,
     model_comparison,
     model_plan,
+    papers,
     threshold_curves,
     thresholding,
     token_tags,
@@ -59,6 +60,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(forward_pass.STEPS, token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
     *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
     *(model_plan.DIAGRAM, behavioral_tests.RATES),
+    *(papers.DIFFERENCES, papers.CLAIMS, papers.RESULTS, papers.CONFUSION),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
     name: (figure, choices) for figure in ALL for name, choices in figure.iterate_variants()

@@ -49,6 +49,10 @@ class Panels:
         """Add a trace of bars to a chart panel."""
         self._add_trace("bar", row, col, trace)
 
+    def add_box(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
+        """Add a box of quartiles to a chart panel."""
+        self._add_trace("box", row, col, trace)
+
     def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
         """Add a text to a chart panel, positioned in data units or relative to the panel."""
         number = self._number_axis(row, col)

@@ -187,11 +187,11 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
     if len(pushes) and favor[counted].max() >= 0.005:
         place = int(counted[favor[counted].argmax()])
         held = two or (said == shown.target and shown.record.task == "single")
-        start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
+        start, end = ("", f" pushes most towards {said}") if held else (f"Largest effect towards {shown.target}: ", "")
         if place != int(favor.argmax()):
-            start = "Top content word:" if held else start.replace("effect", "effect of a content word")
+            start = "Of the content words, " if held else start.replace("effect", "effect of a content word")
         word = ("strong", quote_text(found.words[place].word))
-        line = [("", f"{start} "), word, ("", f" ({signed(pushes[place])}). ")]
+        line = [("", start), word, ("", f"{end} ({signed(pushes[place])}). ")]
     elif len(pushes):
         line = [("", f"No word supports {said if two else shown.target}. ")]
     odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))

@@ -220,7 +220,7 @@ class ModelReader(RunReader):
             suite = behavioral_tests.suite_reader.load_builtin_suite()
             asked = SuiteAnswers.from_suite(self.store(), record.run, suite)
             if asked.read() is None:
-                raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
+                raise NotAvailable(f"it has not been computed yet; `sentiscope {' '.join(asked.words)}` computes it")
             return asked.judge()
         except InputError as error:
             raise NotAvailable(str(error)) from error

@@ -40,6 +40,7 @@ PAGES = {
     "embeddings": Screen(
         "Embeddings", "scatter_plot", "Evaluate", "m", of_texts="Each point is a text with its label."
     ),
+    "papers": Screen("Papers", "menu_book", "Evaluate", "a", of_run=False),
     "tokens": Screen("Tagging", "label", "Evaluate", of_run=False),
     "data": Screen("Data", "table_rows", "Build", "d"),
     "models": Screen("Models", "account_tree", "Build", "o", of_run=False),

@@ -42,6 +42,7 @@ def show_page() -> None:
     if found is not None and found.lesson != name:
         found = None
     problem = state.pop_value(state.LESSON_PROBLEM) or (NO_CLASS.format(code) if code and found is None else "")
+    add_style("bare.css")
     add_style("lesson_page.css")
     known = read_state(
         {key: state.read_link(key) for key in ("step", "pick", "again", "set", "notes", "sheet")}, content["questions"]

@@ -31,15 +31,16 @@ def show_page() -> None:
     ]
     show_drawing(Component("lessons", {"lessons": rows}, Look()), "lessons", "")
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
-        st.html("Save as one HTML file", width="content")
-        for name, lesson in LESSONS.items():
+        st.html("Save as an HTML file that works offline:", width="content")
+        for number, (name, lesson) in enumerate(LESSONS.items(), start=1):
             st.download_button(
-                lesson.title,
+                f"Lesson {number}",
                 partial(_write_file, name),
                 f"sentiscope-lesson-{name}.html",
                 "text/html",
                 key=f"export-{name}",
                 type="tertiary",
+                help=lesson.title,
                 on_click="ignore",
             )
 

@@ -148,6 +148,7 @@ def _show_reading(source: Source, rows: list[MapRow], top: float, place: str) ->
 
 
 KEYS = (state.PINNED_RUN, state.PINNED, state.PINNED_EDIT)
+SECTION = "Pinned"  # opens when something is pinned
 QUOTED = 90
 
 
@@ -170,6 +171,8 @@ def show_pin_button(source: Source) -> None:
 def _pin_reading(*values: str) -> None:
     for key, value in zip(KEYS, values, strict=True):
         state.set_param(key, value)
+    opened = [name for name in state.get_value(state.MORE, None) or () if name != SECTION]
+    state.set_value(state.MORE, [*opened, *([SECTION] if values[0] else [])])
 
 
 def _make_source(source: Source, others: Mapping[str, RunRecord]) -> Source | None:

@@ -16,6 +16,7 @@ from dashboard.data import data
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, draw_start
 from dashboard.screens import PAGES
+from dashboard.widgets.fields import LONGEST
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import as_sentence
 from dashboard.widgets.style import add_style, get_look
@@ -134,7 +135,8 @@ def _answer_typed(record: RunRecord, quiz: Quiz, typed: TypedSentence | None) ->
     try:
         return replace(typed, question=data.ask_sentence(record.run, typed.text, quiz.common))
     except InputError as error:
-        return replace(typed, problem=as_sentence(error), link=_make_links(record.run, typed.text)["sentence"])
+        text = typed.text if len(typed.text) <= LONGEST else ""  # a longer one fits no link
+        return replace(typed, problem=as_sentence(error), link=_make_links(record.run, text)["sentence"])
 
 
 def _receive_changes(key: str, view: StartView, begun: UnfinishedTask | None) -> None:

@@ -9,12 +9,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import NotAvailable
+from core.formatting import format_subscript
 from core.interpret.model_edits import UNCHANGED
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention_heads import LAYER
-from dashboard.figures.figure import Source
+from dashboard.figures.figure import Option, Source
 from dashboard.figures.forward_pass import COMPONENT, HEAD, STAGE, STEPS, build_step_table, read_stages
 from dashboard.figures.results import choose_default_text
 from dashboard.widgets.bars import show_prediction
@@ -93,9 +94,16 @@ def _pick_options(source: Source) -> None:
     found = ((option, option.values(source)) for option in (LAYER, HEAD, COMPONENT))
     several = [option for option, values in found if isinstance(values, Sequence) and len(values) > 1]
     if several:
-        with st.popover(", ".join(f"{each.label} {read_option(each, source)}" for each in several), key="steps-place"):
+        with st.popover(", ".join(_name_place(each, read_option(each, source)) for each in several), key="steps-place"):
             for option in several:
                 choose_option(option, source)
+
+
+def _name_place(option: Option, value: str) -> str:
+    """Name a layer, a head or a map as the formulas do."""
+    if option is COMPONENT:
+        return f"A{format_subscript(int(value))}"
+    return f"{option.label if option is LAYER else option.label.lower()} {value}"
 
 
 def _reset_stage() -> None:

@@ -66,8 +66,8 @@ def _show_example() -> None:
     _show_members(shown, "Example: ")
     table, alt = figures.TABLE.draw(example.rows, get_look()), "Means and deviations by setting"
     show_drawing(table, figures.TABLE.name, alt, row_height=38)  # low rows: all are on a projector's first screen
-    below = figures.describe_baseline(shown)
-    show_caption(f"No sweep has been planned here yet. This example comes with Sentiscope; {below}")
+    text = "No sweep has been planned here yet. This example comes with Sentiscope;"
+    show_caption(f"{text} {figures.describe_baseline(shown)}")
     reading = figures.TABLE.resolve_text(figures.TABLE.reading, example.rows)
     show_caption(f"{reading} Made on {example.made}; its runs are not included.")
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
@@ -37,8 +37,17 @@ Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 """A table, or a function that returns it; the CSV is made on click, since a rerun drops files made before."""
 
 
-def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
-    """Show a menu of buttons that download the page's figures and tables as files; nothing on a projector."""
+def show_export_bar(
+    page: str,
+    tables: Mapping[str, Table],
+    *,
+    figures: bool = True,
+    texts: Mapping[str, tuple[str, Callable[[], str]]] | None = None,
+) -> None:
+    """Show a menu of buttons that download the page's figures and tables as files; nothing on a projector.
+
+    `texts`: further files, label → name of the file and the function that writes it.
+    """
     if state.is_projector():
         return
     with st.popover("Export", key="export", type="tertiary"):
@@ -54,6 +63,9 @@ def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = T
                 type="tertiary",
                 on_click="ignore",
             )
+        for label, (file, write) in (texts or {}).items():
+            look: dict[str, Any] = {"key": f"export-{file}", "type": "tertiary", "on_click": "ignore"}
+            st.download_button(label, write, f"sentiscope-{page}-{file}", "text/plain", **look)
 
 
 _ONE = threading.Lock()  # reports are built one at a time, since each needs a processor core for seconds

@@ -15,8 +15,8 @@ from core.recipes import RECIPES
     ("said", "key"),
     [
         ("ndt", "ndt"),
-        ("7ess-Xin", "tweet_encoder_7essxin"),
-        ("Sentiment Lexical Attention", "lexical_attention"),
+        ("7ess-Xin", "7ess-xin"),
+        ("Sentiment Lexical Attention", "lexical"),
         ("inceptive transformers", "inceptive"),
         ("SENTIFORMER", "sentiformer"),
         ("baseline", "baseline"),

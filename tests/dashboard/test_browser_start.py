@@ -72,6 +72,10 @@ def test_a_class_plays_to_the_result_with_keys_alone(browser, server, width, hei
         page.keyboard.press(KEY[question.label])
         expect(page.locator(".start .bar")).to_have_attribute("aria-label", re.compile("negative 0.*positive 0"))
         assert verdict(page).startswith("It says" if question.right else "Fooled."), question.text
+        lead = question.text[slice(*question.words[question.effects.index(max(question.effects))])]
+        without = "Without it," if len(question.flip) == 1 else "Without “"
+        reason = page.locator(".start .why").inner_text()
+        assert reason.startswith(f"“{lead}” pushes most towards {question.predicted}. {without}"), reason
         check_screen(page, height)
         shown.append(measure(page))
         page.keyboard.press("w")
@@ -88,7 +92,7 @@ def test_a_class_plays_to_the_result_with_keys_alone(browser, server, width, hei
             assert violations(page) == []
         page.keyboard.press("ArrowRight")
     check_places(shown)
-    expect(page.locator(".start h1")).to_have_text("You 5, model 2, of 5.")
+    expect(page.locator(".start h1")).to_have_text("You got 5 of 5 right. The model got 2.")
     assert page.locator(".start .ways a").count() == 4
     assert all(f"run={RUN}" in each.get_attribute("href") for each in page.locator(".start .ways a").all())
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= height
@@ -161,6 +165,12 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(page, serve
     page.wait_for_timeout(2000)  # words fade in one after the other
     assert violations(page) == []
     page.get_by_role("button", name="Try another").click()
+    page.keyboard.insert_text("good bad " * 2500)  # nothing is cut off unseen
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".start .why")).to_have_text("This sentence has 5\u202f000 words; 60 are the maximum here.")
+    assert "text=" not in page.get_by_role("link", name="Open it in Sentence").get_attribute("href")
+    page.get_by_role("button", name="Try another").click()
     page.keyboard.type(SPEAKS)
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowLeft")
@@ -214,7 +224,7 @@ def test_three_classes_have_digits_and_words_that_are_unknown_have_a_frame(brows
     page.keyboard.type("zyzzyva film <b>qwertz</b>")
     page.keyboard.press("Enter")
     page.keyboard.press("3")
-    expect(page.locator(".start .why")).to_contain_text("unknown to it.")
+    expect(page.locator(".start .why")).to_contain_text("unknown to the model.")
     assert {"zyzzyva", "qwertz"} <= set(page.locator(".start .unknown").all_inner_texts())
     assert page.locator(".start .words b").count() == 0
     settle(page)

@@ -37,7 +37,9 @@ def test_the_list_has_a_row_for_each_lesson_and_computes_none(app, monkeypatch):
     (data,) = drawn(opened(app, "lessons"), "lessons")
     assert [row["href"] for row in data["lessons"]] == [f"lesson?lesson={name}" for name in LESSONS]
     assert [row["title"] for row in data["lessons"]] == [each.title for each in LESSONS.values()]
-    assert [button.label for button in app.get("download_button")] == [each.title for each in LESSONS.values()]
+    saved = app.get("download_button")
+    assert [button.label for button in saved] == [f"Lesson {number}" for number in range(1, len(LESSONS) + 1)]
+    assert [button.proto.help for button in saved] == [each.title for each in LESSONS.values()]
 
 
 @pytest.mark.parametrize("name", LESSONS)

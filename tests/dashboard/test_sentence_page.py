@@ -225,6 +225,7 @@ def strips(app) -> list[list[str]]:
 
 def test_pinned_sentence_is_compared_with_the_next_one(app, runs):
     press(opened(app), "pin-button")
+    assert "Pinned" in app.session_state[state.MORE], "it opens the comparison"
     app.session_state[state.MORE] = ["Pinned"]
     app.run()
     assert pins(app) == [TEXT, "finished", ""] and "This sentence is pinned." in markup(app)
@@ -255,7 +256,7 @@ def test_pinned_run_predicts_its_sentence_next_to_another_run(app, runs):
     assert shown(app)[-1] == said(asked(runs, "good"))
     assert "Pinned: <b>“good”</b> (finished) · P(positive)" in markup(app)
     press(app, "pin-button")
-    assert pins(app) == ["", "", ""] and "Pinned:" not in markup(app)
+    assert pins(app) == ["", "", ""] and "Pinned:" not in markup(app) and "Pinned" not in app.session_state[state.MORE]
 
 
 def test_invalid_pins_are_reported(app, runs):

@@ -70,6 +70,7 @@ OPTIONS = {
     "slices": "--save --rename --rm",
     "codes": "--author --definition --example --place --into --off --codes",
     "counter-examples": "--label --note --link --run",
+    "papers": "--format --scale --results --device",
     "the server": "--address --host --port --browser",
 }
 """By topic."""

@@ -156,7 +156,7 @@ def test_verdicts_and_their_sentences():
         "no drawn order is as extreme"
     )
     undecided = compare_ranks(A, np.roll(A, 2)).describe("attention", "deletion")
-    assert undecided.startswith("attention and deletion: inconcl")
+    assert undecided.startswith("attention and deletion: no clear relation")
     few = compare_ranks(eight[:7], eight[:7])
     assert few == RankTest(7, 1.0) and few.verdict is None
     assert few.describe("a", "b") == "a and b: no verdict below 8 words"

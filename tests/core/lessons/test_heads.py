@@ -61,7 +61,7 @@ def test_the_other_way_is_the_smallest_without_the_deciding_head(content):
         for size in (1, 2)
     }
     assert not flipping[1] and flipping[2]
-    assert f"Without {content.figure['names'][right]} it takes 2 heads." in content.stages[2].line
+    assert "You need 2 other heads." in content.stages[2].line
     named = [place for place in range(12) if content.figure["names"][place] in content.answers[2]]
     assert tuple(named) in flipping[2]
 
@@ -79,7 +79,8 @@ def test_the_counts_in_the_fact_are_those_of_all_sentences(content, starters):
     (a, n), (b, m), (c, _), (d, _) = numbers
     name, other = content.figure["names"][right], content.figure["names"][dark]
     assert content.fact == (
-        f"On {n} sentences with a negation {name} flips {a}; on {m} plain ones {b}. H{other[1:]} flips {c} and {d}."
+        f"Without {name}, {a} of {n} sentences with a negation flip, and {b} of {m} plain ones. "
+        f"Without {other}: {c} and {d}."
     )
 
 

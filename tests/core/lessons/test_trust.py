@@ -69,7 +69,8 @@ def test_sentences_are_counted_one_by_one(content, starters):
         counts[1] += b < a - ALIKE
     low, high = compute_wilson(counts[0], len(texts))
     assert len(texts) == trust.SAMPLE and len({*texts}) == len(texts)
-    assert f"more in {counts[0]} ({100 * low:.0f} % to {100 * high:.0f} %), those of B in {counts[1]}" in content.fact
+    assert f"In {counts[0]} of 40 everyday sentences ({100 * low:.0f} % to {100 * high:.0f} %) " in content.fact
+    assert f"2 words of A more, in {counts[1]} those of B." in content.fact
     frame = api.runs_predictions(RUN, trust.SPLIT, store=starters)
     assert {*texts} <= {*frame["text"]}
 

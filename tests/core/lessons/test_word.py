@@ -78,7 +78,7 @@ def test_the_number_of_words_of_the_other_way_is_the_smallest(content):
         for places in itertools.combinations(others, size)
         if (figure["sets"][to_bits(places)] >= WHOLE / 2) != (figure["sets"][0] >= WHOLE / 2)
     ]
-    assert figure["flips"] and f"it takes {min(sizes)} words." in content.stages[2].line
+    assert figure["flips"] and f"You need {min(sizes)} other words." in content.stages[2].line
 
 
 def test_test_sentences_are_counted_one_by_one(content, starters):
@@ -102,7 +102,9 @@ def test_every_kind_of_word_gets_its_feedback(content):
         moved = abs(figure["alone"][place] - figure["positive"])
         if choice.option > 1:
             assert (choice.option == 3) == (moved < word.LITTLE)
-            assert f"by {'only ' * (choice.option == 3)}{moved:.2f}." in choice.feedback
+            kept = max(figure["alone"][place], 1 - figure["alone"][place])
+            said = "it hardly changes:" if moved < word.LITTLE else "the model still says"
+            assert choice.feedback.endswith(f"{said} positive {kept:.2f}.")
 
 
 def test_a_run_without_such_sentences_is_not_enough(starters, monkeypatch):

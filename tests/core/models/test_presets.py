@@ -76,10 +76,10 @@ def test_gates_start_open_and_are_one_at_class_tokens():
 
 
 NAMED_BY_THE_PAPERS = {
-    "lexical_attention": {"ko-electra", "kr-electra", "kc-electra", "kr-bert", "xlm-roberta"},
+    "lexical": {"ko-electra", "kr-electra", "kc-electra", "kr-bert", "xlm-roberta"},
     "inceptive": {"bertweet", "roberta", "banglabert", "xlm-roberta", "biobert", "biobert-large", "ct-bert"},
     "sentiformer": {"distilbert", "bert"},
-    "tweet_encoder_7essxin": {"roberta"},
+    "7ess-xin": {"roberta"},
 }
 
 
@@ -99,7 +99,7 @@ def here(tmp_path, monkeypatch):
 def test_every_backbone_of_a_paper_has_a_recipe_with_sources():
     for paper, named in NAMED_BY_THE_PAPERS.items():
         found = {name for name, each in FINE_TUNINGS.items() if each.paper == paper}
-        prefix = {"tweet_encoder_7essxin": "tweet-", "lexical_attention": "lexical-"}.get(paper, f"{paper}-")
+        prefix = {"7ess-xin": "tweet-", "lexical": "lexical-"}.get(paper, f"{paper}-")
         assert found == {prefix + name for name in named}
         assert any(preset.startswith(prefix) and PRESETS[preset].paper == paper for preset in PRESETS)
     assert sum(map(len, NAMED_BY_THE_PAPERS.values())) == len(FINE_TUNINGS)

@@ -64,7 +64,9 @@ def test_lambda_belongs_to_models_with_several_maps(preset, has):
 
 def test_change_and_start_values_are_described():
     still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
-    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: at most 0.0099 (λ₁ of layer 1)")
+    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: by at most 0.0099 (λ₁ of layer 1)")
+    begun = replace(CURVES, lambdas={(0, 1): (0.15, 0.15004)})
+    assert lambdas.describe_change(Track("a", 0, begun)).startswith("λ has not moved. ")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
     assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
     assert "fitted to its reported final λ" in lambdas.describe_start(record("a"))

@@ -45,15 +45,15 @@ def join_text(lines) -> str:
 
 def test_most_important_word_and_unknown_words_are_named():
     line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
-    assert join_text(line) == "Mostly because of “splendid” (+11.39). Unknown: “repelled”, read as a placeholder. "
+    assert join_text(line).startswith("“splendid” pushes most towards positive (+11.39). Unknown: “repelled”, read ")
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
     assert (
         join_text(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
-        == "Mostly because of “not” (−8.07). "
+        == "“not” pushes most towards negative (−8.07). "
     )
     assert join_text(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
     three = record(("bad", "so so", "fine"))
-    assert "Mostly because of “a” (+1.00)" in join_text(
+    assert "“a” pushes most towards bad (+1.00)" in join_text(
         explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad"))
     )
     assert "Largest effect towards fine: “a”" in join_text(
@@ -136,7 +136,7 @@ def test_table_has_each_word_with_position_and_trained_effect():
 def test_attended_and_important_words_are_compared_and_stop_words_lead_only_if_counted():
     pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
     line = join_text(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
-    agrees = "Attention and effect: inconclusive (ρ = −0.11)"
+    agrees = "Attention and effect: no clear relation (ρ = −0.11)"
     assert line.endswith(f"Most attention: “a”, largest effect: “never”. {agrees}. ")
     line = join_text(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most attention and effect: “never”. ")
@@ -145,10 +145,11 @@ def test_attended_and_important_words_are_compared_and_stop_words_lead_only_if_c
     more = {"attention": (0.7, 0.1, 0.0, 0.2), "test": RankTest(9, -0.11, 0.77)}
     some = shown(pushes, counted=np.flatnonzero(find_content_words(list(pushes))), **more)
     line = join_text(explain_answer(some))
-    assert line.startswith("Top content word: “never” (+1.00). Most attention and effect: “never”. ")
+    assert line.startswith("Of the content words, “never” pushes most towards positive (+1.00). Most attention and ")
     assert "−0.11" in line, "the test is of all words"
     assert [item["word"] for item in word_attributions.WORDS.draw(some, Look()).data["items"] if item["most"]] == [
         "never"
     ]
     every = join_text(explain_answer(shown(pushes, **more)))
-    assert every.startswith("Mostly because of “the” (+3.00). Most attention and effect: “the”. ") and "−0.11" in every
+    assert every.startswith("“the” pushes most towards positive (+3.00). Most attention and effect: “the”. ")
+    assert "no clear relation (ρ = −0.11)" in every

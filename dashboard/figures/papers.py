@@ -1,0 +1,342 @@
+"""Tables of the papers beside our results: differences with verdicts, bars, boxes, a confusion matrix, and claims."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.api.claims import claims, count_verdicts
+from core.api.papers import format_value, reproduce
+from core.exceptions import NotAvailable
+from core.formatting import MINUS, number, signed
+from core.models.presets import PAPERS, find_paper
+from core.papers.claims import FINDERS, HOLDS, NOT
+from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
+from dashboard.figures import interval_table as columns
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure, Source
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import Axis, IntervalColumn, IntervalRow, IntervalTable, Mark, Marks, TextCell
+from dashboard.figures.subplots import Panels, draw_bar_matrix, make_whiskers
+from dashboard.figures.theme import SYMBOLS, Look, Tokens, blend_colors
+
+Row = Mapping[str, Any]
+COUNTED = {AGREES: "agree", DIFFERS: "differ", BETTER: "are better than the paper allows"}
+COUNTED |= {INCONCLUSIVE: "inconclusive", ONE_SEED: "of one seed"}
+"""Verdict → what several results do."""
+BOXED = 5
+"""Fewest results of a box."""
+EMPTY = Axis(-1.0, 1.0, (0.0,), ("0",), 0.0)
+CORNERS = ("confusion_tnr", "confusion_tpr")
+"""Metrics of the confusion matrix on its diagonal, %."""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of a paper beside our results, and the metric of which rows are shown."""
+
+    paper: str
+    table: Mapping[str, Any]  # as `reproduce` returns it
+    metric: str
+
+    @property
+    def rows(self) -> list[Row]:
+        """Return the rows of the chosen metric."""
+        return [row for row in self.table["rows"] if row["metric"] == self.metric]
+
+    @property
+    def title(self) -> str:
+        """Return what the paper calls the table."""
+        return str(self.table["table"]) if " " in self.table["table"] else f"Table {self.table['table']}"
+
+    def describe(self) -> str:
+        """Return the paper, and what the table is about."""
+        return f"{PAPERS[self.paper]}: {self.table['title']}"
+
+
+def list_metrics(table: Mapping[str, Any]) -> list[str]:
+    """Return the metrics of a table in its order."""
+    return list(dict.fromkeys(row["metric"] for row in table["rows"]))
+
+
+def choose_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the table of which most results were compared."""
+    return max(tables, key=lambda each: sum(bool(row["n"]) and row["difference"] is not None for row in each["rows"]))
+
+
+def find_paper_of(source: Source) -> str:
+    """Return the key of the paper that a run's preset is from; NotAvailable: there is none."""
+    paper = find_paper(source.record.preset)
+    if paper not in FINDERS:
+        raise NotAvailable(f"{source.record.preset} is not a model of a paper")
+    return paper
+
+
+def _read_table(source: Source) -> PaperTable:
+    paper = find_paper_of(source)
+    table = choose_table(reproduce(paper)["tables"])
+    return PaperTable(paper, table, list_metrics(table)[0])
+
+
+def describe_verdict(row: Row) -> str:
+    """Return the verdict on a row in words, with the direction of a difference."""
+    if row["verdict"] != DIFFERS or row["difference"] is None:
+        return str(row["verdict"])
+    return f"{DIFFERS}: {'lower' if row['difference'] < 0 else 'higher'}"
+
+
+def _build_mark(row: Row, tokens: Tokens) -> Mark:
+    if row["difference"] is None or row["verdict"] in (NOT_RUN, BASELINE):
+        return Mark()
+    low, high = row["interval"] or (None, None)
+    ends = f", 95 % interval {' to '.join(map(signed, row['interval']))}" if row["interval"] else ""
+    color = {AGREES: tokens.accent, BETTER: tokens.ink}.get(row["verdict"], tokens.wrong)
+    said = f"{signed(row['difference'])}{ends}: {describe_verdict(row)}"
+    return Mark(row["difference"], low, high, row["verdict"] in (INCONCLUSIVE, ONE_SEED), color, said=said)
+
+
+def _has_value(mark: Mark) -> bool:
+    return mark.value is not None
+
+
+def _write_value(row: Row, name: str) -> str:
+    return format_value(row[name], row["unit"]).replace("-", MINUS) or "–"
+
+
+def _write_runs(row: Row) -> str:
+    spread = "" if row["sd"] is None else f"± {format_value(row['sd'], row['unit'])} "
+    return f"{spread}× {row['n']}" if row["n"] else ""
+
+
+def _write_points(row: Row) -> str:
+    return "" if row["difference"] is None else signed(row["difference"], 1 if row["n"] else 2)
+
+
+def _write_verdict(row: Row) -> TextCell:
+    return TextCell(describe_verdict(row), strong=row["verdict"] in (AGREES, DIFFERS, BETTER), title=row["reason"])
+
+
+def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
+    """Build the table of reported numbers, our means, and their differences with intervals."""
+    rows = [{**row, "id": str(at), "ends": row["interval"] or (None, None)} for at, row in enumerate(shown.rows)]
+    several = len({row["dataset"] for row in rows}) > 1
+    first = next((row["id"] for row in rows if row["verdict"] == BASELINE), "")
+
+    def write_name(row: Row) -> TextCell:
+        """Return the name of a row, with its data set if the table has several."""
+        name, _, small = row["row"].partition(" (") if row["verdict"] == BASELINE else (row["row"], "", "")
+        small = row["dataset"] if several and row["dataset"] != row["row"] else small.rstrip(")")
+        return TextCell(re.sub(r"(?<=[\[(])-", MINUS, name), small=small)
+
+    width = f"{min(max(len(row['row']) for row in rows if row['verdict'] != BASELINE) / 2 + 2, 15):.0f}rem"
+    csv: dict[str, Any] = {name: name for name in ("row", "dataset", "metric", "unit")}
+    last: dict[str, Any] = {name: name for name in ("baseline", "verdict", "reason")}
+    listed = (
+        columns.name("name", shown.metric.replace("_", " "), write_name, width, wrap=True, **csv),
+        columns.text("told", "reported", lambda row: _write_value(row, "reported"), "4.7rem", reported="reported"),
+        columns.text("own", "ours", lambda row: _write_value(row, "ours"), "4rem", ours="ours"),
+        columns.text("runs", "± sd × runs", _write_runs, "6.4rem", soft=True, opt=True, sd="sd", n="n"),
+        columns.interval(
+            "interval",
+            "",
+            lambda row: _build_mark(row, tokens),
+            lambda marks: columns.make_axis(marks, zero=0.0, signed=True) if any(map(_has_value, marks)) else EMPTY,
+            **{"difference": "difference", "low": "ends.0", "high": "ends.1"},
+        ),
+        columns.text("points", "points", _write_points, "3.7rem"),
+        columns.name("said", "verdict", _write_verdict, "8.6rem", **last),
+    )
+    about = f"{shown.title}, {shown.describe()}, beside our results"
+    return IntervalTable(about, listed, rows, "id", apart=lambda row: row["id"] == first)
+
+
+def summarize_results(rows: Sequence[Row]) -> str:
+    """Return how many of the reported numbers were compared and with what result, as a sentence."""
+    counts = Counter(row["verdict"] for row in rows if row["reported"] is not None)
+    said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in COUNTED.items() if counts[verdict])
+    return f"{counts.total() - counts[NOT_RUN]} of {counts.total()} numbers compared{said and f': {said}'}."
+
+
+def summarize_baselines(rows: Sequence[Row]) -> str:
+    """Return how often TF-IDF scores above our means and above the reported numbers, as a sentence."""
+    known = [row for row in rows if None not in (row["baseline"], row["ours"], row["reported"])]
+    ours, reported = (sum(row["baseline"] > row[name] for row in known) for name in ("ours", "reported"))
+    if not known:
+        return "TF-IDF has no number to compare here."
+    return f"TF-IDF beats {ours} of our {len(known)} means and {reported} of the reported numbers."
+
+
+DIFFERENCES = Figure(
+    "paper-table",
+    "papers",
+    lambda shown: shown.title,
+    _read_table,
+    lambda shown, look: build_component(build_difference_table(shown, look.tokens).marks, look),
+    note=PaperTable.describe,
+    reading="Bar: 95 % interval of ours − reported. Ring: inconclusive, or one seed.",
+    finding=lambda shown: summarize_results(shown.rows),
+    how="The interval counts the test rows of both sides and our seeds. Verdicts in order of testing: *better than "
+    "the paper allows* (one-sided, 5 %: look for a leak or an easier protocol), *differs* (the interval excludes 0), "
+    "*agrees* (it lies within ± 1.5), *inconclusive*. Points are hundredths of a share, silhouette or λ.",
+    tables=lambda shown: {"Table": build_difference_table(shown, Look().tokens).frame},
+)
+
+
+def list_results(shown: PaperTable) -> list[Row]:
+    """Return the rows with a result of ours; NotAvailable: there are none."""
+    rows = [row for row in shown.rows if row["ours"] is not None and row["verdict"] != BASELINE]
+    if not rows:
+        raise NotAvailable(f"{shown.title} has no result of ours")
+    return rows
+
+
+def _draw_results(shown: PaperTable, look: Look) -> go.Figure:
+    """Draw a bar of ours and a hatched one of the reported number for each row; next to them boxes of our runs."""
+    t, rows, size = look.tokens, list_results(shown), look.scale_size
+    boxed = [row for row in rows if len(row["values"]) >= BOXED]
+    titles = ["ours (filled) and reported", *(["runs of ours, and reported (diamond)"] if boxed else [])]
+    figure = Panels(look, [titles], height=max(220, 60 * len(rows) + 90), shared_yaxes=True, horizontal_spacing=0.04)
+    ends = [(row["ours"] - (row["sd"] or 0), row["ours"] + (row["sd"] or 0)) for row in rows]
+    hatched = {"shape": "/", "fgcolor": t.muted, "bgcolor": t.paper, "size": 7}
+    bars: dict[str, dict[str, Any]] = {
+        "ours": {
+            "marker": {"color": t.accent},
+            "error_x": make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink),
+        },
+        "reported": {"marker": {"color": t.muted, "pattern": hatched}},
+    }
+    for name, bar in bars.items():
+        bar |= {"x": [row[name] for row in rows], "y": [escape_text(row["row"]) for row in rows], "orientation": "h"}
+        bar |= {"text": [f"{name} {_write_value(row, name)}" for row in rows], "textposition": "none"}
+        figure.add_bar(**bar, hovertemplate="%{y}: %{text}<extra></extra>")
+    dots = {"boxpoints": "all", "jitter": 0.5, "pointpos": 0, "marker": {"color": t.ink, "size": size(5)}}
+    dots |= {"line": {"color": t.accent, "width": size(1.6)}, "fillcolor": blend_colors(t.paper, t.accent, 0.2)}
+    diamond: dict[str, Any] = {"marker": {"symbol": SYMBOLS[1], "size": size(11), "color": t.wrong}, "mode": "markers"}
+    for row in boxed:
+        own: dict[str, Any] = {"x": row["values"], "y": [escape_text(row["row"])] * len(row["values"]), **dots}
+        figure.add_box(col=2, orientation="h", **own)
+        diamond |= {"x": [row["reported"]], "y": own["y"][:1]}
+        figure.add_scatter(col=2, hovertemplate=f"reported {_write_value(row, 'reported')}<extra></extra>", **diamond)
+    unit = rows[0]["unit"]
+    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
+    figure.update_xaxes(title=f"{shown.metric.replace('_', ' ')}{unit and f', {unit}'}", showgrid=True)
+    figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
+    return figure.build_figure()
+
+
+def _read_results(source: Source) -> PaperTable:
+    shown = _read_table(source)
+    list_results(shown)
+    return shown
+
+
+RESULTS = Figure(
+    "paper-bars",
+    "papers",
+    "Ours and reported",
+    _read_results,
+    _draw_results,
+    note=lambda shown: f"{shown.title}, {shown.describe()}",
+    reading="Bars: one standard deviation. Boxes: quartiles of seeds or folds, a dot each.",
+    tables=lambda shown: {"Runs": pd.DataFrame(list_results(shown))[["row", "reported", "ours", "sd", "values"]]},
+)
+
+
+def _draw_confusion(shown: PaperTable, look: Look) -> go.Figure:
+    """Draw the confusion matrix that the paper reports, with our share of each true class below."""
+    t, names = look.tokens, ("negative", "positive")
+    rates = {row["metric"]: row for row in shown.table["rows"] if row["reported"] is not None}
+
+    def get_share(i: int, j: int, name: str) -> float | None:
+        """Return the share of true class i that is predicted j, %."""
+        value = rates[CORNERS[i]][name]
+        return value if i == j or value is None else 100 - value
+
+    def write_cell(i: int, j: int) -> str:
+        """Return the reported share in large print, and ours."""
+        told, ours = (get_share(i, j, name) for name in ("reported", "ours"))
+        return (
+            f"<b style='font-size:1.5em'>{number(told or 0, 1)}</b><br>ours {'–' if ours is None else number(ours, 1)}"
+        )
+
+    return draw_bar_matrix(
+        look,
+        [f"true<br><b>{name}</b>" for name in names],
+        [f"predicted <b>{name}</b>" for name in names],
+        color=lambda i, j: blend_colors(
+            t.paper, t.right if i == j else t.wrong, (get_share(i, j, "reported") or 0) / 250
+        ),
+        words=write_cell,
+        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {write_cell(i, j)}",
+        height=330,
+    )
+
+
+def check_confusion(shown: PaperTable) -> PaperTable:
+    """Return the same table if it has a confusion matrix; NotAvailable: it has none."""
+    if not set(CORNERS) <= set(list_metrics(shown.table)):
+        raise NotAvailable("the table has no confusion matrix")
+    return shown
+
+
+def _read_confusion(source: Source) -> PaperTable:
+    paper = find_paper_of(source)
+    table = reproduce(paper)["tables"][-1]
+    return check_confusion(PaperTable(paper, table, list_metrics(table)[0]))
+
+
+CONFUSION = Figure(
+    "paper-confusion",
+    "papers",
+    "Confusion matrix, reported and ours",
+    _read_confusion,
+    _draw_confusion,
+    note=PaperTable.describe,
+    reading="% of each true class. Large: reported.",
+)
+
+
+@dataclass(frozen=True)
+class ClaimList:
+    """The claims of a paper as plain data."""
+
+    paper: str
+    rows: Sequence[Row]
+
+
+def read_claims(paper: str) -> ClaimList:
+    """Read the claims of a paper, given by its key."""
+    return ClaimList(paper, claims(paper)["claims"])
+
+
+def _draw_claims(shown: ClaimList, look: Look) -> Component:
+    t, rows = look.tokens, []
+    for at, row in enumerate(shown.rows):
+        color = {HOLDS: t.accent, NOT: t.wrong}.get(row["verdict"], t.right)
+        said = {"verdict": TextCell(row["verdict"], strong=row["verdict"] == NOT, dot=color)}
+        texts = {name: row[name].replace(" %", "\u00a0%") for name in ("claim", "count", "sentence")}
+        more = {"claim": TextCell(texts["sentence"], small=row["source"])}
+        head = {"claim": TextCell(texts["claim"], small=texts["count"])}
+        rows.append(IntervalRow(str(at), head | said, (IntervalRow(f"{at}+", more),)))
+    heads = IntervalColumn("claim", "Claim", wrap=True), IntervalColumn("verdict", "verdict", "7.6rem", wrap=True)
+    return build_component(Marks(f"Claims of the {PAPERS[shown.paper]} paper", heads, tuple(rows), height=2.2), look)
+
+
+CLAIMS = Figure(
+    "paper-claims",
+    "papers",
+    "Claims",
+    lambda source: read_claims(find_paper_of(source)),
+    _draw_claims,
+    note="from reported numbers",
+    reading="Unfold a claim to see what the paper's own numbers give.",
+    finding=lambda shown: count_verdicts(shown.rows),
+    tables=lambda shown: {"Claims": pd.DataFrame(shown.rows)},
+)

@@ -1,0 +1,108 @@
+"""`reproduce`: prints tables in every format, lists what is missing, and trains it."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from core.api import public as sentiscope
+from core.api.papers import escape_latex, format_grid
+from core.cli import app
+from core.exceptions import InputError, NotAvailable
+from core.papers import training_cells
+from core.papers.training_cells import TrainingCell, read_labels, read_lines, train_cells
+
+PAPERS = ("ndt", "sentiformer", "7ess-xin", "lexical", "inceptive")
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["reproduce", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(autouse=True)
+def no_training(monkeypatch, request):
+    if "trains" not in request.node.name:
+        monkeypatch.setattr(training_cells, "train_cell", lambda *given: pytest.fail("trained"))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_all_tables_are_printed_in_every_format_without_training(paper, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    found = json.loads(run(paper, "--json"))
+    assert list(found) == ["paper", "tables"] and found["paper"] == paper
+    rows = [row for table in found["tables"] for row in table["rows"]]
+    keys = {"row", "metric", "reported", "ours", "sd", "n", "difference", "interval", "baseline", "verdict", "reason"}
+    assert all(keys <= set(row) for row in rows)
+    assert found == sentiscope.reproduce(paper)
+    listed = list(csv.DictReader(io.StringIO(run(paper, "--format", "csv"))))
+    assert [row["verdict"] for row in listed] == [row["verdict"] for row in rows]
+    text, markdown, latex = (run(paper, "--format", form) for form in ("text", "markdown", "latex"))
+    for table in found["tables"]:
+        assert f"{paper}, {table['table']}: {table['title']}" in text and f"**{paper}, {table['table']}: " in markdown
+    assert markdown.count("\n|---|") == latex.count(r"\begin{tabular}") == latex.count(r"\end{table}")
+    assert latex.isascii() or set(latex) - set(map(chr, range(128))) <= set("−")
+
+
+def test_old_keys_of_papers_are_understood():
+    for old, key in (("tweet_encoder_7essxin", "7ess-xin"), ("lexical_attention", "lexical"), ("7ess-Xin", "7ess-xin")):
+        assert sentiscope.reproduce(old, "1" if key == "lexical" else "I")["paper"] == key
+
+
+def test_wrong_choices_are_refused():
+    with pytest.raises(InputError, match="--format 'pdf': one of text, csv, markdown, latex"):
+        sentiscope.reproduce("ndt", format="pdf")
+    with pytest.raises(InputError, match="--scale 'large': one of small, paper"):
+        sentiscope.reproduce("ndt", scale="large")
+    with pytest.raises(InputError, match="ndt has no table 'XII'"):
+        sentiscope.reproduce("ndt", "XII")
+
+
+def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
+    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+    found = sentiscope.reproduce("ndt", "VII", dry_run=True, results=tmp_path)
+    assert len(found["cells"]) == 2 + 14 * 3
+    assert found["hours"] == pytest.approx((2 * 60 + 42 * 50) / 3600)
+    assert {cell["needs"] for cell in found["cells"]} == {"twitter_financial"}
+    assert sentiscope.reproduce("ndt", "VII", dry_run=True)["cells"] == []
+    assert len(sentiscope.reproduce("ndt", "VII", dry_run=True, seeds=5, models=["vanilla"])["cells"]) == 2
+    full = sentiscope.reproduce("sentiformer", "I", dry_run=True, scale="paper", models=["distilbert"])
+    assert any("distilbert/distilbert-base-uncased" in reason for reason in full["lacks"])
+    assert any(reason.startswith("us_airline: ") for reason in full["lacks"])
+    assert "trainings are missing" in run("ndt", "VII", "--dry-run", "--results", str(tmp_path))
+
+
+def test_run_refuses_what_this_machine_lacks(tmp_path):
+    with pytest.raises(NotAvailable, match="FacebookAI/roberta-base"):
+        sentiscope.reproduce("inceptive", "3", run=True, scale="paper", models=["roberta"], results=tmp_path)
+
+
+def test_run_continues_only_with_resume(tmp_path):
+    (tmp_path / "ndt-twitter-financial.jsonl").touch()
+    with pytest.raises(InputError, match="--resume continues, --results NEW starts anew"):
+        sentiscope.reproduce("ndt", "VII", run=True, results=tmp_path)
+
+
+def test_a_cell_trains_and_a_failed_one_is_kept(tmp_path):
+    settings = {"data.limit": 300}
+    cells = [
+        TrainingCell("g", "built-in", "tfidf-logreg", settings, 0, "tfidf-logreg", 1.0),
+        TrainingCell("g", "built-in", "vanilla", {**settings, "model.heads_of_none": 1}, 0, "vanilla", 1.0),
+    ]
+    told = []
+    assert train_cells(cells, tmp_path, lambda what, share: told.append(share)) == 1
+    assert told == [0.5, 1.0]
+    good, bad = read_lines([tmp_path], "g").values()
+    assert good["model"] == "tfidf-logreg" and "heads_of_none" in bad["failed"]
+    assert read_labels([tmp_path])[good["test"]]["n"] == 3202 and 0.5 < good["metrics"]["test"]["accuracy"] < 1
+    assert set(good) >= {"settings", "seed", "revision", "seconds", "device", "predicted"} and "name" not in good
+
+
+def test_latex_and_csv_are_escaped():
+    assert escape_latex("50 % of a_b & λ ± 1 ∞") == r"50 \% of a\_b \& $\lambda$ $\pm$ 1 $\infty$"
+    rows = [{"row": "=1+1", "value": "a|b"}]
+    assert format_grid("csv", "", rows).splitlines()[1] == "'=1+1,a|b"
+    assert "a/b" in format_grid("markdown", "t", rows)
