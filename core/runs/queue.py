@@ -85,10 +85,7 @@ def _get_ticket(folder: Path, run: str, created: str, kind: str) -> Path:
 
 @contextlib.contextmanager
 def reserve_ticket(runs: Path, run: str, created: str) -> Iterator[tuple[int, ...]]:
-    """Lock the ticket of a training whose process starts next, so that one submitted later cannot overtake it.
-
-    Yields the file handles that the process inherits and finds by `HELD`; none on Windows, or if they are in use.
-    """
+    """Lock the ticket of a training before its process starts and inherits it (`HELD`): nothing later overtakes it."""
     make_folder(runs / FOLDER)
     with open_lock(_get_ticket(runs / FOLDER, run, created, TRAINING)) as handle:
         yield (handle,) if os.name != "nt" and try_lock(handle) else ()

@@ -21,8 +21,8 @@ VERBS = set(
     match measure merge mirror mix model mount move multiply name normalise normalize number offer open order pack pad
     pair parse pass patch perform permute pick pin place plan pool pop predict prepare pretrain print project publish
     put quantize query queue quote raise randomize rank read receive record recover reduce refine refuse relabel
-    relocate remember remove rename render renumber reorder repeat replace report reproduce request require rerun resample
-    reserve reset reshape resolve restore resume return rotate round run sample save say scale scan score search seed
+    relocate remember remove rename render renumber reorder repeat replace report reproduce request require rerun
+    resample reserve reset reshape resolve restore resume return rotate round run sample save say scale scan score search seed
     select send separate serialise serialize serve set shade shift shorten show shuffle silence skip smooth sort spawn
     split spread stack start step stop store stream strip submit suggest sum summarise summarize swap sweep switch
     tabulate tag take tell test toggle tokenise trace train transfer transform translate trim truncate try tune turn
