@@ -12,6 +12,7 @@ from core.api import options
 from core.api.options import (
     AnyRun,
     CliArgument,
+    Edit,
     OnProgress,
     Passage,
     RunName,
@@ -26,7 +27,7 @@ from core.cache import get_cache_folder
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
-from core.formatting import count, signed
+from core.formatting import count, number, signed
 from core.metrics import METRICS, format_title
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.record import WEIGHTS, refuse_passages
@@ -104,19 +105,35 @@ class Evaluation(Analysis[dict[str, Any]]):
         """Compute the metrics of a run on labelled data; raises the same errors as `evaluate`."""
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
-            of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
+            of_texts |= {
+                "--against": self.against,
+                "--passage": self.wanted.passage,
+                "--read-as": self.wanted.read_as,
+                "--edit": self.wanted.edit,
+            }
             return runs.word_tagging.evaluate_tags(self.store, self.run, self.wanted, of_texts)
         loaded = runs.load.load_run(self.store, self.run)
+        if self.wanted.read_as:
+            if self.against:
+                raise InputError("--read-as changes one run, so that --against would compare two ways of reading")
+            loaded = loaded.read_as(self.wanted.read_as)
         if self.wanted.passage:
             refuse_passages(loaded.record)
         given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
         compared: dict[str, Any] = {}
+        if self.wanted.edit:
+            trained, loaded = loaded, loaded.edit_all(self.wanted.edit)
+            compared["edited"] = runs.edit_effect.measure_edit(trained, loaded, given)
         if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
             sides = runs.comparison.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]
             compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
         chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
         found = runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell)
+        if way := self.wanted.read_as:
+            learned = loaded.record.config.text.normaliser
+            compared["read_as"] = way
+            found["notes"] = [*found["notes"], f"texts are cleaned by '{way}', in training by '{learned}'"]
         return replace_nonfinite(found | compared)
 
 
@@ -133,6 +150,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     against: Annotated[AnyRun, CliArgument(metavar="RUN", kind=str)] = "",
     limit_test: Annotated[int, CliArgument(name="--limit", least=0)] = 0,
     passage: Passage = 0,
+    edit: Edit = "",
+    read_as: Annotated[str, CliArgument(metavar="NORMALISER")] = "",
     settings: Settings = None,
     on_progress: OnProgress = None,
     store: Store = None,
@@ -146,6 +165,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         cost: A missed CLASS is as bad as RATIO false positives: show the threshold with the lowest cost on validation,
             and its cost on this split. Repeat for more.
         against: Another run to compare with on the same rows.
+        edit: With a part of the model changed, as `s:0` (lexical term off), `l:0` (every further map off), `h1.2`; no
+            part may name a word or token. All metrics are those of the changed model.
+        read_as: Clean the texts in another way than in training, with the same weights, as in 7ess-Xin's Figure 5.
         limit_test: The maximum number of rows, a seeded stratified sample; 0: all.
 
     Returns:
@@ -171,7 +193,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         spans that are right, missed, spurious, or of a wrong type or border; `words`, and the number of `unread` ones.
     """
     store, words = store or RunStore(), check_passage(passage)
-    wanted = runs.evaluation_data.DataRequest(str(data), split, rename or {}, limit_test, settings or {}, words)
+    wanted = runs.evaluation_data.DataRequest(
+        str(data), split, rename or {}, limit_test, settings or {}, words, edit, read_as
+    )
     return Evaluation.from_request(store, run, wanted, by, cost or {}, options.get_name(against)).compute_anyway(
         on_progress
     )
@@ -203,11 +227,20 @@ def print_evaluate(result: dict[str, Any]) -> None:
         tabulate(result["by"]["values"], grouped)
     if costs := result.get("costs"):
         tabulate([{"class": name, **found} for name, found in costs.items()], COSTS)
+    _print_sides(result)
+    for sentence in result["warnings"]:
+        say(sentence, head="Note: ")
+
+
+def _print_sides(result: dict[str, Any]) -> None:
+    """Print the comparison with another run, and with the run as it was trained, if there are any."""
     if pair := result.get("against"):
         chance = f"p {'' if pair['p'] < 0.001 else '= '}{write_p(pair['p'])}"
         say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
-    for sentence in result["warnings"]:
-        say(sentence, head="Note: ")
+    if edit := result.get("edited"):
+        told = f"{count(edit['changed'])} of {count(edit['rows'])} answers change"
+        right = f"{number(edit['trained'])} → {number(edit['edited'])} right ({write_ends(edit['interval'])})"
+        say(f"{told}, {right}", head=f"With {edit['edit']}: ")
 
 
 COSTS: dict[str, Any] = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
-from core import preset_catalog
+from core import preset_catalog, runs
 from core.api.options import CliArgument
-from core.api.printing import say, tabulate
+from core.api.printing import make_printer, say, tabulate
 from core.exceptions import ConfigError, InputError
 from core.formatting import count
 from core.models.paper_settings import FINE_TUNINGS
@@ -91,6 +92,29 @@ def backbones_check(name: Annotated[str, CliArgument(metavar="NAME|PATH")]) -> d
     backbone = backbones.find_backbone(FINE_TUNINGS[name].backbone if name in FINE_TUNINGS else name)
     found = backbones.describe_backbone(backbone)
     return {**found, "digests": backbone.hash_weights() if found["ok"] else {}}
+
+
+def backbones_convert(
+    folder: Annotated[Path, CliArgument("The folder as published.")],
+    to: Annotated[Path, CliArgument("A new folder; default: FOLDER-converted.", metavar="DIR")] | None = None,
+) -> dict[str, Any]:
+    """Convert a published encoder (.bin, vocab.txt, bpe.codes) to safetensors and tokenizer.json, running no code.
+
+    Returns:
+        As `core.runs.backbone_conversion.convert_backbone`.
+    """
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder}: is no folder")
+    target = Path(to) if to else Path(f"{str(folder).rstrip('/')}-converted")
+    return runs.backbone_conversion.convert_backbone(Path(folder), target)
+
+
+print_backbones_convert = make_printer(
+    lambda r: (
+        f"{r['folder']}: weights from {r['weights']}, tokenizer from {r['tokenizer']}. Use it with "
+        f"--model pretrained --set model.backbone={r['folder']}"
+    )
+)
 
 
 def print_presets(result: dict[str, Any]) -> None:

@@ -74,16 +74,15 @@ def predict(
         return runs.word_tagging.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
-    if file is not None and edit:
-        raise InputError("--edit needs texts: it may name a word of a text, and a file has many texts")
     if pair is not None and len(texts) != 1:
         raise InputError("--pair is the second text of a single text; for a file, name its column with data.pair")
     if passage:
         refuse_passages(store.read(run))
-    if edit and passage:
+    if edit and passage and file is None:
         raise InputError("--edit needs texts that are read as a whole: leave --passage out")
     if file is not None:
-        return predict_file(run, file, to, settings or {}, passage, on_progress or (lambda what, share: None), store)
+        tell = on_progress or (lambda what, share: None)
+        return predict_file(run, file, to, settings or {}, passage, edit, tell, store)
     if to is not None or settings:
         raise InputError(f"{'--to' if to else '--set'} belongs to --data")
     if not texts:

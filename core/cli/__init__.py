@@ -234,8 +234,8 @@ def generate_app() -> typer.Typer:
     for command in VERBS:
         noun, _, name = command.rpartition(" ")
         if noun and noun not in groups:
-            title, _, verbs = GROUPS[noun]
-            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{title}: {verbs.replace(' ', ', ')}.")
+            verbs = ", ".join(each.removeprefix(f"{noun} ") for each in VERBS if each.startswith(f"{noun} "))
+            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{GROUPS[noun]}: {verbs}.")
         (groups[noun] if noun else app).command(name, cls=Command)(generate_command(command))
     for noun in sorted(groups):
         app.add_typer(groups[noun], name=noun)

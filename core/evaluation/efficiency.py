@@ -81,12 +81,12 @@ def measure_time(model: nn.Module, batch: Batch) -> dict[str, Any]:
     with switch_to_eval(model):
         for _ in range(WARM_UP):
             model(batch)
-        _wait_for_device(device)
+        wait_for_device(device)
         until = time.perf_counter() + SECONDS
         while len(times) < REPEATS and (len(times) < 3 or time.perf_counter() < until):
             started = time.perf_counter()
             model(batch)
-            _wait_for_device(device)
+            wait_for_device(device)
             times.append(1000 * (time.perf_counter() - started))
     low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     rows, tokens = batch.ids.shape
@@ -148,7 +148,7 @@ def get_processor(device: torch.device) -> str:
     return next(named, "") or platform.processor() or platform.machine()
 
 
-def _wait_for_device(device: torch.device) -> None:
+def wait_for_device(device: torch.device) -> None:
     """Wait until the device (GPU) has finished its work, so that a time measurement includes this work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -53,6 +53,12 @@ NDT = (
     Departure("pooling", "", "needs no further token", "model.pooling"),
     Departure("learning rate", "", "chosen on validation", "training.lr"),
     Departure("dropout", "", "usual; not on attention weights", "model.dropout"),
+    Departure(
+        "precision and F1",
+        "TP/(TP+FP), of one class",
+        "its Table VII fits only this mean",
+        ours="mean of classes, weighted by rows",
+    ),
 )
 ADDITIVE = (
     *NDT,
@@ -98,7 +104,8 @@ RECENCY = Departure(
 GATE = (
     Departure("gate of the class token", "the gate of every token is learned", "what reads the answer stays visible",
               ours="1"),
-    Departure("gates at the start", "", "gates begin open, so that something is learned through them", ours="bias +2"),
+    Departure("bias of the gate", "none in equation 4", "gates begin open, so that something is learned through them",
+              ours="learned, from +2"),
 )  # fmt: skip
 TAGGER = Departure("tagger", "a lightweight tagger, unnamed", "reads English, German and Dutch", "text.tagger")
 
@@ -109,7 +116,9 @@ TWEET = (
               "model.pad_mode", "as_released"),
     Departure("tokenizer", "trained on the whole corpus", "validation and test texts stay unseen",
               "text.tokenizer_fit", "all"),
-    Departure("special tokens", "<s> and </s> are reserved", "its code never inserts them", ours="none"),
+    Departure("special tokens", "<pad> 0, <s> 1, </s> 2, <unk> 3", "its code never inserts <s> and </s>",
+              ours="padding 0, unknown 1"),
+    Departure("underscores", "removed, as all that is no letter or digit", "parts of names", ours="kept"),
     Departure("seed", "42", "one seed for all presets", "training.seed", "42"),
 )  # fmt: skip
 HALVED = Departure(
@@ -243,15 +252,34 @@ _LEXICAL = {
     "training.epochs": PaperSetting(5, "section 4.4: between 3 and 10, which is not stated"),
 }
 _ONLY_FINE_TUNED = "The paper states no rate, batch or epochs: those of the preset."
-_HEAD = "The paper's own system is this with --set model.head.kernels=2,3,5,7 --set model.head.channels=16."
+_FOR_ALL = "section V.B, not only of its own model"
+_SENTIFORMER = {
+    "text.max_length": PaperSetting(510, f"{_FOR_ALL}: 512, of which two are the beginning and the end"),
+    "training.batch_size": PaperSetting(32, _FOR_ALL),
+    "training.lr": PaperSetting(1e-4, _FOR_ALL),
+    "training.warmup": PaperSetting(0.1, _FOR_ALL),
+    "training.label_smoothing": PaperSetting(0.1, _FOR_ALL),
+    "training.metric": PaperSetting("loss", _FOR_ALL),
+    "training.patience": PaperSetting(3, _FOR_ALL),
+    "training.epochs": PaperSetting(20, f"{NOT_SAID}; it stops before by the validation loss"),
+}
+_HEAD = (
+    "The paper's own system is this with --set model.head.kernels=2,3,5,7 --set model.head.channels={} "
+    "--set model.head.attention_heads=8 --set model.head.dense=512 --set model.pooling=mean; the number of heads is "
+    "not stated."
+)
+_ONE_LOGIT = "On irony also --set model.head.one_logit=true."
 _SIGMA = (
     "The paper's own system is this with --set model.attention.lexical=add and a lexicon; batch, length and warm-up "
     "are not stated."
 )
 
 
-def _make_inceptive(backbone: str, settings: Mapping[str, PaperSetting] = _INCEPTIVE, note: str = _HEAD) -> FineTuning:
-    return FineTuning("inceptive", backbone, "section 4, Tables 3 and 4", settings, note)
+def _make_inceptive(
+    backbone: str, channels: str, settings: Mapping[str, PaperSetting] = _INCEPTIVE, note: str = ""
+) -> FineTuning:
+    head = f"{_HEAD.format(channels)} {note}".strip() if channels else "The paper reports it without its head."
+    return FineTuning("inceptive", backbone, "section 4, Tables 3 and 4", settings, head)
 
 
 def _make_lexical(backbone: str) -> FineTuning:
@@ -260,10 +288,10 @@ def _make_lexical(backbone: str) -> FineTuning:
 
 FINE_TUNINGS: dict[str, FineTuning] = {
     "sentiformer-distilbert": FineTuning(
-        "sentiformer", "distilbert/distilbert-base-uncased", "section V.A, Table I", note=_ONLY_FINE_TUNED
+        "sentiformer", "distilbert/distilbert-base-uncased", "section V.A, Table I", _SENTIFORMER
     ),
     "sentiformer-bert": FineTuning(
-        "sentiformer", "google-bert/bert-base-uncased", "section V.A, Table I", note=_ONLY_FINE_TUNED
+        "sentiformer", "google-bert/bert-base-uncased", "section V.A, Table I", _SENTIFORMER
     ),
     "tweet-roberta": FineTuning(
         "7ess-xin", "FacebookAI/roberta-base", "section V.B, on Sentiment140", note=_ONLY_FINE_TUNED
@@ -275,14 +303,19 @@ FINE_TUNINGS: dict[str, FineTuning] = {
     "lexical-xlm-roberta": _make_lexical("FacebookAI/xlm-roberta-base"),
     "inceptive-bertweet": _make_inceptive(
         "vinai/bertweet-base",
-        note=f"{_HEAD} Its tokenizer is published as vocab.txt and bpe.codes: one is needed as tokenizer.json.",
+        "64 (emotion) or 16 (irony)",
+        note=f"{_ONE_LOGIT} Its tokenizer is published as vocab.txt and bpe.codes: `backbones convert` makes "
+        "tokenizer.json.",
     ),
     "inceptive-roberta": _make_inceptive(
-        "FacebookAI/roberta-base", note=f"{_HEAD} On OHSUMED and CAVES also training.weight_decay=1e-4."
+        "FacebookAI/roberta-base",
+        "16 (emotion), 32 (irony, CAVES) or 128 (OHSUMED)",
+        note=f"{_ONE_LOGIT} On OHSUMED and CAVES also training.weight_decay=1e-4, on OHSUMED text.max_length=510.",
     ),
-    "inceptive-banglabert": _make_inceptive("csebuetnlp/banglabert"),
-    "inceptive-xlm-roberta": _make_inceptive("FacebookAI/xlm-roberta-base"),
-    "inceptive-biobert": _make_inceptive("dmis-lab/biobert-v1.1", _OHSUMED),
-    "inceptive-biobert-large": _make_inceptive("dmis-lab/biobert-large-cased-v1.1", _OHSUMED),
-    "inceptive-ct-bert": _make_inceptive("digitalepidemiologylab/covid-twitter-bert-v2", _CAVES),
-}  # Name → recipe; names begin like the presets of the paper
+    "inceptive-banglabert": _make_inceptive("csebuetnlp/banglabert", "16"),
+    "inceptive-xlm-roberta": _make_inceptive("FacebookAI/xlm-roberta-base", "16"),
+    "inceptive-biobert": _make_inceptive("dmis-lab/biobert-v1.1", "128", _OHSUMED),
+    "inceptive-biobert-large": _make_inceptive("dmis-lab/biobert-large-cased-v1.1", "", _OHSUMED),
+    "inceptive-ct-bert": _make_inceptive("digitalepidemiologylab/covid-twitter-bert-v2", "16", _CAVES),
+}
+"""Name → recipe; names begin like the presets of the paper."""

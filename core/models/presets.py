@@ -182,7 +182,7 @@ PRESETS: dict[str, Preset] = {
     "vanilla": Preset(
         ModelConfig(),
         "ndt",
-        f"{NDT}, section 2 (Vanilla)",
+        f"{NDT}, section IV-A2 (Vanilla)",
         "Plain transformer encoder: LayerNorm, ReLU 256, four heads.",
         departures=paper_settings.NDT,
     ),
@@ -224,7 +224,7 @@ PRESETS: dict[str, Preset] = {
     },
     "sentiformer": _make_sentiformer(
         "Gated attention over neighbours and a few global tokens; positions with recency and part of speech.",
-        source="section 1",
+        source="section IV.C",
     ),
     "sentiformer-sinusoidal": _make_sentiformer(
         "Ablation: plain sinusoidal positions.", source="Table II", position="sinusoidal"

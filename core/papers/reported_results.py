@@ -9,6 +9,7 @@ import csv
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from core.config import RunConfig
 from core.models.attention_config import LAMBDA_RANGES
@@ -16,6 +17,7 @@ from core.models.config import ModelConfig
 from core.models.presets import PAPERS, PRESETS
 
 LAMBDA = "lambda"
+SPEEDS = ("inference_time_per_batch", "throughput")
 
 
 @dataclass(frozen=True)
@@ -144,3 +146,21 @@ def _describe_difference(dataset: str, config: RunConfig) -> str:
     if config.data.split:
         return f"The paper keeps the official test rows; this run splits all rows {config.data.split}.{cut}"
     return cut.strip()
+
+
+def select_efficiency(preset: str) -> list[dict[str, Any]]:
+    """Return what papers report of a preset's inference time and throughput, with its ratio to their first model.
+
+    A time of 0 ms, or one that is equal for all models (a tick of the timer), has no ratio.
+    """
+    model, variant = {**_MODELS, "sentiformer": ("SentiFormer", "")}.get(preset, ("", ""))
+    found = []
+    for row in select_reported(model=model) if model else ():
+        same = select_reported(paper=row.paper, dataset=row.dataset, metric=row.metric)
+        if row.metric in SPEEDS and row.variant.endswith(variant.split(" ")[-1]):  # Table XI: N alone
+            told = len({each.value for each in same}) > 1 and row.metric != "throughput"
+            ratio = round(row.value / same[0].value, 3) if told else None
+            found.append(
+                {"table": row.table, "dataset": row.dataset, "value": row.value, "unit": row.unit, "ratio": ratio}
+            )
+    return found

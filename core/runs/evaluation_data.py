@@ -45,6 +45,8 @@ class DataRequest:
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """How other data are read and split: `{"data.label": "stars"}`."""
     passage: int = 0  # words of a passage, if longer texts are predicted by passages; 0: each text as a whole
+    edit: str = ""  # of the model, without places of a text
+    read_as: str = ""  # normaliser of the texts; empty: that of the run
     asked: tuple[str, ...] = ()  # words before the options in suggested commands; empty: `evaluate` and the run
 
 
@@ -152,7 +154,13 @@ def build_arguments(run: str, wanted: DataRequest) -> list[str]:
     """Return the arguments after `sentiscope` that evaluate a run on the requested data."""
     words = list(wanted.asked or ("evaluate", run))
     numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
-    for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
+    for name, value in (
+        ("--data", wanted.data),
+        ("--split", wanted.split),
+        *numbers,
+        ("--read-as", wanted.read_as),
+        ("--edit", wanted.edit),
+    ):
         words += [name, str(value)] if value else []
     words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]
     return [*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))]

@@ -40,6 +40,7 @@ from core.paths import open_regular
 from core.runs.backbone_weights import BackboneRecord, list_frozen
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
+from core.text.text_pairs import MARK
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
 from core.training.history import read_history
@@ -61,12 +62,23 @@ class LoadedRun:
     tokenizer: Tokenizer
     folder: Path
     tell: OnProgress = ignore_progress
+    edits: Edits = NO_EDITS  # in every prediction without an edit of its own
 
     @functools.cached_property
     def mix(self) -> Ensemble | None:
         """Return the TF-IDF model that is mixed into the run's predictions, read at first use; None if none is."""
         weight = self.record.mix_weight
         return None if weight is None else Ensemble(*read_mixed_in(self.folder, self.record), weight)
+
+    def read_as(self, normalizer: str) -> LoadedRun:
+        """Return the run with the same weights, but with texts cleaned in another way before they are read.
+
+        A TF-IDF model that is mixed in reads them so too. InputError: no such way.
+        """
+        changed = dataclasses.replace(self, tokenizer=self.tokenizer.read_as(normalizer))
+        if self.mix is not None:
+            changed.__dict__["mix"] = dataclasses.replace(self.mix, tokenizer=self.mix.tokenizer.read_as(normalizer))
+        return changed
 
     def predict(
         self,
@@ -83,11 +95,13 @@ class LoadedRun:
         in. `passage`: predict longer texts by passages of so many words (`core.evaluation.inference`), without
         `intervene`; 0: each text as a whole. `whole`: texts that TF-IDF reads in place of `texts`.
         """
-        task = self.record.task
+        task, unmixed = self.record.task, unmixed or self.edits.unmixed
         if passage:
             if intervene is not None:
                 raise InputError("edits name positions of a whole text, not of passages")
             return self.predict_by_passage(texts, passage, unmixed=unmixed).whole
+        if intervene is None and self.edits.inside:
+            intervene = self.edits.to_intervention()
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         if self.tell is ignore_progress:
             found = read(texts, intervene=intervene)
@@ -144,6 +158,14 @@ class LoadedRun:
         if not line.strip():
             return NO_EDITS
         return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
+
+    def edit_all(self, line: str) -> LoadedRun:
+        """Return the run with an edit in all its predictions; InputError: the edit names a word or token."""
+        editable = get_text_editable(self.record.config.model, self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
+        edits = dataclasses.replace(editable, tokens=(), pieces=(), gated=0).parse_edits(line)
+        changed = dataclasses.replace(self, edits=edits)
+        vars(changed)["mix"] = self.mix
+        return changed
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False

@@ -66,7 +66,14 @@ def format_answer(prediction: dict[str, Any]) -> str:
 
 
 def predict_file(
-    run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
+    run: str,
+    file: Path,
+    to: Path | None,
+    settings: Mapping[str, Any],
+    passage: int,
+    edit: str,
+    tell: Tell,
+    store: RunStore,
 ) -> dict[str, Any]:
     """Predict every row of a file with a run; return a list, or write the predictions to the file `to`."""
     from core.runs.data_shift import FileSample
@@ -87,11 +94,12 @@ def predict_file(
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
+        loaded = loaded.edit_all(edit) if edit else loaded
         if loaded.record.pairs:
             asked = reading["text"] and rows.text
             first, second = data.columns.find_text_pair(rows.schema.names, asked, wanted, file=file.name)
             rows = rows.as_pairs(first or rows.text, second, file.name)
-        known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
+        known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": edit, "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
         sample = FileSample(loaded, file.name)
         if to is not None:

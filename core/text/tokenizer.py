@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from abc import ABC, abstractmethod
@@ -9,17 +10,17 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar, cast
 
 import msgspec
 import numpy as np
 
 from core.atomic import write_text
-from core.exceptions import ConfigError
+from core.exceptions import ConfigError, InputError
 from core.json_store import Count
-from core.text.config import TextConfig
+from core.text.config import Normalizer, TextConfig
 from core.text.lexicon import Counts, Lexicon, smooth_counts
-from core.text.normalization import measure_lengths, prepare, prepare_all
+from core.text.normalization import NORMALIZERS, measure_lengths, prepare, prepare_all
 from core.text.pos_tags import UNTAGGED, Tagger, tag_texts
 from core.text.special_ids import FIRST, UNKNOWN
 from core.text.text_pairs import MARK, SIGN, divide_tokens, replace_sign, split_pair
@@ -107,6 +108,14 @@ class Tokenizer(ABC):
     buckets: int = 0  # Hash buckets for the character n-grams of words; 0: the model reads none
     pairs: bool = False  # Whether the pair mark separates two texts; else it is a character like any other
     notes: tuple[str, ...] = ()
+
+    def read_as(self, normalizer: str) -> Self:
+        """Return the same tokenizer behind another normaliser; InputError: there is no such normaliser."""
+        if normalizer not in NORMALIZERS:
+            raise InputError(f"no normaliser is called '{normalizer}': {', '.join(NORMALIZERS)}")
+        changed = copy.copy(self)
+        changed.config = dataclasses.replace(self.config, normaliser=cast(Normalizer, normalizer))
+        return changed
 
     @abstractmethod
     def name(self, token: int) -> str:

@@ -71,6 +71,8 @@ OPTIONS = {
     "codes": "--author --definition --example --place --into --off --codes",
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
+    "efficiency": "--models --length --batch --lengths",
+    "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
 """By topic."""

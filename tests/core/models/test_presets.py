@@ -117,6 +117,14 @@ def test_inceptive_recipes_match_table_2():
         assert (found.lr, found.epochs, found.batch_size, found.schedule, found.clip) == (1e-5, 12, 32, "cosine", 1)
 
 
+def test_the_head_that_inceptive_notes_name_is_that_of_the_preset(here):
+    here("csebuetnlp/banglabert")
+    told = dict(re.findall(r"--set ([\w.]+)=([\w,]+)", FINE_TUNINGS["inceptive-banglabert"].note))
+    made = configure("built-in", "pretrained", told, recipe="inceptive-banglabert")
+    assert (made.model.head, made.model.pooling) == (PRESETS["inceptive-16"].model.head, "mean")
+    assert compose("pretrained", RECIPES["sentiformer-bert"].settings).training.lr == 1e-4
+
+
 def test_recipes_set_the_backbone_sizes_and_combine_with_heads_and_lexicons(here):
     here("vinai/bertweet-base")
     mine = {"model.head.kernels": "2,3,5,7", "model.attention.lexical": "add", "text.lexicon": "vader"}

@@ -8,9 +8,10 @@ import safetensors.torch
 import torch
 from safetensors.torch import load_file, save_file
 
+from core.api.evaluation import evaluate
 from core.config import compose
 from core.evaluation.inference import predict_texts
-from core.exceptions import RunDamaged
+from core.exceptions import InputError, RunDamaged
 from core.models.builder import build_model
 from core.runs import load
 from core.runs.load import SCALE, load_run, pack_weights, read_weights, unpack_weights
@@ -97,6 +98,22 @@ def test_missing_weights_are_explained(store, run, status, why):
     (store.get_path(run) / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):
         load_run(store, run)
+
+
+def test_texts_cleaned_otherwise_are_read_by_the_same_weights(store, run):
+    texts = ["The FILM was Good", "A BAD film"]
+    loaded = load_run(store, run)
+    raw = loaded.read_as("none")
+    assert loaded.tokenizer.config.normaliser == "lower", "read_as leaves the run as it is"
+    usual, other = (each.predict(texts).probabilities for each in (loaded, raw))
+    assert (raw.predict([text.lower() for text in texts]).probabilities == usual).all()
+    assert (other != usual).any()
+    with pytest.raises(InputError, match="no normaliser is called 'foo': none, lower"):
+        loaded.read_as("foo")
+    said = evaluate(run, limit_test=9, read_as="none", store=store)
+    assert said["read_as"] == "none" and "texts are cleaned by 'none', in training by 'lower'" in said["notes"]
+    with pytest.raises(InputError, match="--against would compare two ways"):
+        evaluate(run, read_as="none", against=run, store=store)
 
 
 @pytest.fixture
