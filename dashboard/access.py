@@ -144,7 +144,7 @@ class DataCard(Analysis[dict[str, Any]]):
         "Count now",
         "Counting words, lengths and repeats",
         "Counting failed",
-        "Counting words, lengths and repeats takes up to a minute, once.",
+        "Counting words, lengths and repeats takes up to a minute; the result is stored.",
     )
 
     @classmethod

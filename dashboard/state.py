@@ -83,6 +83,7 @@ FOLLOWS = "selection-follows"  # whether the bar has a part that shows the curre
 CONFIRMED = "confirmed-"  # prefix of a component key: number of its last received change
 TURN = "turn-"  # prefix of a component key: its last data and their time
 MISSING = "missing-run"
+GONE = "compared-gone"  # runs of a link to Compare that are not here, and those that are
 REQUESTED = "requested-run"
 NAME = "train-name"
 SETTING = "setting-"  # prefix of a setting: key of its field

@@ -184,7 +184,7 @@ def print_groups(result: dict[str, Any]) -> None:
     none = result["none"]
     found = f"{plural(len(result['groups']), 'group')} of {count(result['least'])} sentences or more"
     say(f"{result['run']} on {result['split']}: {found}; {count(none['n'])} of {count(result['looked_at'])} in none.")
-    rows = [*result["groups"], {**none, "name": "no group"}]
+    rows = [*result["groups"], {**none, "name": "no cluster"}]
     columns: dict[str, Any] = {
         "group": "name",
         "sentences": lambda each: count(each["n"]),

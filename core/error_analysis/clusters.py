@@ -34,7 +34,7 @@ SURE = 5  # HDBSCAN's min_samples
 NAMED = 3  # words and phrases in a cluster's name
 BETWEEN = " · "
 NAMELESS = "no word marks it"
-NONE = "no group"
+NONE = "no cluster"
 
 
 @dataclass(frozen=True, eq=False)

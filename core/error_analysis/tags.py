@@ -199,7 +199,7 @@ class TableTags:
             return np.array([unknown, runs.lineage.encode_texts(tokenizer, texts).cut], bool)
 
         made = cache_array("reading", depends, (2, len(texts)), check_tokens)
-        whole = "byte pairs make every word of pieces that are known"
+        whole = "every word consists of known byte pairs"
         return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
 
     @cached_property

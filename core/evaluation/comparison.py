@@ -255,7 +255,9 @@ def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
         two = f"{pair['first']} and {pair['second']}"
         if is_equivalent(pair):
             return f"{two} are {describe_pair(pair)}."
-        return f"{two} show {NO_DIFFERENCE}{describe_pair(pair).removeprefix(TIED)}."
+        rows = pair["rows_needed"]
+        more = f"; detecting one would take about {round_rows(rows)} sentences" if rows else ""
+        return f"{two} show {NO_DIFFERENCE}{more}."
     if not wins:
         models = {pair[side] for pair in pairs for side in ("first", "second")}
         return f"No two of the {len(models)} models show a clear difference."

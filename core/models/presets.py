@@ -216,7 +216,7 @@ PRESETS: dict[str, Preset] = {
             ),
             "ndt",
             f"{NDT}, eqs. 2-7, {between.plain}, N={n}",
-            f"{n} maps added, lambda in {between.plain}.",
+            f"Adds {n - 1} attention map{'s' * (n > 2)}, each weighted by a lambda in {between.plain}.",
             departures=paper_settings.ADDITIVE,
         )
         for constraint, between in LAMBDA_RANGES.items()

@@ -108,8 +108,11 @@ def build_command(*words: str) -> list[str]:
     return [sys.executable, "-P", "-m", "core.cli", *words]
 
 
-def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
-    """Start a process that outlives this one; the folder of runs is in its environment, its output in a log file."""
+def spawn_process(
+    store: RunStore, command: Sequence[str], log: IO[bytes], *locks: int, **variables: str
+) -> subprocess.Popen[bytes]:
+    """Start a process that outlives this one and inherits `locks` of the queue; its output goes to a log file."""
+    variables |= {queue.HELD: " ".join(map(str, locks))} if locks else {}
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -117,6 +120,7 @@ def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **var
         stderr=subprocess.STDOUT,
         env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), **variables},
         start_new_session=True,
+        pass_fds=locks,
     )
 
 

@@ -77,7 +77,7 @@ class Speed(Analysis[Inference]):
 
     name = "measure"
     shape = Inference
-    offer = Offer("Measure", "Measuring", "Speed could not be measured", "Takes seconds, once")
+    offer = Offer("Measure", "Measuring", "Speed could not be measured", "Takes seconds; the result is stored.")
 
     @classmethod
     def from_run(cls, store: RunStore, run: str) -> Speed:

@@ -225,7 +225,7 @@ class LayerFiles(Analysis[Layers]):
         "Read the layers",
         "Reading the layers",
         "The layers could not be read",
-        "The model reads a sample of the split again, layer by layer. Takes seconds to a minute, once.",
+        "The model reads a sample of the split again, layer by layer. Takes up to a minute; the result is stored.",
     )
 
     @classmethod

@@ -70,13 +70,25 @@ def wait_for_slot(
     """Wait, oldest first, until a job may start; yield its slot's file handle. Cancelled if `stopped()` is true."""
     folder = runs / FOLDER
     make_folder(folder)
-    ticket = folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"
+    ticket = _get_ticket(folder, run, created, kind)
     with contextlib.ExitStack() as held:
         mine = _find_inherited_slot(folder, kind, held)
         if mine is None:
             with _hold_ticket(ticket):
                 mine = _wait_turn(ticket, kind, stopped, held)
         yield mine
+
+
+def _get_ticket(folder: Path, run: str, created: str, kind: str) -> Path:
+    return folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"
+
+
+@contextlib.contextmanager
+def reserve_ticket(runs: Path, run: str, created: str) -> Iterator[tuple[int, ...]]:
+    """Lock the ticket of a training before its process starts and inherits it (`HELD`): nothing later overtakes it."""
+    make_folder(runs / FOLDER)
+    with open_lock(_get_ticket(runs / FOLDER, run, created, TRAINING)) as handle:
+        yield (handle,) if os.name != "nt" and try_lock(handle) else ()
 
 
 def check_room(runs: Path, kind: str = TRAINING) -> None:

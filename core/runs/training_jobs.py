@@ -66,9 +66,10 @@ def start(store: RunStore, run: str) -> RunRecord:
             (folder / CANCEL).unlink(missing_ok=True)
             if not (folder / CHECKPOINT).is_dir():  # training starts again, without its old history
                 (folder / HISTORY).unlink(missing_ok=True)
-            with (folder / LOG).open("ab") as log:
+            place = queue.reserve_ticket(store.folder, run, record.created)
+            with (folder / LOG).open("ab") as log, place as handles:
                 waiting = (build_command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL)
-                process = background_jobs.spawn_process(store, queue.wrap_command(*waiting), log)
+                process = background_jobs.spawn_process(store, queue.wrap_command(*waiting), log, *handles)
         return store.update(run, status="queued", reason="", process=describe_process(process.pid))
 
 

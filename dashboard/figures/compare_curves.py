@@ -316,7 +316,7 @@ def compute_log_ticks(values: Sequence[float]) -> list[float]:
     for digits in SERIES:
         every = [round(digit * 10.0**power, 9) for power in powers for digit in digits]
         if len(ticks := [tick for tick in every if low <= tick <= high]) <= MOST_TICKS:
-            return ticks
+            return ticks if len(ticks) > 1 else sorted({float(f"{value:.2g}") for value in (min(values), max(values))})
     return [ticks[0], ticks[-1]]
 
 

@@ -120,10 +120,11 @@ class AgreementMatrix:
         """Describe a cell of the agreement matrix in words, such as `A right, B wrong`."""
         return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
 
-    def write_cell_note(self, one: int, other: int) -> str:
-        """Write the note below the count in a cell of the agreement matrix, such as `both right`."""
+    def write_cell_note(self, one: int, other: int, named: bool = False) -> str:
+        """Write the note below the count in a cell of the agreement matrix; `named`: in HTML, with names of runs."""
         a, b = self.letters
         if self.about_right:
+            a, b = (f"<br>{escape_text(name)}<br>" for name in self.names) if named else (a, b)
             return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
         rows = self.find_rows(one, other)
         hits = [int(right[rows].sum()) for right in self.right]
@@ -167,7 +168,9 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
         rows,
         columns,
         color=lambda i, j: _color_cell(shape, i, j, look),
-        words=lambda i, j: f"<b style='font-size:1.5em'>{counts[i][j]}</b><br>{shape.write_cell_note(i, j)}",
+        words=lambda i, j: (
+            f"<b style='font-size:1.5em'>{counts[i][j]}</b><br>{shape.write_cell_note(i, j, look.projector)}"
+        ),
         hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {counts[i][j]}",
         height=360,
     )

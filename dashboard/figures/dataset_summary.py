@@ -21,7 +21,7 @@ from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import SYMBOLS, Look, color_classes
 
 _MARKS = {
-    "lookalikes": "look-alikes read as one",
+    "lookalikes": "look-alike letters merged",
     "mark_elongation": "drawn-out words marked",
     "mark_capitals": "capitals marked",
 }
@@ -61,8 +61,8 @@ def explain_as_read(card: Mapping[str, Any]) -> str:
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
-    how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}; the same {unit} in the same order"
-    return f"As read: texts that the tokenizer reads alike ({how})."
+    how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}"
+    return f"As read: texts with the same {unit} after tokenization ({how})."
 
 
 def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def describe_texts(dataset: Dataset) -> str:
     shares = dataset.splits[TRAIN]["label"].value_counts(normalize=True)
     if shares.max() - shares.min() < EVEN:
         return f"{begin} in {n} balanced classes."
-    largest = clip_text(str(shares.index[0]), 22)
+    largest = clip_text(dataset.classes[shares.index[0]], 22)
     return f"{begin} in {n} classes; {largest} has {format_percent(float(shares.iloc[0]))} of the training texts."
 
 

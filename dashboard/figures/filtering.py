@@ -149,7 +149,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
         "words": said,
         "further": [{"value": str(each), "shown": describe_selection([each], group)} for each in rest],
         "contains": containing.value if containing else "",
-        "hint": f"any words, or {asked[0]}=…" if asked else "any words",
+        "hint": "any words",
         "ways": "Part of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
         "colours": look.tokens.select_colors("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right"),
     }

@@ -15,6 +15,7 @@ from dashboard.figures.theme import Look
 STYLES = ("ties", "soft", "opt", "wrap")  # classes of a column
 TAIL = 7  # last letters of a name that stay if it is shortened: run names differ there
 LANE, MARGIN = 9, 12
+ROOM, LOW = 14, 1.2  # a table with more rows has rows this low (rem) on a projector, so that all are seen
 COLORS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Colours that the style sheet uses; a page already defines them."""
 
@@ -102,7 +103,8 @@ class _Drawing:
         """Return the HTML node of the whole interval table."""
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
-        style = f"--row:{self.table.height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
+        height = LOW if self.look.projector and len(self.table.rows) > ROOM else self.table.height
+        style = f"--row:{height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
         columns = [*([IntervalColumn(self.tick, "", "2.2rem")] if self.tick else []), *self.table.columns]
         lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
         widths = [lanes if column.ties else column.width for column in columns]

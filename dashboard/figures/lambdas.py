@@ -34,7 +34,7 @@ COURSE_READING = {
     "change": "Change since the first step. Thick: this run; grey: others.",
     "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
 }
-KEPT = "Values of the best epoch. There are no reported values."
+KEPT = "Values of the best epoch. No paper reports values for this run."
 COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
@@ -189,9 +189,10 @@ def draw_course(
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{format_subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
-    space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.36 / rows, "shared_xaxes": "columns"}
+    height, gap = (350, 0.56) if look.projector else (60 + 170 * rows, 0.36)
+    space = {"horizontal_spacing": 0.09, "vertical_spacing": gap / rows, "shared_xaxes": "columns"}
     below = ["validation loss", *[""] * (len(layers) - 1)]
-    figure = Panels(look, [*titles, below], height=60 + 170 * rows, **space)
+    figure = Panels(look, [*titles, below], height=height, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
     limits = _choose_limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):

@@ -202,9 +202,11 @@ def describe_order(
         known = names.get(entry.model.name)
         return entry.model.name if known is None else known.text
 
-    best = label_entry(measured[0])
+    best, first, limit = label_entry(measured[0]), measured[0].value, board.yardstick
+    above = first is None or limit is None or (first > limit if board.best_high else first < limit)
+    below = "" if above or measured[0].record.preset == YARDSTICK else ", but does not beat TF-IDF"
     if len(measured) == 1:
-        return f"{best} is the only tested model."
+        return f"{best} is the only tested model{below}."
     if groups is None:
         return f"{best} ranks first of {len(measured)} {kind}."
     group = next((group for group in groups if measured[0].id in group), (measured[0].id,))
@@ -214,7 +216,7 @@ def describe_order(
         return f"{best} and {label_entry(measured[1])} show no clear difference."
     if len(group) == len(measured):
         return f"No two of the {len(group)} {kind} show a clear difference."
-    rest = f", but the first {len(group)} show no clear difference" if len(group) > 1 else ""
+    rest = f", but the first {len(group)} show no clear difference" if len(group) > 1 else below
     return f"{best} is best of {len(measured)} {kind}{rest}."
 
 

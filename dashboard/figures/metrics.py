@@ -31,7 +31,7 @@ YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with chara
 _NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
 
 
-def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
+def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "true label") -> pd.DataFrame:
     """Return a confusion matrix as a table for screen readers; `head` is the heading of the true classes."""
     return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
 

@@ -80,9 +80,9 @@ def read_sizes(record: RunRecord | None, label: str = "") -> Sizes | None:
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data, where = get_data_name(record.config.data.name), f"as in {label or record.run}"
-    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, {where}"
+    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes, {where} on {data}"
     if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
-        words += f"; {record.preset} with the layers, heads and widths of that run"
+        words += f"; {record.preset} also has its layers, heads and widths"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
 
 

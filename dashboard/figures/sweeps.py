@@ -134,7 +134,7 @@ class Members:
 def draw_members(shown: Members, look: Look) -> go.Figure:
     """Draw one line for each setting of a sweep: dots are runs, a large dot is their mean, a ring is TF-IDF."""
     t, size, cells = look.tokens, look.scale_size, shown.cells
-    figure = Panels(look, [[""]], height=64 + 34 * len(cells))
+    figure = Panels(look, [[""]], height=64 + (20 if look.projector else 34) * len(cells))
     places = list(range(len(cells)))
     known = [(place, cell.yardstick) for place, cell in enumerate(cells) if cell.yardstick is not None]
     figure.add_scatter(
@@ -173,6 +173,8 @@ def describe_best(shown: Members) -> str:
     """Describe in a sentence which settings of a sweep have the two highest means."""
     best, *others = sorted(shown.cells, key=lambda cell: -cell.mean)
     metric = shown.metric[:1].lower() + shown.metric[1:] if shown.metric[1:2].islower() else shown.metric
+    if others and len({number(cell.mean) for cell in shown.cells}) == 1:
+        return f"All {count(len(shown.cells))} settings have the same mean {metric}, {number(best.mean)}."
     told = f"{best.label} has the highest mean {metric}, {number(best.mean)}"
     return f"{told}; {others[0].label} follows with {number(others[0].mean)}." if others else f"{told}."
 

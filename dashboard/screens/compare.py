@@ -89,8 +89,11 @@ def show_page() -> None:
         show_header(TITLE, QUESTION)
     with line:
         records = _choose_runs(done)
+    gone, kept = state.get_value(state.GONE, ([], None))
+    if gone and kept == [record.run for record in records]:
+        show_problem(f"No finished run “{'”, “'.join(gone):.120}” is here", "Choose other runs, or ask for a new link.")
     if len(records) < 2:
-        show_finding("One run alone cannot be compared", "Press “Choose runs” and add another.")
+        show_finding("Choose at least two runs", "They are under “Choose runs”.")
         return
     splits = _list_shared_splits(records)
     if not splits:
@@ -135,6 +138,8 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
     state.follow_link(state.COMPARE, several=True)
     if known := state.get_value(state.COMPARE, None):
         state.set_value(state.COMPARE, [name for name in known if name in done])
+        if gone := [name for name in known if name not in done]:
+            state.set_value(state.GONE, (gone, state.get_value(state.COMPARE, None)))
     state.set_initial(state.COMPARE, _list_default_runs(done))
     state.follow_link(state.COMPARE, several=True)
     labels = data.name_runs()

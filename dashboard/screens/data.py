@@ -80,7 +80,7 @@ def show_page() -> None:
     title, facts = "Data", []
     if waits:  # the page has one main button at a time
         with head:
-            show_header(title, QUESTION, [("a new file", "not used yet")])
+            show_header(title, QUESTION, [("a new file,", "not used yet")])
         return
     try:
         option = access.find_dataset(name or BUILT_IN)
@@ -244,7 +244,7 @@ def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, 
     named = figures.build_phenomena_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named
-        show_heading("Kinds of sentences", "kinds", note=f"what each of the {len(named)} tests")
+        show_heading("Kinds of sentences", "kinds", note=f"rows of each of the {len(named)} kinds")
         show_table(named, "Kinds of sentences", {"TF-IDF, test": three})
     return tables
 

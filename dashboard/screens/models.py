@@ -106,7 +106,7 @@ def _show_model(name: str, sizes: Sizes) -> dict[str, Table]:
         left, right = st.columns([1.1, 1], gap="large")
         with left:
             show_drawing(DIAGRAM.draw(made, get_look()), f"parts-{name}", describe_parts(made.parts))
-            show_caption(f"{PRESETS[name].line} Parameters with {sizes.words}.")
+            show_caption(f"{PRESETS[name].line} Parameters for {sizes.words}.")
         with right:
             show_equation(model)
     return dict(DIAGRAM.build_tables(made))
@@ -150,7 +150,7 @@ def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
     show_table(frame, about, titles, column_order=list(titles))
     show_caption(
-        "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is the "
+        "“sentiscope train --model pretrained --recipe NAME” fine-tunes one. Nothing is downloaded: FOLDER is the "
         f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
     )
     return {"Backbones": frame}

@@ -24,6 +24,7 @@ from core.runs.sweep_drive import SweepState
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
+from dashboard.figures.drawing import NOTHING
 from dashboard.figures.sweep_curves import CURVES, describe_fits
 from dashboard.screens.sweeps_example import read_example
 from dashboard.widgets.export import show_export_bar
@@ -65,11 +66,12 @@ def _show_example() -> None:
     example = read_example()
     shown = figures.Members(example.cells, example.metric)
     _show_members(shown, "Example: ")
-    show_caption(
-        f"No sweep has been planned here yet. This example comes with Sentiscope; {figures.describe_baseline(shown)}"
-    )
-    show_drawing(figures.TABLE.draw(example.rows, get_look()), figures.TABLE.name, "Means and deviations by setting")
-    show_caption(f"{figures.TABLE.reading} Made on {example.made}; its runs are not included.")
+    table, alt = figures.TABLE.draw(example.rows, get_look()), "Means and deviations by setting"
+    show_drawing(table, figures.TABLE.name, alt, row_height=38)  # low rows: all are on a projector's first screen
+    text = "No sweep has been planned here yet. This example comes with Sentiscope;"
+    show_caption(f"{text} {figures.describe_baseline(shown)}")
+    reading = figures.TABLE.resolve_text(figures.TABLE.reading, example.rows)
+    show_caption(f"{reading} Made on {example.made}; its runs are not included.")
 
 
 def _show_members(shown: figures.Members, begin: str = "", curves: dict[str, Any] | None = None) -> None:
@@ -114,7 +116,9 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
 
     def show_runs() -> None:
         """Show all runs of the sweep, and the command that trains them."""
-        show_table(runs, "Runs of this sweep")
+        titles = {name: title for title, name in named.items()} | {"cell": "Setting"}
+        columns = {name: st.column_config.Column(titles.get(name, name.capitalize())) for name in map(str, runs)}
+        show_table(runs.round(4).dropna(axis=1, how="all"), "Runs of this sweep", columns, placeholder=NOTHING)
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
     sections: dict[str, Callable[[], None]] = {RUNS: show_runs, NEW: partial(show_form, fold=False)}

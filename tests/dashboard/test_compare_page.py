@@ -32,7 +32,7 @@ def page(app):
 
 def test_page_opens_with_its_summary_and_all_figures_of_its_runs(page, store):
     shown = words(page("good", "gone", "poor", more="all"))
-    assert "good is better than poor." in shown
+    assert "good is better than poor." in shown and "No finished run “gone” is here" in shown
     for title in ("accuracy", "Disagreements", "ROC", "Calibration", "against cost", "One sentence in each model"):
         assert title in shown
     alone = (GOOD & ~POOR).sum(), (POOR & ~GOOD).sum()

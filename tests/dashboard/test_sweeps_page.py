@@ -46,6 +46,7 @@ def test_page_without_a_sweep_offers_a_plan_and_a_finished_example(page, runs):
     assert "Start sweep" in [button.label for button in app.button]
     assert "Example: tfidf-logreg has the highest mean accuracy, 0.630; vanilla follows with 0.593." in words(app)
     assert "This example comes with Sentiscope; 3 of 4 settings stay below TF-IDF." in words(app)
+    assert "%. Made on" in words(app)
     example = read_example()
     assert list(app.dataframe[0].value["cell"]) == [cell.label for cell in example.cells]
     assert example.command in [code.value for code in app.get("code")]

@@ -34,7 +34,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
         "Compare with training",
         "Comparing with training",
         "The texts could not be compared with training",
-        "Compares words, lengths and classes with training. Takes seconds to a minute, once.",
+        "Compares words, lengths and classes with training. Takes up to a minute; the result is stored.",
     )
 
     def find(self, tell: Tell) -> dict[str, Any]:

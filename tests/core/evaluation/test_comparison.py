@@ -213,7 +213,7 @@ def test_comparisons_are_described_in_words(pair, words):
 
 def test_pairs_are_summarized_with_every_winner():
     assert summarize_pairs([PAIR]) == "X is better than Y."
-    assert summarize_pairs([TIE]) == "X and Y show no clear difference; about 900 rows needed."
+    assert summarize_pairs([TIE]) == "X and Y show no clear difference; detecting one would take about 900 sentences."
     assert summarize_pairs([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
     pairs = [PAIR, PAIR | {"second": "Z"}, TIE | {"first": "Y", "second": "Z"}]
     assert summarize_pairs(pairs) == "X is better than Y and Z; 1 of 3 pairs show no clear difference."

@@ -24,6 +24,12 @@ from core.runs.training_jobs import execute
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
 
 
+def has_begun(folder):
+    """Whether the process of a submitted run is at work: it locks the run's folder after setting its signals."""
+    with queue.open_lock(folder / ".lock") as handle:
+        return not queue.try_lock(handle)
+
+
 def end_process(process):
     process.kill()
     process.wait()
@@ -71,6 +77,22 @@ def test_a_submitted_run_is_queued_in_a_new_session_with_a_log(store, config, sl
     with pytest.raises(StorageError, match="disk is full"):
         training_jobs.submit(store, config, "ndt-01-n2")
     assert len(sleeping) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="processes inherit no locks")
+def test_the_run_submitted_first_takes_the_free_slot_although_its_process_starts_slowly(
+    store, config, sleeping, monkeypatch
+):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    wrap, delay = queue.wrap_command, "import os, sys, time; time.sleep(2); os.execv(sys.argv[1], sys.argv[1:])"
+    monkeypatch.setattr(queue, "wrap_command", lambda *given: [sys.executable, "-c", delay, *wrap(*given)])
+    training_jobs.submit(store, config, "ndt-01-n2", "slow")
+    monkeypatch.setattr(queue, "wrap_command", wrap)
+    training_jobs.submit(store, config, "ndt-01-n2", "quick")
+    logs = [store.get_path(name) / LOG for name in ("slow", "quick")]
+    until(lambda: any(log.read_text() for log in logs))
+    assert [log.read_text() for log in logs] == ["begun\n", ""]
 
 
 def test_running_or_finished_runs_are_not_started_again(store, config, sleeping):
@@ -178,7 +200,7 @@ def test_a_waiting_run_is_small_alive_and_can_be_cancelled(store, config, monkey
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     with queue.wait_for_slot(store.folder, "busy", "2020"):
         record = training_jobs.submit(store, config, "ndt-01-n2", "mine")
-        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        until(lambda: has_begun(store.get_path("mine")))
         process = psutil.Process(record.process.pid)
         assert process.memory_full_info().uss < 10e6
         assert store.read("mine") == record and is_alive(record.process)
@@ -186,7 +208,7 @@ def test_a_waiting_run_is_small_alive_and_can_be_cancelled(store, config, monkey
         until(lambda: not is_alive(record.process))
         (again,) = training_jobs.recover_runs(store)
         assert again.process.pid != process.pid and is_alive(again.process), "it is started again after a restart"
-        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        until(lambda: has_begun(store.get_path("mine")))
         psutil.Process(again.process.pid).terminate()  # a wish
         until(lambda: store.read("mine").status == "cancelled")
         assert store.read("mine").process is None

@@ -105,7 +105,7 @@ def test_recorded_scores_fit_the_present_corpus():
     ("labels", "task", "said"),
     [
         (["a"] * 50 + ["b"] * 50, "single", "x has 100 texts in 2 balanced classes."),
-        (["a"] * 30 + ["b"] * 10, "single", "x has 40 texts in 2 classes; a has 75.0 % of the training texts."),
+        ([0] * 30 + [1] * 10, "single", "x has 40 texts in 2 classes; a has 75.0 % of the training texts."),
         (["a"] * 30 + ["b"] * 10, "multi", "x has 40 texts with 2 labels, several per text."),
     ],
 )

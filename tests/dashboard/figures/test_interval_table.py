@@ -128,6 +128,8 @@ def test_exported_table_has_its_colors_and_no_script():
     assert f"--ink:{LIGHT.ink};" in render_html(table(), Look())
     assert f"--rule:{DARK.grid};" in render_html(table(), Look(dark=True))
     assert "--px:1.3px" in render_html(table(), Look(projector=True))
+    many = Marks("x", (IntervalColumn("name", "Name"),), tuple(IntervalRow(f"{n}", {}) for n in range(17)))
+    assert "--row:1.2rem" in render_html(many, Look(projector=True)) and "--row:1.95rem" in render_html(many, Look())
     made = build_component(table(), Look(), picks=True, tick="compare", ticked=["best"])
     assert made.to_html("here").startswith('<div id="here"><style>') and "<script" not in made.to_html("here")
     assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)

@@ -106,6 +106,9 @@ def test_own_data_come_first_and_the_built_in_board_is_shortened():
 def test_baseline_sentence_counts_better_models_and_handles_a_single_one():
     (board,) = list_boards([run("a", 0.9)])
     assert describe_order(board, []) == "a is the only tested model."
+    (board,) = list_boards([run("a", 0.6)])
+    assert describe_order(board, []) == "a is the only tested model, but does not beat TF-IDF."
+    (board,) = list_boards([run("a", 0.9)])
     assert compare_baseline(board) == "TF-IDF reaches 0.700; the difference is +0.200."
     (board,) = list_boards([run("a", status="running")])
     assert describe_order(board, None) == compare_baseline(board) == ""

@@ -41,7 +41,7 @@ def run(preset="vanilla", status="done", **known):
 def test_run_gives_the_sizes_for_counting_parameters():
     sizes = model_plan.read_sizes(run(vocabulary=1_234, classes=("a", "b", "c")))
     assert sizes[:2] == (1_234, 3)
-    assert sizes.words == "1\u202f234 tokens and 3 classes of reviews.csv, as in r"
+    assert sizes.words == "1\u202f234 tokens and 3 classes, as in r on reviews.csv"
     own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
     record = RunRecord("r", "vanilla", "done", compose("vanilla", own), "", vocabulary=1_234, classes=("a", "b"))
     sizes = model_plan.read_sizes(record)
@@ -49,7 +49,7 @@ def test_run_gives_the_sizes_for_counting_parameters():
     assert table["vanilla"] == count_parameters(record.config.model, vocabulary=1_234, classes=2)
     assert sizes.get_model("vanilla") == record.config.model
     assert sizes.get_model("ndt-01-n3") == PRESETS["ndt-01-n3"].model
-    assert sizes.words.endswith("as in r; vanilla with the layers, heads and widths of that run")
+    assert sizes.words.endswith("; vanilla also has its layers, heads and widths")
     for begun in (None, run(), run(vocabulary=9, classes=("a",))):
         assert model_plan.read_sizes(begun) is None
 

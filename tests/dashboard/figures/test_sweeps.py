@@ -38,6 +38,10 @@ def read_back(text: str) -> Plan:
 
 def test_findings_name_the_highest_means_and_progress_lists_done_runs_first():
     shown = sweeps.Members([sweeps.CellScores("a", (0.5,), ("r",), 0.5, None, 0.6), *CELLS[:1]], "Accuracy")
+    assert (
+        sweeps.describe_best(sweeps.Members([CELLS[0]] * 2, "accuracy"))
+        == "All 2 settings have the same mean accuracy, 0.750."
+    )
     assert sweeps.describe_best(shown) == "<b>vanilla has the highest mean accuracy, 0.750; a follows with 0.500."
     assert (
         sweeps.describe_best(sweeps.Members(CELLS[:1], "F1, macro"))

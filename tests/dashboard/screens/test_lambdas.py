@@ -42,7 +42,7 @@ def second_seed(runs):
 @pytest.mark.slow
 def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished", more="all"))
-    assert SHOWN in shown and "There are no reported values" in shown
+    assert SHOWN in shown and "No paper reports values" in shown
     assert re.search(r"λ hardly moved: by at most 0\.00\d\d \(λ. of layer \d\)\.", shown)
     (table,) = app.dataframe
     assert len(table.value) == 4  # two layers, two lambdas
