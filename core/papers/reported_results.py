@@ -6,6 +6,7 @@ The numbers are facts in our own table, `reported.csv`; percentages are as print
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -146,6 +147,13 @@ def _describe_difference(dataset: str, config: RunConfig) -> str:
     if config.data.split:
         return f"The paper keeps the official test rows; this run splits all rows {config.data.split}.{cut}"
     return cut.strip()
+
+
+@cache
+def read_speed() -> dict[str, Any]:
+    """Return the committed measurement of speed and memory, as `core.papers.speed.measure_efficiency` returns it."""
+    found: dict[str, Any] = json.loads((files("core.papers") / "results" / "speed.json").read_text(encoding="utf-8"))
+    return found
 
 
 def select_efficiency(preset: str) -> list[dict[str, Any]]:

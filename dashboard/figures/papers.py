@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.api.claims import claims, count_verdicts
+from core.api.paper_claims import claims, count_verdicts
 from core.api.papers import format_value, reproduce
 from core.exceptions import NotAvailable
 from core.formatting import MINUS, number, signed

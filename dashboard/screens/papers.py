@@ -13,18 +13,20 @@ from typing import Any
 import streamlit as st
 
 from core.api import papers as api
-from core.api.claims import count_verdicts
+from core.api.paper_claims import count_verdicts
 from core.api.paper_jobs import MissingResults
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count
 from core.models.presets import PAPERS
 from core.papers.claims import FINDERS
+from core.papers.reported_results import read_speed
 from core.papers.reproduction import SCALES
 from core.preset_catalog import find_paper
 from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import papers as figures
+from dashboard.figures.attention_growth import GROWTH
 from dashboard.figures.papers import PaperTable
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption
@@ -69,6 +71,8 @@ def _show_more(shown: PaperTable) -> None:
         with contextlib.suppress(NotAvailable):
             read(shown)
             sections[str(figure.title)] = partial(show, figure, shown)
+    if shown.paper == "sentiformer":
+        sections[str(GROWTH.title)] = partial(show, GROWTH, read_speed())
     show_sections(sections, plain=True)
 
 

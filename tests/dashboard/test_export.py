@@ -80,7 +80,7 @@ def test_page_options_are_export_options(trained, tmp_path):
     api.figures("finished", tmp_path, only=["confusion"], options=options, csv=True, store=RunStore(trained))
     saved = pd.read_parquet(trained / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = saved["probability:positive"] > 0.9
-    table = pd.read_csv(tmp_path / "confusion.csv", index_col="is")
+    table = pd.read_csv(tmp_path / "confusion.csv", index_col="true label")
     assert table.loc["positive", "predicted positive"] == (said & (saved["label"] == "positive")).sum()
     assert table.loc["negative", "predicted negative"] == (~said & (saved["label"] == "negative")).sum()
     assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()

@@ -30,7 +30,7 @@ SAID = {
     "lesson": ("What does a model learn from?",) * 4,
     "runs": (EMPTY, "Bars: 95", DAMAGED, "Bars: 95"),
     "data": ("reviews.csv",) * 4,
-    "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
+    "models": ("30\u202f000 tokens", "as in finished on reviews.csv", "30\u202f000 tokens", "as in baseline"),
     "train": ("Train which model", "finished after", DAMAGED, "fitted at once"),
     "sweeps": ("No sweep has been planned here yet",) * 4,
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
@@ -153,8 +153,8 @@ def test_removed_run_is_no_longer_shown(app, runs):
 
 def confusion_of(app) -> list[list[int]]:
     """Return the counts of the confusion matrix, from its table."""
-    table = next(frame.value for frame in app.dataframe if "is" in frame.value)
-    return table.drop(columns="is").to_numpy().tolist()
+    table = next(frame.value for frame in app.dataframe if "true label" in frame.value)
+    return table.drop(columns="true label").to_numpy().tolist()
 
 
 def test_threshold_changes_all_counts(app, runs):

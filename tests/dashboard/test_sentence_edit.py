@@ -72,7 +72,7 @@ def test_link_command_line_and_python_give_the_same_numbers(run, cli):
     assert Run(run).sentence(TEXT, edit=line).view.probabilities == pytest.approx(view.probabilities, abs=1e-6)
 
 
-def test_several_texts_are_edited_at_their_own_positions_and_a_file_is_refused(tmp_path, cli):
+def test_several_texts_are_edited_at_their_own_positions_and_a_file_without_any(tmp_path, cli):
     run, texts = "starter-sentiformer", ["Not bad at all", "never dull"]
     told = api.predict(run, texts, edit="g1.3:0")
     for text, each in zip(texts, told["predictions"], strict=True):
@@ -80,8 +80,8 @@ def test_several_texts_are_edited_at_their_own_positions_and_a_file_is_refused(t
         assert each["probabilities"] == pytest.approx(alone, abs=1e-6)
     file = tmp_path / "texts.txt"
     file.write_text("never dull\n")
-    code, _, err = cli("predict", run, "--data", file, "--edit", "h1.1")
-    assert code == 2 and "--edit needs texts" in err
+    code, _, err = cli("predict", run, "--data", file, "--edit", "g1.3:0")
+    assert code == 2 and "--edit g1.3:0: this run has" in err
 
 
 @pytest.mark.parametrize("verb", ["predict", "inspect", "explain", "flip"])

@@ -19,7 +19,7 @@ from dashboard.screens import PAGES
 pytestmark = pytest.mark.slow  # trains three models first
 OF_PAIRS = ("runs", "data", "train", "performance", "errors", "behave", "compare", "embeddings", "sentence", "steps")
 SAID = {
-    "models": "of reviews.csv, as in tuned",
+    "models": "as in tuned on reviews.csv",
     "train": "finished after",
     "performance": "n = 16",
     "embeddings": "PCA, 2-D",
