@@ -57,6 +57,6 @@ GROWTH = Figure[dict[str, Any]](
     draw_growth,
     note=lambda found: f"{found['processor']}, {found['threads']} threads; slopes from 1\u202f024 tokens",
     reading="One text through SentiFormer. Dashed: the paper's count of pairs.",
-    how="Random weights and tokens, median of passes: `sentiscope efficiency`. PyTorch's fused attention keeps no map of "
-    "all pairs, so that its memory grows linearly too.",
+    how="Random weights and tokens, median of passes: `sentiscope efficiency`. PyTorch's fused attention keeps no map "
+    "of all pairs, so that its memory grows linearly too.",
 )

@@ -183,7 +183,7 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
     said, two = shown.view.label, not _is_not_binary(shown.record)
     favor = pushes * (-1 if two and said != shown.target else 1)
     line: list[tuple[str, str]] = []
-    counted = shown.counted
+    counted, place = shown.counted, -1
     if len(pushes) and favor[counted].max() >= 0.005:
         place = int(counted[favor[counted].argmax()])
         held = two or (said == shown.target and shown.record.task == "single")
@@ -201,18 +201,22 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         fate = blank if shown.view.pieces is None else "read in pieces"
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
-    return [*line, *(("", said) for said in compare_attention(shown))]
+    return [*line, *(("", said) for said in compare_attention(shown, place))]
 
 
-def compare_attention(shown: WordView) -> list[str]:
-    """Describe the words with most attention and with the largest effect of deletion, and whether both agree."""
+def compare_attention(shown: WordView, named: int = -1) -> list[str]:
+    """Describe the words with most attention and with the largest effect of deletion, and whether both agree.
+
+    `named`: the place of a word whose effect is told already.
+    """
     if shown.pushed.read is None:
         return []
     both = shown.pushed.read.pushes[shown.counted], shown.pushes[shown.counted]
     if (most := find_top_words(*both)) is None:
         return []
     read, needed = (quote_text(shown.pushed.found.words[shown.counted[place]].word) for place in most)
-    found = f"Most attention and effect: {read}" if most.same else f"Most attention: {read}, largest effect: {needed}"
+    effect = "" if named == shown.counted[most[1]] else f", largest effect: {needed}"
+    found = f"Most attention and effect: {read}" if most.same else f"Most attention: {read}{effect}"
     test = shown.pushed.found.tests.get("attention")  # of all words
     agrees = "" if test is None else f"{test.describe('Attention', 'effect', brief=True)}. "
     return [f"{found}. {agrees}"]

@@ -86,7 +86,8 @@ def _pick_paper() -> str:
     state.set_value(state.PAPER, key if key in FINDERS else "ndt")
     state.follow_link(state.PAPER)
     look: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
-    return str(st.segmented_control("Paper", list(FINDERS), format_func=PAPERS.__getitem__, key=state.PAPER, **look))
+    chosen = st.segmented_control("Paper", list(FINDERS), format_func=PAPERS.__getitem__, key=state.PAPER, **look)
+    return str(chosen or "ndt")
 
 
 def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
@@ -106,7 +107,7 @@ def _pick(label: str, key: str, options: Sequence[str], usual: str, of: str, wid
     if state.get_value(key, usual) not in options:
         state.set_value(key, usual)
     state.follow_link(key)
-    return str(st.selectbox(label, options, key=key, label_visibility="collapsed", width=width))
+    return str(st.selectbox(label, options, key=key, label_visibility="collapsed", width=width) or usual)
 
 
 def _offer_missing(shown: PaperTable) -> None:
