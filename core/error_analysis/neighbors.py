@@ -149,6 +149,7 @@ class TrainingRows:
         """
 
         def predict_vectors() -> np.ndarray:
+            """Predict the model vectors of the searched training texts, (rows, width)."""
             texts = [self.texts[row] for row in self.rows]
             self.tell(f"reading {count(len(texts))} training texts", None)
             return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)

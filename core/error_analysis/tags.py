@@ -195,6 +195,7 @@ class TableTags:
         texts = self._table.texts
 
         def check_tokens() -> np.ndarray:
+            """Return (2, n) bool: which texts have many unknown words, and which are cut off."""
             unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
             return np.array([unknown, runs.lineage.encode_texts(tokenizer, texts).cut], bool)
 

@@ -125,6 +125,7 @@ def _iterate_silencings(
     gates = [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]
 
     def silence(kind: str, *places: Any) -> list[Intervention]:
+        """Return interventions with these parts at zero and at their mean, added to the given one."""
         names = f"{kind}_off", f"{kind}_mean"
         return [replace(change, **{name: getattr(change, name).union(places)}) for name in names]
 

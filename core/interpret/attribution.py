@@ -140,6 +140,7 @@ class ExplainedText:
         orders = max(2, min(ORDERS, READINGS // max(1, number)))
 
         def predict_subsets(there: np.ndarray) -> np.ndarray:
+            """Return the log-odds of the text without the words that each row leaves out."""
             gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
             found = []
             for start in range(0, len(gone), AT_ONCE):
@@ -158,6 +159,7 @@ class ExplainedText:
         reader, target = self.reader, self.reader.get_target(self.target, self.said)
 
         def report_target(logits: Tensor) -> Tensor:
+            """Report progress, and return the target of the logits."""
             self.reader.tell(method, None)
             return target(logits)
 

@@ -276,6 +276,7 @@ class Trials:
 
     def _compute_shapley(self, case: PerturbationCase) -> np.ndarray:
         def predict_subsets(there: np.ndarray) -> np.ndarray:
+            """Return the log-odds of the text without the words that each row leaves out."""
             gone = ([word for word, stays in zip(case.words, row, strict=True) if not stays] for row in there)
             said = self.reader.predict([remove_words(case.text, words) for words in gone])
             return attribution_math.compute_log_odds(said.probabilities, case.target, self.reader.task)
