@@ -12,7 +12,7 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
-WAYS = {"sparse": "window and globals", "full": "all tokens"}
+WAYS = {"sparse": "sparse", "full": "full"}
 PANELS = {"milliseconds": ("time, ms", 1.0), "memory": ("memory, MB", 1e6)}
 
 
@@ -30,19 +30,19 @@ def draw_growth(found: dict[str, Any], look: Look) -> go.Figure:
             hover = f"{words}: %{{y:.3g}}<extra></extra>"
             figure.add_scatter(col=column, x=x, y=y, mode="lines+markers", line=line, hovertemplate=hover)
             if slope := found["slopes"][way][key]:
-                place = {"xref": "x domain", "yref": "y domain", "x": 0.04, "y": 0.97 - 0.11 * (way == "sparse")}
+                place = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 0.02 + 0.11 * (way == "full")}
                 font = {"color": colors[way], "size": size(14.5)}
                 text = f"{words}: length<sup>{slope:.2f}</sup>"
-                figure.add_annotation(col=column, **place, xanchor="left", yanchor="top", text=text, font=font)
+                figure.add_annotation(col=column, **place, xanchor="right", yanchor="bottom", text=text, font=font)
     for key, words, dash in (("faster", "measured", "solid"), ("theory", "n/(k + s)", "dash")):
         line = {"color": t.accent if key == "faster" else t.ink, "dash": dash, "width": size(2)}
         y = [row[key] for row in rows]
         figure.add_scatter(
             col=3, x=x, y=y, mode="lines", line=line, hovertemplate=f"{words}: %{{y:.1f}}<extra></extra>"
         )
-        place = {"x": 0.04, "y": 0.97 - 0.11 * (key == "faster"), "xref": "x domain", "yref": "y domain"}
+        place = {"x": 1, "y": 0.02 + 0.11 * (key == "theory"), "xref": "x domain", "yref": "y domain"}
         font = {"color": line["color"], "size": size(14.5)}
-        figure.add_annotation(col=3, **place, xanchor="left", yanchor="top", text=words, font=font)
+        figure.add_annotation(col=3, **place, xanchor="right", yanchor="bottom", text=words, font=font)
     ticks = x[::2]
     figure.update_xaxes(type="log", title="tokens", tickvals=ticks, ticktext=[count(each) for each in ticks])
     figure.update_yaxes(type="log", dtick=1)
@@ -56,7 +56,7 @@ GROWTH = Figure[dict[str, Any]](
     lambda source: read_speed(),
     draw_growth,
     note=lambda found: f"{found['processor']}, {found['threads']} threads; slopes from 1\u202f024 tokens",
-    reading="One text through SentiFormer. Dashed: the paper's count of pairs.",
+    reading="One text through SentiFormer, sparse or full attention. Dashed: pairs saved.",
     how="Random weights and tokens, median of passes: `sentiscope efficiency`. PyTorch's fused attention keeps no map "
     "of all pairs, so that its memory grows linearly too.",
 )
