@@ -59,7 +59,7 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
     """Show the fields of the embedding map; return the source with their values, and the typed sentence."""
     state.restore_text(state.FIND, "")
     with st.container(key="map-fields", horizontal=True, vertical_alignment="center", gap="small"):
-        place = st.container(width="stretch")
+        place = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with st.popover("Options", help="Split, dimensions, vectors, search, density and number of points"):
             source = Source(record, data, split=choose_split(splits), author=state.get_author())
             choose_option(DIMENSIONS, source)
@@ -70,7 +70,7 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
             choose_option(DENSITY, source)
             if state.get_bound(METHOD.name) not in ("", NAMES["pca"]):
                 choose_option(SENTENCES, source)
-        with place.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with place:
             choose_option(METHOD, source, plain=True)
             pick_option(COLOR, source, width=170, plain=True)
             typed = st.text_input(

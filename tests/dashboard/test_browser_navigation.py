@@ -234,7 +234,6 @@ def test_sentence_of_a_matrix_cell_opens_the_sentence_page(page, server):
 def test_lasso_redraws_nothing_and_its_link_marks_the_same_points(page, server):
     page.goto(f"{server}/embeddings?run=finished&split=test")
     see(page.get_by_text("PCA, 2-D, n ="))
-    settle(page)  # the first visit to a page may draw its fields twice
     before = [page.locator(each).first.element_handle() for each in KEPT]
     assert page.evaluate(MARKED) == []
     draw(page, HALF)
