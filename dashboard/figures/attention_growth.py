@@ -30,7 +30,12 @@ def draw_growth(found: dict[str, Any], look: Look) -> go.Figure:
             hover = f"{words}: %{{y:.3g}}<extra></extra>"
             figure.add_scatter(col=column, x=x, y=y, mode="lines+markers", line=line, hovertemplate=hover)
             if slope := found["slopes"][way][key]:
-                place = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 0.02 + 0.11 * (way == "full")}
+                place: dict[str, Any] = {
+                    "xref": "x domain",
+                    "yref": "y domain",
+                    "x": 1,
+                    "y": 0.02 + 0.11 * (way == "full"),
+                }
                 font = {"color": colors[way], "size": size(14.5)}
                 text = f"{words}: length<sup>{slope:.2f}</sup>"
                 figure.add_annotation(col=column, **place, xanchor="right", yanchor="bottom", text=text, font=font)
