@@ -40,10 +40,12 @@ def show_selection_bar(record: RunRecord) -> None:
     """Show the bar with the selected sentences and what can be done with them; without any, the saved slices."""
     if why := state.pop_value(state.SELECTION_PROBLEM):
         show_problem("Nothing was selected", str(why))
-    place = st.empty()  # always there, so that the page below stays as it is drawn when something is selected
+    # Both are always there, so that the page below stays as it is drawn when something is selected.
+    place, focus = st.empty(), st.empty()
     now = selection.get_selection(record)
     state.set_value(state.FOLLOWS, now is not None and len(now) > 0)
-    _move_focus(now)
+    with focus:
+        _move_focus(now)
     here = str(state.get_value(state.HERE, ""))
     kept = data.list_slices(record) if data.list_splits(record.run) else []
     if now is None and (not PAGES[here].of_run or not kept):
