@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from refused import check_raises
 
 from core import api, limits
 from core.data.uploads import keep_file
@@ -20,8 +21,7 @@ def test_environment_variables_change_quotas_with_whole_numbers(monkeypatch, quo
     assert quota() == 7
     for wrong in ("0", "-1", "1.5", "²", "٣", "many", "1" * 400):
         monkeypatch.setenv(quota.variable, wrong)
-        with pytest.raises(ConfigError, match=rf"{quota.variable}=.*a whole number, at least 1"):
-            quota()
+        check_raises(ConfigError, rf"{quota.variable}=.*a whole number, at least 1", quota)
 
 
 def test_uploads_are_limited_in_number_and_size(tmp_path, monkeypatch):
@@ -51,6 +51,5 @@ def test_the_command_line_is_limited_to_the_queue_too(tmp_path, monkeypatch):
     (tmp_path / queue.FOLDER).mkdir()
     with queue.open_lock(tmp_path / queue.FOLDER / "ticket-1-waits") as ticket:
         assert queue.try_lock(ticket)
-        with pytest.raises(InputError, match="SENTISCOPE_MOST_WAITING"):
-            api.train(store=RunStore(tmp_path))
+        check_raises(InputError, "SENTISCOPE_MOST_WAITING", api.train, store=RunStore(tmp_path))
     assert RunStore(tmp_path).list() == []

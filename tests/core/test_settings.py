@@ -5,6 +5,7 @@ import math
 import random
 
 import pytest
+from refused import check_raises
 from structures import STRUCTURES
 
 from core.config import SETTINGS, compose, explain_idle, flatten_config
@@ -55,13 +56,11 @@ def test_settings_of_nested_groups_have_dotted_names_and_labels():
 
 @pytest.mark.parametrize("heat", [49, 301, math.nan])
 def test_numbers_outside_their_range_are_refused_with_the_range(heat):
-    with pytest.raises(ConfigError, match=rf"kitchen\.oven\.heat={heat}: 50 to 300"):
-        Oven(heat=heat)
+    check_raises(ConfigError, rf"kitchen\.oven\.heat={heat}: 50 to 300", Oven, heat=heat)
 
 
 def test_settings_without_effect_are_refused_with_the_reason():
-    with pytest.raises(ConfigError, match=r"kitchen\.oven\.speed=2: off at 200; choose fan=on"):
-        Oven(heat=200, speed=2)
+    check_raises(ConfigError, r"kitchen\.oven\.speed=2: off at 200; choose fan=on", Oven, heat=200, speed=2)
     assert Oven(light="cold").light == "cold"
     assert Oven(fan=True, speed=2, light="cold").speed == 2
 
@@ -152,11 +151,9 @@ def test_dropout_just_below_one_gives_finite_values():
 def test_missing_devices_are_named_as_typed(device):
     """In torch, which keeps eight bits of the number, cuda:999 is cuda:-25 and cuda:256 is cuda:0."""
     compose("vanilla", {"training.device": device})
-    with pytest.raises(ConfigError, match=f"training.device={device}: this machine has"):
-        choose_device(device)
+    check_raises(ConfigError, f"training.device={device}: this machine has", choose_device, device)
 
 
 @pytest.mark.parametrize("name", ["weight_decay", "clip", "diversity"])
 def test_nan_is_not_accepted_as_a_nonnegative_number(name):
-    with pytest.raises(ConfigError, match=f"{name}=nan: 0 to"):
-        TrainingConfig(**{name: math.nan})
+    check_raises(ConfigError, f"{name}=nan: 0 to", TrainingConfig, **{name: math.nan})

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core import api
 from core.api import public_classes
@@ -40,8 +41,7 @@ def test_training_progress_is_reported_and_settings_override_a_length(table, cap
     made = train(str(table), "tfidf-logreg", name="words", on_event=lambda event: heard.append(event["kind"]))
     assert heard[0] == "queued" and "evaluation" in heard
     assert capsys.readouterr() == ("", "")
-    with pytest.raises(InputError, match="nothing to resume"):
-        made.resume()
+    check_raises(InputError, "nothing to resume", made.resume)
     made = train(str(table), "tfidf-logreg", length="short", limit=40, seed=3, name="cut")
     config = made.config
     assert (config.training.epochs, config.training.seed, config.data.limit) == (4, 3, 40)
@@ -102,22 +102,16 @@ def test_figure_equals_the_exported_one(chosen, tmp_path):
 
 
 def test_unknown_figure_or_run_is_refused_with_similar_names(chosen, starters):
-    with pytest.raises(InputError, match="no figure is called 'rocc'; there are learning, "):
-        chosen.figure("rocc")
-    with pytest.raises(InputError, match="gates: ndt-01-n3 has no gates"):
-        chosen.figure("gates", text=TEXT)
-    with pytest.raises(InputError, match=r"did you mean 'starter-vanilla'\? `sentiscope runs list` shows all"):
-        run("vanila")
-    with pytest.raises(InputError, match=r"no run 'nope' in [^?]*; `sentiscope runs list`"):
-        run("nope")
+    check_raises(InputError, "no figure is called 'rocc'; there are learning, ", chosen.figure, "rocc")
+    check_raises(InputError, "gates: ndt-01-n3 has no gates", chosen.figure, "gates", text=TEXT)
+    check_raises(InputError, r"did you mean 'starter-vanilla'\? `sentiscope runs list` shows all", run, "vanila")
+    check_raises(InputError, r"no run 'nope' in [^?]*; `sentiscope runs list`", run, "nope")
 
 
 @pytest.mark.slow
 def test_starter_run_is_protected_and_can_be_exported(chosen, tmp_path):
-    with pytest.raises(InputError, match="cannot be changed"):
-        chosen.remove()
-    with pytest.raises(InputError, match="nothing to cancel"):
-        chosen.cancel()
+    check_raises(InputError, "cannot be changed", chosen.remove)
+    check_raises(InputError, "nothing to cancel", chosen.cancel)
     assert chosen.export(str(tmp_path / "a.zip"))["bytes"] == (tmp_path / "a.zip").stat().st_size
     taken = Run(api.runs_import(tmp_path / "a.zip")["run"])
     assert taken.metrics == chosen.metrics and not taken.store.is_starter(taken.name)

@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from refused import check_raises
 
 from core.data.cells import NESTED, check_target, open_writer
 from core.exceptions import InputError
@@ -59,10 +60,7 @@ def test_errors_leave_only_the_old_file(tmp_path, name):
 
 
 def test_wrong_output_files_are_refused_before_any_work(tmp_path):
-    with pytest.raises(InputError, match=r"must end in \.csv, \.jsonl, \.parquet"):
-        check_target(tmp_path / "a.xlsx")
-    with pytest.raises(InputError, match="there is no folder"):
-        check_target(tmp_path / "none" / "a.csv")
+    check_raises(InputError, r"must end in \.csv, \.jsonl, \.parquet", check_target, tmp_path / "a.xlsx")
+    check_raises(InputError, "there is no folder", check_target, tmp_path / "none" / "a.csv")
     (tmp_path / "a.csv").mkdir()
-    with pytest.raises(InputError, match="this is a folder"):
-        check_target(tmp_path / "a.csv")
+    check_raises(InputError, "this is a folder", check_target, tmp_path / "a.csv")

@@ -1,5 +1,6 @@
 import pandas as pd
 import pytest
+from refused import check_raises
 from shapes_of_tools import csv, zip_of
 
 from core.data import limits
@@ -75,8 +76,7 @@ def test_limits_apply_to_class_files(monkeypatch, tmp_path):
         (tmp_path / f"{name}.txt").write_text("short\nrather long\n" * 50_000)
     for chosen, said in (("characters=8", "a cell has 11 characters"), ("size=1", "its files have more together")):
         monkeypatch.setenv(limits.VARIABLE, chosen)
-        with pytest.raises(DataError, match=said):
-            read_folder(tmp_path)
+        check_raises(DataError, said, read_folder, tmp_path)
 
 
 @pytest.mark.slow
@@ -84,8 +84,7 @@ def test_all_splits_use_the_columns_of_train(tmp_path):
     frame(20, alt=["yes", "no"] * 10).to_csv(tmp_path / "train.csv", index=False)
     frame(4).to_csv(tmp_path / "test.csv", index=False)
     assert read_folder(tmp_path).splits["test"].shape == (4, 2)
-    with pytest.raises(DataError, match=r"test.csv: no column 'alt' for data.label"):
-        read_folder(tmp_path, label="alt")
+    check_raises(DataError, r"test.csv: no column 'alt' for data.label", read_folder, tmp_path, label="alt")
 
 
 def test_splits_with_withheld_labels_are_left_out_with_a_count(tmp_path):
@@ -107,8 +106,7 @@ def test_labels_json_can_declare_several_labels(tmp_path):
         ('{"classes": {"0": "a"}}', "label '1' is not among 0 of labels.json"),
     ):
         (tmp_path / "labels.json").write_text(content)
-        with pytest.raises(DataError, match=said):
-            read_folder(tmp_path)
+        check_raises(DataError, said, read_folder, tmp_path)
 
 
 def test_further_splits_are_read_with_the_layout_of_train(tmp_path):
@@ -121,21 +119,17 @@ def test_further_splits_are_read_with_the_layout_of_train(tmp_path):
 
 
 def test_folders_without_splits_or_without_train_are_refused(tmp_path):
-    with pytest.raises(DataError, match="no data file in this folder"):
-        read_folder(tmp_path)
+    check_raises(DataError, "no data file in this folder", read_folder, tmp_path)
     frame(4).to_csv(tmp_path / "other.csv", index=False)
-    with pytest.raises(DataError, match="no train file"):
-        read_folder(tmp_path)
+    check_raises(DataError, "no train file", read_folder, tmp_path)
     frame(4).to_csv(tmp_path / "test.csv", index=False)
-    with pytest.raises(DataError, match=r"found test.csv but no train file"):
-        read_folder(tmp_path)
+    check_raises(DataError, r"found test.csv but no train file", read_folder, tmp_path)
 
 
 def test_tables_are_not_read_as_class_files(tmp_path):
     for name in ("one.txt", "two.txt"):
         frame(20).to_csv(tmp_path / name, index=False, sep="\t")
-    with pytest.raises(DataError, match=r"one.txt: has several columns"):
-        read_folder(tmp_path)
+    check_raises(DataError, r"one.txt: has several columns", read_folder, tmp_path)
 
 
 def make_remarks(count=40):
@@ -145,8 +139,7 @@ def make_remarks(count=40):
 def test_labels_with_an_unmatched_quote_are_refused_in_folders(tmp_path):
     rows = "".join(f'{text},"{label}\n' for text, label in make_remarks())
     (tmp_path / "train.csv").write_text(f"text,label\n{rows}")
-    with pytest.raises(DataError, match=r"train\.csv: the label \"bad begins or ends with a quote"):
-        read_folder(tmp_path)
+    check_raises(DataError, r"train\.csv: the label \"bad begins or ends with a quote", read_folder, tmp_path)
 
 
 def test_each_line_of_a_class_file_is_a_text(tmp_path):
@@ -175,13 +168,11 @@ def test_special_files_in_class_folders_are_refused(tmp_path):
     write_remarks(tmp_path)
     for target, reason in (("absent.txt", "no such file"), ("link.txt", "cannot be opened")):
         (tmp_path / "good" / "link.txt").symlink_to(target)
-        with pytest.raises(DataError, match=f"link.txt: {reason}"):
-            read_folder(tmp_path)
+        check_raises(DataError, f"link.txt: {reason}", read_folder, tmp_path)
         (tmp_path / "good" / "link.txt").unlink()
     (tmp_path / "good" / "90.txt").write_bytes(b"\x89PNG\1\2\3\4\xff" * 9)
     (tmp_path / "good" / "91.txt").write_bytes("schön".encode("cp1252"))
-    with pytest.raises(DataError, match=r"^good/90.txt: this is not a text file"):
-        read_folder(tmp_path)
+    check_raises(DataError, r"^good/90.txt: this is not a text file", read_folder, tmp_path)
 
 
 def test_names_of_class_folders_are_cleaned_like_labels(tmp_path):
@@ -193,8 +184,7 @@ def test_names_of_class_folders_are_cleaned_like_labels(tmp_path):
     write_remarks(tmp_path / "train", good="BAD")
     assert "1 label differing from another only in case" in " ".join(read_folder(tmp_path).notes)
     write_remarks(tmp_path / "train", good="b\udcff")
-    with pytest.raises(DataError, match="the name 'b\ufffd' of a class is not in UTF-8"):
-        read_folder(tmp_path)
+    check_raises(DataError, "the name 'b\ufffd' of a class is not in UTF-8", read_folder, tmp_path)
 
 
 def test_several_files_of_one_class_are_all_read(tmp_path):
@@ -260,14 +250,12 @@ def test_other_files_next_to_class_folders_are_left_out_and_named(tmp_path, pack
 def test_files_named_after_splits_are_not_classes(tmp_path, names):
     for name in names:
         (tmp_path / name).write_text("a text\n" * 9)
-    with pytest.raises(DataError, match=r"no train file .* and no text files named after classes"):
-        read_folder(tmp_path)
+    check_raises(DataError, r"no train file .* and no text files named after classes", read_folder, tmp_path)
 
 
 def test_archives_of_empty_files_are_refused_and_archives_in_archives_named(tmp_path):
     members = {f"{label}/{n}.txt": " " for n, (_, label) in enumerate(make_remarks())}
     (tmp_path / "a.zip").write_bytes(zip_of(members))
-    with pytest.raises(DataError, match="40 files in the folders of its classes, and all are empty"):
-        read_file(tmp_path / "a.zip")
+    check_raises(DataError, "40 files in the folders of its classes, and all are empty", read_file, tmp_path / "a.zip")
     (tmp_path / "a.zip").write_bytes(zip_of({"small.csv": csv(), "train.zip": "PK"}))
     assert "left out: `train.zip`" in read_file(tmp_path / "a.zip").notes[0]

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refused import check_raises
 from shapes_of_tools import zip_of
 
 from core.data import archives, limits, sandbox
@@ -90,15 +91,13 @@ def test_too_long_cells_are_refused_in_every_format(monkeypatch, tmp_path):
         parquet(tmp_path / "a.parquet", text=[long], label=[1]),
     ]
     for file in files:
-        with pytest.raises(DataError, match=rf"^{file.name}.*: (a|the) cell has 101 characters; at most 100 "):
-            inspect_file(file)
+        check_raises(DataError, rf"^{file.name}.*: (a|the) cell has 101 characters; at most 100 ", inspect_file, file)
 
 
 def test_only_regular_files_within_the_size_limit_are_opened(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe")  # a plain open would block for ever
     for path in (Path("/dev/zero"), tmp_path / "pipe"):
-        with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
-            inspect_file(path)
+        check_raises(DataError, r"this is a (device|pipe); only plain files are read", inspect_file, path)
     monkeypatch.setenv(limits.VARIABLE, "size=1")
     with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
         inspect_file(write_content(tmp_path / "a.csv", b"a,b\n" * 2**19))
@@ -121,16 +120,14 @@ def test_parquet_dictionaries_are_measured_at_full_size(monkeypatch, tmp_path, e
     monkeypatch.setenv(limits.VARIABLE, "size=2")
     path = parquet(tmp_path / "a.parquet", text=encode(["x" * 10_000] * 500), label=pa.array([0, 1] * 250))
     assert path.stat().st_size < 5_000
-    with pytest.raises(DataError, match=r"its cells unpack to more; at most 2 MB are read"):
-        read_parquet(path)
+    check_raises(DataError, r"its cells unpack to more; at most 2 MB are read", read_parquet, path)
 
 
 def test_parquet_files_are_refused_by_their_metadata(monkeypatch, tmp_path):
     path = parquet(tmp_path / "a.parquet", **{f"c{n}": pa.array([0] * 30) for n in range(30)})
     for setting, said in (("rows=20", "more rows"), ("columns=20", "30 columns"), ("cells=800", "more cells")):
         monkeypatch.setenv(limits.VARIABLE, setting)
-        with pytest.raises(DataError, match=said):
-            read_parquet(path)
+        check_raises(DataError, said, read_parquet, path)
 
 
 def test_parquet_columns_with_invalid_utf8_are_named_and_repeated_names_numbered(tmp_path):
@@ -151,8 +148,7 @@ def test_sheets_with_an_extreme_compression_ratio_are_refused_unread(monkeypatch
     with pytest.raises(DataError, match=r"xl/worksheets/sheet1\.xml is packed [\d,]+ to 1, as no filled sheet is"):
         inspect_file(path)
     monkeypatch.setenv(limits.VARIABLE, "size=1")
-    with pytest.raises(DataError, match="it unpacks to 2 MB; at most 1 MB"):
-        inspect_file(path)
+    check_raises(DataError, "it unpacks to 2 MB; at most 1 MB", inspect_file, path)
 
 
 @pytest.mark.parametrize(
@@ -278,8 +274,7 @@ def test_one_environment_variable_changes_any_limit(monkeypatch):
 @pytest.mark.parametrize("settings", ["row=5", "rows", "rows=", "rows=0", "rows=-1", "rows=²", "rows=1e6", "5"])
 def test_unknown_limits_are_refused_with_the_known_names(monkeypatch, settings):
     monkeypatch.setenv(limits.VARIABLE, settings)
-    with pytest.raises(ConfigError, match=r"SENTISCOPE_LIMITS: '.*' is no limit; .* memory, seconds, size, rows"):
-        limits.get_limits()
+    check_raises(ConfigError, r"SENTISCOPE_LIMITS: '.*' is no limit; .* memory, seconds, size, rows", limits.get_limits)
 
 
 @pytest.mark.parametrize(
@@ -293,5 +288,4 @@ def test_unknown_limits_are_refused_with_the_known_names(monkeypatch, settings):
 def test_rows_columns_and_cells_of_tables_are_limited(monkeypatch, rows, columns, said):
     monkeypatch.setenv(limits.VARIABLE, "rows=10,columns=5,cells=40")
     limits.check_shape(10, 4, file="a.csv")
-    with pytest.raises(DataError, match=rf"^a\.csv: the table has {said}"):
-        limits.check_shape(rows, columns, file="a.csv")
+    check_raises(DataError, rf"^a\.csv: the table has {said}", limits.check_shape, rows, columns, file="a.csv")

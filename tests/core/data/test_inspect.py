@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core.data.columns import Layout
 from core.data.config import DataConfig
@@ -86,8 +87,7 @@ def test_odd_rows_are_counted_and_case_variants_and_rare_classes_cause_warnings(
 )
 def test_labels_that_cannot_be_learned_are_refused(tmp_path, labels, message):
     path = table(tmp_path / "a.csv", label=labels)
-    with pytest.raises(DataError, match=message):
-        read_file(path, label="label")
+    check_raises(DataError, message, read_file, path, label="label")
     assert inspect_file(path, label="label").problem.startswith("a.csv: ")
 
 
@@ -102,10 +102,8 @@ def test_reports_have_kind_columns_and_classes_and_missing_columns_are_named(tmp
     assert list_kinds(report) == {"small": ("warning", 40)}
     path = table(tmp_path / "a.csv")
     said = r"no column 'lable' for data.label; did you mean 'label'\? \(columns: text, label\)"
-    with pytest.raises(DataError, match=said):
-        read_file(path, label="lable")
-    with pytest.raises(DataError, match="'text' cannot be both"):
-        read_file(path, text="text", label="text")
+    check_raises(DataError, said, read_file, path, label="lable")
+    check_raises(DataError, "'text' cannot be both", read_file, path, text="text", label="text")
 
 
 @pytest.mark.parametrize(
@@ -178,8 +176,7 @@ def test_labels_json_next_to_a_file_names_its_classes(tmp_path):
     (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"1": "up", "0": "down"}}')
     assert read_file(path).classes == ("up", "down")
     (tmp_path / "labels.json").write_text("{}")
-    with pytest.raises(DataError, match=r"labels.json: expected"):
-        read_file(path)
+    check_raises(DataError, r"labels.json: expected", read_file, path)
 
 
 @pytest.mark.parametrize(
@@ -208,15 +205,12 @@ def test_labels_json_next_to_a_file_names_its_classes(tmp_path):
 def test_unusable_content_is_refused_with_a_reason(tmp_path, content, message):
     path = tmp_path / "data.csv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=message):
-        read_file(path)
+    check_raises(DataError, message, read_file, path)
 
 
 def test_missing_files_and_folders_are_refused_and_the_home_folder_is_expanded(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match="no such file"):
-        inspect_file(tmp_path / "absent.csv")
-    with pytest.raises(DataError, match="folder, not a file"):
-        inspect_file(tmp_path)
+    check_raises(DataError, "no such file", inspect_file, tmp_path / "absent.csv")
+    check_raises(DataError, "folder, not a file", inspect_file, tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     table(tmp_path / "a.csv")
     assert inspect_file(Path("~/a.csv")).rows == 40
@@ -225,16 +219,14 @@ def test_missing_files_and_folders_are_refused_and_the_home_folder_is_expanded(t
 def test_labels_with_quotes_and_many_ragged_rows_are_refused(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
-    with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
-        read_file(path)
+    check_raises(DataError, r'the label no" begins or ends with a quote, .* name it with data.quoting', read_file, path)
     assert read_file(path, quoting="none").classes == ('no"', 'so"')
     path = tmp_path / "a.csv"
     good = [f"a text {n},{n % 2}" for n in range(100)]
     path.write_text("\n".join(["text,label", *good[:50], "one, two, three", *good[50:]]))
     assert list_kinds(inspect_file(path))["ragged-rows"] == ("warning", 1)
     path.write_text("\n".join(["text,label", *(f"well, {row}" if n % 2 else row for n, row in enumerate(good))]))
-    with pytest.raises(DataError, match="put texts that hold the delimiter into double quotes"):
-        inspect_file(path, delimiter=",")
+    check_raises(DataError, "put texts that hold the delimiter into double quotes", inspect_file, path, delimiter=",")
 
 
 def test_class_order_does_not_depend_on_row_order():

@@ -1,6 +1,7 @@
 import shlex
 
 import pytest
+from refused import check_raises
 
 from core.data.labels import UnmatchedLabels, guess_class, match_labels, suggest_classes
 from core.exceptions import InputError
@@ -22,8 +23,7 @@ def test_labels_match_classes_ignoring_case_and_are_renamed_merged_and_dropped()
     assert found.numbers == [(1,), (0,), (1,)] and found.kept.all() and not found.dropped
     assert found.renamed == {"NEGATIVE": "negative", " Positive ": "positive"}
     assert match_words(["Us", "us"], classes=("US", "us", "Us")).numbers == [(2,), (1,)]
-    with pytest.raises(UnmatchedLabels, match="'uS'"):
-        match_words(["uS"], classes=("US", "us"))
+    check_raises(UnmatchedLabels, "'uS'", match_words, ["uS"], classes=("US", "us"))
     found = match_words(["1", "2", "3", "4", "1"], {"1": "negative", "2": "Negative", "3": "", "4": "positive"})
     assert found.numbers == [(0,), (0,), (1,), (0,)]
     assert found.kept.tolist() == [True, True, False, True, True]
@@ -67,8 +67,7 @@ def test_unknown_labels_are_reported_with_suggestions_or_left_to_the_user():
     with pytest.raises(UnmatchedLabels) as raised:
         match_words(["1", "2", "3", "4", "5"])
     assert str(raised.value).endswith("--map=1=CLASS --map=2=CLASS --map=3=CLASS --map=4=CLASS --map=5=CLASS")
-    with pytest.raises(InputError, match="the classes of run 'first' are negative, positive"):
-        match_words(["1"], {"1": "CLASS"})
+    check_raises(InputError, "the classes of run 'first' are negative, positive", match_words, ["1"], {"1": "CLASS"})
     with pytest.raises(InputError, match="--map 0=bad: the classes of run 'first' are negative, positive"):
         match_words(["0"], {"0": "bad"})
     assert suggest_classes(["10", "2", "meh"], CLASSES) == {"2": "negative", "10": "positive", "meh": ""}

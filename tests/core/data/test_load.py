@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core.config import compose
 from core.data import sandbox
@@ -90,8 +91,7 @@ def test_the_limit_cuts_only_train_and_smaller_samples_are_nested(tmp_path):
     assert small.splits["train"]["label"].mean() == 0.5
     assert small.notes == ("train cut from 200 to 20 rows, stratified, seed 0",)
     assert sizes(load_dataset(DataConfig(name=path, limit=10_000)))["train"] == 200
-    with pytest.raises(ConfigError, match=r"data.limit=1: at least 2"):
-        load_dataset(DataConfig(name=path, limit=1))
+    check_raises(ConfigError, r"data.limit=1: at least 2", load_dataset, DataConfig(name=path, limit=1))
 
 
 def test_given_splits_are_kept_row_for_row_and_the_fingerprint_names_the_content(tmp_path):
@@ -128,8 +128,7 @@ def test_file_findings_become_notes(tmp_path):
 )
 def test_unknown_data_names_are_reported(monkeypatch, name, error, message):
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    with pytest.raises(error, match=message):
-        load_dataset(DataConfig(name=name))
+    check_raises(error, message, load_dataset, DataConfig(name=name))
 
 
 def test_sst2_and_imdb_have_splits_of_their_own_rules_and_missing_sets_are_reported(tmp_path, monkeypatch):
@@ -187,8 +186,7 @@ def test_labels_are_renamed_merged_left_out_and_keep_their_order_without_another
     ],
 )
 def test_impossible_renames_and_orders_are_refused(tmp_path, chosen, reason):
-    with pytest.raises(InputError, match=reason):
-        write_stars(tmp_path / "stars.csv", **chosen)
+    check_raises(InputError, reason, write_stars, tmp_path / "stars.csv", **chosen)
 
 
 @pytest.mark.slow
@@ -315,8 +313,7 @@ def test_pair_columns_can_be_set_or_turned_off_but_not_be_one_column(tmp_path):
     assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
     assert "sentence2" in found.rows
     path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
-    with pytest.raises(DataError, match="cannot be both texts of a pair"):
-        read_file(path, text="sentence1", pair="sentence1")
+    check_raises(DataError, "cannot be both texts of a pair", read_file, path, text="sentence1", pair="sentence1")
     with pytest.raises(DataError, match=r"no column 'sentenc2' for data\.pair; did you mean 'sentence2'"):
         read_file(path, pair="sentenc2")
     (tmp_path / "b.txt").write_text("good film", encoding="utf-8")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import check_raises
 
 from core.data import mixture
 from core.data.config import DataConfig
@@ -118,8 +119,7 @@ def test_multilabel_data_cannot_be_mixed_or_extended(sets, one, whole, more):
         splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in splits.items()}
     with pytest.raises(DataError, match="'many' has several labels per text"):
         add_texts(splits, sets[whole].classes, {more: sets[more]}, DataConfig(name=whole))
-    with pytest.raises(DataError, match="'many' has several labels per text"):
-        mix_splits(["sst2", "many"], DataConfig(), one)
+    check_raises(DataError, "'many' has several labels per text", mix_splits, ["sst2", "many"], DataConfig(), one)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,7 @@ def test_multilabel_data_cannot_be_mixed_or_extended(sets, one, whole, more):
     ],
 )
 def test_wrong_names_are_reported(config, said):
-    with pytest.raises((ConfigError, DataError), match=said):
-        load_dataset(DataConfig(**config))
+    check_raises((ConfigError, DataError), said, load_dataset, DataConfig(**config))
 
 
 def test_mixtures_get_the_settings_on_which_their_parts_agree():
@@ -194,8 +193,7 @@ def test_lineage_files_contain_the_digests_of_their_texts(tmp_path_factory, text
 def test_lineage_files_that_do_not_match_their_name_are_refused(tmp_path, content):
     path = write_lineage(tmp_path / "l", ["a text"])
     path.write_bytes(content)
-    with pytest.raises(DataError, match="does not hold the digests of texts that its name says"):
-        read_lineage(path)
+    check_raises(DataError, "does not hold the digests of texts that its name says", read_lineage, path)
 
 
 def test_digests_ignore_case_and_blanks_and_are_small_and_limited(tmp_path, monkeypatch):
@@ -207,8 +205,7 @@ def test_digests_ignore_case_and_blanks_and_are_small_and_limited(tmp_path, monk
     monkeypatch.setattr(mixture, "_MOST_TEXTS", 100)
     path = write_lineage(tmp_path / "l", ["a text"])
     path.write_bytes(zlib.compress(bytes(1_000_000)))
-    with pytest.raises(DataError, match="does not hold"):
-        read_lineage(path)
+    check_raises(DataError, "does not hold", read_lineage, path)
 
 
 def split(count, learned=0):
@@ -232,8 +229,7 @@ def test_learned_texts_are_removed_from_all_splits_but_train(tmp_path, rows, lea
 def test_splits_with_too_few_new_texts_are_refused(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
     told = rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
-    with pytest.raises(DataError, match=told):
-        drop_learned({"train": split(5), "test": split(rows, learned)}, None, [file])
+    check_raises(DataError, told, drop_learned, {"train": split(5), "test": split(rows, learned)}, None, [file])
 
 
 @pytest.fixture
@@ -279,8 +275,7 @@ def test_counterexample_labels_are_renamed_and_not_read_for_evaluation(table, ke
     assert len(found.splits["train"]) == 12 and found.splits["train"]["text"].tolist()[-2:] == ["new", "newer"]
     config = DataConfig(name=table, examples=str(tmp_path / "gone.json"))
     assert "corpus" not in load_dataset(config, to_train=False).splits["train"]
-    with pytest.raises(DataError, match=r"gone\.json: no such file"):
-        load_dataset(config)
+    check_raises(DataError, r"gone\.json: no such file", load_dataset, config)
 
 
 @pytest.mark.parametrize("content", ["{}", "[1]", '[{"text": 1, "label": "plus"}]', "no json", '[{"text": "a"}]'])

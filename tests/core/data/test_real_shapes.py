@@ -5,6 +5,7 @@ import json
 import openpyxl
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
@@ -174,8 +175,7 @@ def test_errors_of_any_spreadsheet_program_are_no_labels(tmp_path, sign):
 def test_foreign_formats_are_refused_by_name(tmp_path, begin, said):
     (tmp_path / "a.csv").write_bytes(begin)
     for read in (inspect_file, stream_rows):
-        with pytest.raises(DataError, match=said):
-            read(tmp_path / "a.csv")
+        check_raises(DataError, said, read, tmp_path / "a.csv")
 
 
 def test_url_columns_are_no_texts_if_another_column_has_words(tmp_path):
@@ -230,8 +230,7 @@ def test_numbers_for_each_class_are_refused_as_labels(tmp_path, labels, said):
 )
 def test_sentence_halves_after_a_comma_are_no_classes(tmp_path, line):
     lines = [line.format(text=f"{WORDS[n % 6]} that we had there was {n % 2}", label="no", n=n) for n in range(60)]
-    with pytest.raises(DataError, match="no column looks like a label"):
-        read_file(write(tmp_path / "a.txt", "\n".join(lines)))
+    check_raises(DataError, "no column looks like a label", read_file, write(tmp_path / "a.txt", "\n".join(lines)))
 
 
 @pytest.mark.parametrize(
@@ -346,11 +345,9 @@ def test_words_for_missing_values_as_classes_cause_warnings(tmp_path, word):
 def test_unlabeled_lines_and_sql_rows_are_refused_with_advice(tmp_path):
     lines = [f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))]
     path = write(tmp_path / "rt.pos", "\r\n".join(lines))
-    with pytest.raises(DataError, match=r"30 rows with one column and no labels; .*one folder as CLASS.txt"):
-        read_file(path)
+    check_raises(DataError, r"30 rows with one column and no labels; .*one folder as CLASS.txt", read_file, path)
     rows = "\n".join(f"('{text}', '{label}')," for text, label in TABLE[1:])
-    with pytest.raises(DataError, match="begins or ends with a quote"):
-        read_file(write(tmp_path / "a.txt", rows))
+    check_raises(DataError, "begins or ends with a quote", read_file, write(tmp_path / "a.txt", rows))
 
 
 def test_second_tables_in_a_sheet_and_sheets_of_one_class_are_reported(tmp_path):

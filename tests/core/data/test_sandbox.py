@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refused import check_raises
 from shapes_of_tools import zip_of
 
 from core.data import limits, sandbox
@@ -120,13 +121,11 @@ def test_sandbox_errors_report_failed_starts_and_busy_processes(monkeypatch, tmp
 
 
 def test_sandbox_errors_keep_their_message_and_parquet_files_are_checked(tmp_path):
-    with pytest.raises(DataError, match=r"a\.csv: no such file"):
-        sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND)
+    check_raises(DataError, r"a\.csv: no such file", sandbox.inspect_file, tmp_path / "a.csv", AS_FOUND)
     (tmp_path / "labels.json").write_text("[")
     (tmp_path / "a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
     assert "labels.json" in sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND).problem
     pd.DataFrame(rows()).to_parquet(tmp_path / "a.parquet")
     sandbox.check_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_bytes(b"PAR1" + bytes(40) + b"PAR1")
-    with pytest.raises(DataError, match="damaged or incomplete"):
-        sandbox.check_parquet(tmp_path / "a.parquet")
+    check_raises(DataError, "damaged or incomplete", sandbox.check_parquet, tmp_path / "a.parquet")

@@ -6,6 +6,7 @@ import re
 
 import openpyxl
 import pytest
+from refused import check_raises
 from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of
 
 from core.data import limits, sandbox
@@ -84,8 +85,7 @@ def test_named_sheets_keys_and_archive_members_are_read(tmp_path):
         ("a.json", "no list of objects under 'x' for data.sheet; it has train, more.test"),
         ("a.zip", "no table 'x' for data.sheet (in the archive: train.csv, in/dev.csv)"),
     ):
-        with pytest.raises(DataError, match=re.escape(said)):
-            inspect_file(tmp_path / name, sheet="x")
+        check_raises(DataError, re.escape(said), inspect_file, tmp_path / name, sheet="x")
 
 
 def test_other_tables_are_named_if_the_first_is_refused(tmp_path):
@@ -109,8 +109,7 @@ def test_other_tables_are_named_if_the_first_is_refused(tmp_path):
         assert (found.sheets, found.sheet, found.columns) == (sheets, sheets[0], ()) and said in found.problem
         assert inspect_file(tmp_path / name, sheet=sheets[1]).classes == {"bad": 20, "good": 20}
         assert sandbox.inspect_file(tmp_path / name, DataConfig().get_read_settings()) == found
-        with pytest.raises(DataError, match=re.escape(said)):
-            read_file(tmp_path / name)
+        check_raises(DataError, re.escape(said), read_file, tmp_path / name)
 
 
 def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
@@ -225,8 +224,7 @@ def test_files_that_unpack_too_large_are_refused_with_advice(monkeypatch, tmp_pa
 def test_limits_apply_to_nested_rows(monkeypatch, tmp_path, chosen, content, said):
     monkeypatch.setenv(limits.VARIABLE, chosen)
     (tmp_path / "a.json").write_text(json.dumps(content))
-    with pytest.raises(DataError, match=said):
-        inspect_file(tmp_path / "a.json")
+    check_raises(DataError, said, inspect_file, tmp_path / "a.json")
 
 
 TO_PREDICT = ("key.json", "nested.jsonl", "studio.json", "studio_none.json", "about_first.xlsx", "reviews.csv.gz")
@@ -252,8 +250,7 @@ def test_label_studio_annotations_give_their_first_result_and_all_its_answers(tm
     (tmp_path / "a.json").write_text(json.dumps(exported))
     assert inspect_file(tmp_path / "a.json").classes == {"bad": ROWS // 2, "good": ROWS // 2, "long": ROWS}
     (tmp_path / "a.json").write_text(json.dumps(tasks({"result": 5})))
-    with pytest.raises(DataError, match="a list of 1 Label Studio task without an annotation"):
-        read_file(tmp_path / "a.json")
+    check_raises(DataError, "a list of 1 Label Studio task without an annotation", read_file, tmp_path / "a.json")
 
 
 def test_nested_archives_and_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
@@ -261,8 +258,7 @@ def test_nested_archives_and_prodigy_exports_without_accepted_rows_are_refused(t
     (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
     (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
     for name in ("a.gz", "b.zip"):
-        with pytest.raises(DataError, match="an archive inside an archive"):
-            inspect_file(tmp_path / name)
+        check_raises(DataError, "an archive inside an archive", inspect_file, tmp_path / name)
     rows = [{**row, "accept": [row["label"]], "answer": "ignore", "_task_hash": 1} for row in objects()]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(DataError, match=rf"none of {ROWS} rows was accepted in Prodigy \(ignore {ROWS}\)"):

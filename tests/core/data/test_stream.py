@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core.data import stream
 from core.data.config import DataConfig
@@ -31,8 +32,7 @@ def test_delimited_files_give_every_column_as_strings_and_need_a_row(tmp_path):
     ]
     path = tmp_path / "a.csv"
     path.write_text("text,label\n")
-    with pytest.raises(DataError, match="holds a single row; if that is a header, the rows below it are missing"):
-        stream_file(path)
+    check_raises(DataError, "holds a single row; if that is a header, the rows below it are missing", stream_file, path)
     path.write_text("a good film,positive\n")
     assert stream_file(path, header="no")[1] == [{"0": "a good film", "1": "positive"}], (
         "unless a person says that it is one"
@@ -240,8 +240,7 @@ LABEL = r"train\.csv, row {}, field 'class': {}"
 def test_files_that_differ_from_the_layout_are_named(name, file, content, says, tmp_path):
     WRITTEN[name][0](tmp_path / name)
     (tmp_path / name / file).write_text(content, encoding="latin-1")
-    with pytest.raises(DataError, match=says):
-        read_published_folder(tmp_path / name, name)
+    check_raises(DataError, says, read_published_folder, tmp_path / name, name)
 
 
 def test_unmatched_quotes_and_blank_texts_are_reported_and_byte_order_marks_removed(tmp_path):

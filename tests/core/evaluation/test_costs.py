@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.evaluation.costs import compute_cost, evaluate_threshold, find_cheapest
 from core.exceptions import InputError
@@ -51,10 +52,8 @@ def test_costs_count_both_errors_and_have_an_interval():
 
 def test_cost_thresholds_need_rows_and_a_ratio_and_never_predict_probability_0():
     for ratio in (0, -1, float("nan"), float("inf")):
-        with pytest.raises(InputError, match="a number above 0"):
-            find_cheapest(OWN, CHANCE, ratio)
-    with pytest.raises(InputError, match="there are none"):
-        find_cheapest(OWN[:0], CHANCE[:0], 2)
+        check_raises(InputError, "a number above 0", find_cheapest, OWN, CHANCE, ratio)
+    check_raises(InputError, "there are none", find_cheapest, OWN[:0], CHANCE[:0], 2)
     own, chance = np.array([True, False]), np.array([0.0, 1.0])
     assert by_hand(own, chance, 100, find_cheapest(own, chance, 100)) == pytest.approx(50)
     assert find_cheapest(own, chance, 100) == 1.0

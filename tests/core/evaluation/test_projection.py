@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from refused import check_raises
 from scipy.stats import gaussian_kde
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
@@ -117,22 +118,18 @@ def test_seeds_fix_the_map_and_clusters_stay_separate(clouds, method, dimensions
 @pytest.mark.parametrize(("method", "module", "package"), [("tsne", "openTSNE", "openTSNE"), ("umap", "umap", "umap-")])
 def test_missing_libraries_are_reported(clouds, monkeypatch, method, module, package):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(NotAvailable, match=f"{package}.* is not installed"):
-        project_split(*clouds, ProjectionConfig(method))
+    check_raises(NotAvailable, f"{package}.* is not installed", project_split, *clouds, ProjectionConfig(method))
 
 
 def test_impossible_settings_and_vectors_are_refused(clouds):
     for wrong in ({"method": "mds"}, {"dimensions": 4}, {"rows": 2}):
         with pytest.raises(InputError):
             ProjectionConfig(**wrong)
-    with pytest.raises(InputError, match="width 1 have no 2 dimensions"):
-        fit_pca(np.ones((6, 1)), 2)
+    check_raises(InputError, "width 1 have no 2 dimensions", fit_pca, np.ones((6, 1)), 2)
     points, labels = clouds
-    with pytest.raises(InputError, match="at least 5"):
-        project_split(points[:4], labels[:4], ProjectionConfig("pca"))
+    check_raises(InputError, "at least 5", project_split, points[:4], labels[:4], ProjectionConfig("pca"))
     points[3, 3] = np.nan
-    with pytest.raises(InputError, match="not finite"):
-        project_split(points, labels, ProjectionConfig("pca"))
+    check_raises(InputError, "not finite", project_split, points, labels, ProjectionConfig("pca"))
 
 
 def test_a_small_split_gets_a_smaller_perplexity():

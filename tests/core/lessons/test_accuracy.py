@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from refused import check_raises
 from sklearn.metrics import accuracy_score
 
 from core import api
@@ -80,18 +81,15 @@ def test_a_better_second_model_is_called_better(starters, monkeypatch):
 
 def test_without_the_starter_run_the_lesson_says_which_is_missing(starters, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "none"))
-    with pytest.raises(NotAvailable, match=f"needs the model {RUN}, and it is not here"):
-        build_content(starters)
+    check_raises(NotAvailable, f"needs the model {RUN}, and it is not here", build_content, starters)
 
 
 def test_without_its_results_the_lesson_says_so(starters, tmp_path, monkeypatch):
     copied = shutil.copytree(starters.get_path(RUN), tmp_path / "starters" / RUN)
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "starters"))
-    with pytest.raises(NotAvailable, match="needs a starter run with a better test score"):
-        build_content(starters)
+    check_raises(NotAvailable, "needs a starter run with a better test score", build_content, starters)
     shutil.rmtree(copied / "evaluation" / "challenge")
-    with pytest.raises(NotAvailable, match="results of starter-ndt-01-n3 on challenge"):
-        build_content(starters)
+    check_raises(NotAvailable, "results of starter-ndt-01-n3 on challenge", build_content, starters)
 
 
 def test_content_is_kept_until_a_starter_run_changes(starters, tmp_path, monkeypatch):

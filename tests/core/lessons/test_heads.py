@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core import api
 from core.exceptions import NotAvailable
@@ -106,11 +107,9 @@ def test_choices_count_as_the_row_that_describes_them(content):
 
 def test_a_model_that_no_head_decides_is_refused(starters, monkeypatch):
     monkeypatch.setattr(heads, "CLEAR", 0.499)
-    with pytest.raises(NotAvailable, match="no head of starter-ndt-01-n3 decides"):
-        build_content(starters)
+    check_raises(NotAvailable, "no head of starter-ndt-01-n3 decides", build_content, starters)
 
 
 def test_a_model_with_too_many_heads_is_refused(starters, monkeypatch):
     monkeypatch.setattr(heads, "MOST_HEADS", 8)
-    with pytest.raises(NotAvailable, match="at most 8 heads"):
-        build_content(starters)
+    check_raises(NotAvailable, "at most 8 heads", build_content, starters)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from refused import check_raises
 
 from core.exceptions import InputError, StorageError
 from core.lessons import tally
@@ -63,8 +64,7 @@ def test_only_the_browser_that_opened_a_class_deletes_its_answers(store, code):
     found = store.find_class(code)
     assert is_owner(found, TEACHER) and not is_owner(found, "1" * 32)
     for change in (lambda: store.reset_class(code, "a pupil"), lambda: store.set_hands(code, "a pupil", [[9, 9]])):
-        with pytest.raises(InputError, match="only the browser that opened"):
-            change()
+        check_raises(InputError, "only the browser that opened", change)
     assert store.count_answers(code)["answered"] == [3, 0]
     store.set_hands(code, TEACHER, [[9, 9]])
     store.reset_class(code, TEACHER)
@@ -74,16 +74,14 @@ def test_only_the_browser_that_opened_a_class_deletes_its_answers(store, code):
 
 @pytest.mark.parametrize(("turn", "option"), [(0, 4), (0, -1), (2, 0), (-1, 0)])
 def test_an_answer_that_the_lesson_does_not_have_is_refused(store, code, turn, option):
-    with pytest.raises(InputError, match="no such answer"):
-        store.record_answer(code, turn, "a pupil", option)
+    check_raises(InputError, "no such answer", store.record_answer, code, turn, "a pupil", option)
     assert store.count_answers(code)["answered"] == [0, 0]
 
 
 def test_hands_that_cannot_be_raised_are_refused_and_nothing_is_stored(store, code):
     wrong = {"-1 hands": [[1, 1], [-1, 0]], "1000 hands": [[1, 1], [1000, 0]], "1 hands": [["1", 1]]}
     for why, hands in {**wrong, "option 5": [[1, 1]] * 5, "question 3": [[1, 1, 1]]}.items():
-        with pytest.raises(InputError, match=why):
-            store.set_hands(code, TEACHER, hands)
+        check_raises(InputError, why, store.set_hands, code, TEACHER, hands)
     assert store.count_answers(code)["answered"] == [0, 0]
 
 
@@ -91,8 +89,7 @@ def test_a_code_that_nobody_has_opened(store):
     assert store.find_class("none") is None and store.find_class("") is None
     assert not store.path.exists(), "looking for one writes nothing"
     for ask in (lambda: store.record_answer("none", 0, "a pupil", 0), lambda: store.count_answers("none")):
-        with pytest.raises(InputError, match="no class 'none'"):
-            ask()
+        check_raises(InputError, "no class 'none'", ask)
 
 
 def test_the_file_has_no_token_and_knows_nobody_across_classes(store, code):
@@ -111,8 +108,7 @@ def test_classes_and_devices_are_limited(store, code, monkeypatch):
     monkeypatch.setattr(tally, "MOST_VISITORS", 2)
     answer(store, code, [0, 1])
     store.record_answer(code, 0, "visitor 1", 3)  # whoever is in may still change the answer
-    with pytest.raises(InputError, match="class is full"):
-        store.record_answer(code, 0, "a third", 0)
+    check_raises(InputError, "class is full", store.record_answer, code, 0, "a third", 0)
     assert store.count_answers(code)["answered"] == [2, 0]
     later = [store.open_class("accuracy", 4, TEACHER).code for _ in range(3)]
     assert store.find_class(code) is None and all(map(store.find_class, later))
@@ -145,5 +141,4 @@ def test_two_processes_may_open_the_first_class_at_once(store):
 def test_a_file_that_is_no_database_is_said(store):
     store.path.parent.mkdir()
     store.path.write_bytes(b"no database at all, " * 100)
-    with pytest.raises(StorageError, match="answers of the class cannot be stored"):
-        store.open_class("heads", 4, TEACHER)
+    check_raises(StorageError, "answers of the class cannot be stored", store.open_class, "heads", 4, TEACHER)

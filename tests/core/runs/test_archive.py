@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from refused import denied
+from refused import check_raises, denied
 
 from core.config import compose, to_dict
 from core.data.load import load_dataset
@@ -98,8 +98,7 @@ def test_a_link_in_a_directory_is_refused(finished, elsewhere, tmp_path, linked)
     if target.is_dir():
         assert "evaluation/test/predictions.parquet" not in files(elsewhere.get_path(import_run(elsewhere, finished)))
     else:
-        with pytest.raises(InputError, match="is a link"):
-            import_run(elsewhere, finished)
+        check_raises(InputError, "is a link", import_run, elsewhere, finished)
 
 
 def test_unknown_files_are_not_imported(finished, elsewhere):
@@ -160,8 +159,7 @@ def _entry(name):
     ],
 )
 def test_invalid_imports_are_refused_and_nothing_is_written(elsewhere, tmp_path, make, words):
-    with pytest.raises(InputError, match=words):
-        import_zip(elsewhere, make(), "x.zip")
+    check_raises(InputError, words, import_zip, elsewhere, make(), "x.zip")
     assert not elsewhere.list() and not list(tmp_path.rglob("*evil*"))
 
 
@@ -172,20 +170,16 @@ def test_damaged_or_running_runs_are_neither_exported_nor_imported(store, create
         with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
             export_run(store, "first")
     (tmp_path / "holiday").mkdir()
-    with pytest.raises(InputError, match=r"no run\.json"):
-        import_run(elsewhere, tmp_path / "holiday")
-    with pytest.raises(InputError, match=r"nothing\.zip: no such file"):
-        import_run(elsewhere, tmp_path / "nothing.zip")
+    check_raises(InputError, r"no run\.json", import_run, elsewhere, tmp_path / "holiday")
+    check_raises(InputError, r"nothing\.zip: no such file", import_run, elsewhere, tmp_path / "nothing.zip")
     monkeypatch.setattr(archive, "LIMIT", 5_000)
     with pytest.raises(InputError, match="unpacks to more than"):
         import_zip(elsewhere, make_zip([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
     assert not elsewhere.list()
     monkeypatch.undo()
     store.update("first", status="running", process=get_own_process())
-    with pytest.raises(InputError, match="is running"):
-        export_run(store, "first")
-    with pytest.raises(InputError, match="is running on another machine"):
-        import_run(elsewhere, store.get_path("first"))
+    check_raises(InputError, "is running", export_run, store, "first")
+    check_raises(InputError, "is running on another machine", import_run, elsewhere, store.get_path("first"))
 
 
 @pytest.mark.slow
@@ -238,10 +232,8 @@ def test_imports_never_read_files_that_an_archive_names(store, tmp_path, monkeyp
     run = import_zip(store, make_foreign_zip({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
     secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
     config = store.read(run).config
-    with pytest.raises(InputError, match="was not included in it"):
-        load_dataset(config.data)
-    with pytest.raises(InputError, match="was not included in it"):
-        read_lexicon(config.text.lexicon)
+    check_raises(InputError, "was not included in it", load_dataset, config.data)
+    check_raises(InputError, "was not included in it", read_lexicon, config.text.lexicon)
 
 
 def test_names_are_kept_and_paths_lose_their_folder(store, elsewhere):
@@ -280,8 +272,7 @@ def test_damaged_zip_files_are_refused_and_leave_nothing(store, elsewhere, finis
 def test_runs_with_endless_texts_are_refused(finished, elsewhere, name, content, said):
     file = finished / name
     file.write_text(content or file.read_text().replace('"reason": ""', f'"reason": "{"x" * 5_000}"'))
-    with pytest.raises(InputError, match=said):
-        import_run(elsewhere, finished)
+    check_raises(InputError, said, import_run, elsewhere, finished)
     assert elsewhere.list() == []
 
 
@@ -314,7 +305,6 @@ def test_invalid_predictions_are_refused_in_a_separate_process(store, finished, 
     spoil(table)
     monkeypatch.setenv("SENTISCOPE_LIMITS", "size=2,rows=60")
     monkeypatch.setattr("core.data.limits.read_bytes", lambda path: pytest.fail("read in this process"))
-    with pytest.raises(InputError, match=rf"first/evaluation/test/predictions\.parquet: .*{said}"):
-        import_run(elsewhere, finished)
+    check_raises(InputError, rf"first/evaluation/test/predictions\.parquet: .*{said}", import_run, elsewhere, finished)
     assert [each.run for each in elsewhere.list()] == ["first"]
     assert not list(elsewhere.folder.glob(".import-*"))

@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from refused import check_raises
 from safetensors.torch import load_file
 
 from core.api.models import backbones_convert
@@ -59,30 +60,24 @@ def test_a_pickle_that_runs_code_is_refused(published):
             return exec, ("raise SystemExit('run')",)
 
     torch.save({"a": Harm()}, published / "pytorch_model.bin")
-    with pytest.raises(DataError, match="holds more than tensors"):
-        backbones_convert(published)
+    check_raises(DataError, "holds more than tensors", backbones_convert, published)
     (published / "pytorch_model.bin").write_bytes(pickle.dumps({"a": [1]}))
-    with pytest.raises(DataError, match=r"pytorch_model\.bin"):
-        backbones_convert(published)
+    check_raises(DataError, r"pytorch_model\.bin", backbones_convert, published)
     assert not published.with_name("bertweet-converted").exists()
 
 
 def test_a_refusal_names_what_it_found(published, tmp_path):
-    with pytest.raises(InputError, match="has files already"):
-        backbones_convert(published, published)
-    with pytest.raises(InputError, match="is no folder"):
-        backbones_convert(tmp_path / "gone")
+    check_raises(InputError, "has files already", backbones_convert, published, published)
+    check_raises(InputError, "is no folder", backbones_convert, tmp_path / "gone")
     (published / "bpe.codes").write_text("only-one-column\n")
-    with pytest.raises(DataError, match="vocabulary cannot be read"):
-        backbones_convert(published)
+    check_raises(DataError, "vocabulary cannot be read", backbones_convert, published)
     for name in ("vocab.txt", "bpe.codes"):
         (published / name).unlink()
     (published / "sentencepiece.bpe.model").touch()
     with pytest.raises(DataError, match=r"there is config\.json, pytorch_model\.bin, sentencepiece\.bpe\.model"):
         backbones_convert(published)
     (published / "pytorch_model.bin").unlink()
-    with pytest.raises(DataError, match=r"nor pytorch_model\.bin is there, but config\.json"):
-        backbones_convert(published)
+    check_raises(DataError, r"nor pytorch_model\.bin is there, but config\.json", backbones_convert, published)
 
 
 def test_wordpieces_are_read_from_their_vocabulary(published):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refused import check_raises
 from safetensors.numpy import save
 from safetensors.torch import load_file, save_file
 from tiny_backbones import WHOLE, backbone, changed, hollow_backbone, word_pieces
@@ -58,8 +59,7 @@ def test_encoders_are_found_by_path_folder_and_hub_cache(tmp_path, monkeypatch):
     "name", ["ü" * 190, "a\0b", "x" * 300, "y/" * 5000, "~nobody/bert", "\ud800", "..", "/dev/null", " "], ids=ascii
 )
 def test_odd_names_are_not_found(name):
-    with pytest.raises(ConfigError, match=r"^model\.backbone=.*found neither|there is no config"):
-        find_backbone(name)
+    check_raises(ConfigError, r"^model\.backbone=.*found neither|there is no config", find_backbone, name)
 
 
 def test_encoder_sizes_become_settings(tmp_path):
@@ -95,8 +95,7 @@ def test_a_sweep_uses_the_encoder_sizes_of_each_cell(tmp_path):
         list_members(Plan("study", models=("vanilla", "pretrained")))
     grid = {"model.layers": ("2", "3")}
     other = Plan("study", models=("pretrained",), grid=grid, settings={"model.backbone": small})
-    with pytest.raises(ConfigError, match=r"layers=3: model\.layers=3: .*has 2; leave it out"):
-        list_members(other)
+    check_raises(ConfigError, r"layers=3: model\.layers=3: .*has 2; leave it out", list_members, other)
     gone = replace(plan, grid={"model.backbone": (str(tmp_path / "gone"),)}, created="2026-11-23")
     assert len(list_members(gone)) == 1  # a recorded one can still be shown and removed
 
@@ -106,8 +105,7 @@ def test_unreadable_encoders_are_reported_with_the_folder(tmp_path):
     folder = hollow_backbone(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
     found = Backbone("bert", folder)
     tokenizer = PretrainedTokenizer.fit([], compose("pretrained", BASE).text, read_tokenizer(found))
-    with pytest.raises(DataError, match=r"bert: cannot be read: "):
-        split_backbone(found.architecture, 0.1, tokenizer, folder)
+    check_raises(DataError, r"bert: cannot be read: ", split_backbone, found.architecture, 0.1, tokenizer, folder)
     (folder / backbones.WEIGHTS).write_bytes(b"weights")
     changed(folder, hidden_act="gelu", layer_norm_eps=1e-12)
     with pytest.raises(DataError, match=r"bert: cannot be read: "):
@@ -124,8 +122,7 @@ def test_a_resumed_training_needs_the_same_encoder(tmp_path):
     (run / CHECKPOINT).mkdir()
     assert resolve_backbone(str(folder), run)[0] == repaired
     (folder / backbones.WEIGHTS).write_bytes(WHOLE)
-    with pytest.raises(RunDamaged, match="SHA-256"):
-        resolve_backbone(str(folder), run)
+    check_raises(RunDamaged, "SHA-256", resolve_backbone, str(folder), run)
 
 
 def test_an_encoder_record_with_other_sizes_is_refused(tmp_path, monkeypatch):
@@ -140,8 +137,7 @@ def test_an_encoder_record_with_other_sizes_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path))
     assert replace(known, **elsewhere).find_backbone("run").folder == tmp_path / "bert"
     replace(known, files={"../../secret": "0"}).write(tmp_path)
-    with pytest.raises(RunDamaged, match="not the name of a weight file"):
-        BackboneRecord.read(tmp_path)
+    check_raises(RunDamaged, "not the name of a weight file", BackboneRecord.read, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +200,7 @@ def test_unusable_encoders_are_refused_with_file_and_remedy(tmp_path, said):
     folder, spoil = hollow_backbone(tmp_path / "bert"), SPOILT[said]
     Backbone("bert", folder).check()
     changed(folder, **spoil) if isinstance(spoil, dict) else spoil(folder)
-    with pytest.raises(DataError, match=said):
-        Backbone("bert", folder).check()
+    check_raises(DataError, said, Backbone("bert", folder).check)
     found = describe_backbone(Backbone("bert", folder))
     assert not found["ok"] and found["problem"] and "root:x" not in found["problem"]
 
@@ -353,13 +348,11 @@ def test_unchanged_weights_are_listed_and_not_copied(store, begin, tiny_backbone
     whole, kept = (run / WEIGHTS).read_bytes(), load_file(run / WEIGHTS)
     kept.pop(next(name for name in kept if name.startswith("head.") and name.endswith(".weight")))
     save_file(kept, run / WEIGHTS)
-    with pytest.raises(RunDamaged, match=r"belongs to another model: head\..* is not there"):
-        load_run(store, "probe")
+    check_raises(RunDamaged, r"belongs to another model: head\..* is not there", load_run, store, "probe")
     (run / WEIGHTS).write_bytes(whole)
     assert (load_run(store, "probe").predict(texts).probabilities == before).all()
     backbone(moved, seed=1)
-    with pytest.raises(RunDamaged, match="SHA-256"):
-        load_run(store, "probe")
+    check_raises(RunDamaged, "SHA-256", load_run, store, "probe")
 
 
 @pytest.mark.slow
@@ -379,8 +372,7 @@ def test_a_fully_trained_run_needs_no_encoder(store, begin, tiny_backbone, tmp_p
     assert store.read(brought).results["backbone"]["name"] == known.name == "elsewhere:mine"
     assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
     replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.get_path(brought))
-    with pytest.raises(RunDamaged, match="its sizes are not those of the run's settings"):
-        load_run(store, brought)
+    check_raises(RunDamaged, "its sizes are not those of the run's settings", load_run, store, brought)
     replace(known, architecture={**known.architecture, "vocab_size": 4_000_000}).write(store.get_path(brought))
     with pytest.raises(RunDamaged, match=r"word_embeddings\.weight has the shape \[\d+, 24\], and .* \[4000000"):
         load_run(store, brought)

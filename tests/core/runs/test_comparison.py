@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from refused import check_raises
 from scipy.stats import binomtest, wilcoxon
 from sklearn.metrics import f1_score
 
@@ -184,8 +185,7 @@ def test_six_folds_are_tested_by_wilcoxon(store):
     assert found["n"] == 240 and found["pairs"][0]["test"] == "Wilcoxon over folds"
     if len({abs(each) for each in differences}) == 6:
         assert found["pairs"][0]["p"] == pytest.approx(wilcoxon(differences, method="exact").pvalue)
-    with pytest.raises(InputError, match=r"do not have the same folds \(0, 1, 2, 3, 4, 5 and 0\)"):
-        compare_runs(store, *names[:7])
+    check_raises(InputError, r"do not have the same folds \(0, 1, 2, 3, 4, 5 and 0\)", compare_runs, store, *names[:7])
 
 
 def test_rows_in_another_order_and_classes_in_another_are_aligned(store):
@@ -236,8 +236,7 @@ def test_invalid_comparisons_are_refused(store, three):
     assert read_comparison_data(store, ["x", "y"]).columns == ["label"]
     for given, reason in REFUSED:
         given = {"runs": three, **given}
-        with pytest.raises(InputError, match=reason):
-            compare_runs(store, *given.pop("runs"), **given)
+        check_raises(InputError, reason, compare_runs, store, *given.pop("runs"), **given)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import shlex
 import shutil
 
 import pytest
+from refused import check_raises
 from waiting import cancel_at
 
 from core.api.training import describe_start
@@ -142,8 +143,7 @@ def test_unsuitable_start_runs_are_refused(store, tiny):
         ("new", "this run is queued; choose a finished one"),
         ("nobody", "nobody"),
     ):
-        with pytest.raises(InputError, match=said):
-            add_start_settings({"training.start": name}, store)
+        check_raises(InputError, said, add_start_settings, {"training.start": name}, store)
 
 
 @pytest.mark.parametrize(
@@ -168,5 +168,4 @@ def test_unsuitable_start_runs_are_refused(store, tiny):
     ],
 )
 def test_incompatible_training_settings_are_refused(preset, settings, said):
-    with pytest.raises(ConfigError, match=said):
-        compose(preset, settings)
+    check_raises(ConfigError, said, compose, preset, settings)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 from waiting import cancel_at
 
 from core.cache import get_cache_folder
@@ -151,12 +152,9 @@ def test_invalid_teachers_are_refused(store, tiny, tmp_path):
     waiting = store.create(tiny("vanilla"), "vanilla", "waiting")
     for name, why in (("waiting", "this run is queued"), ("nobody", "the name of a finished run; no run 'nobody'")):
         config = tiny("vanilla", **{"training.teacher": name})
-        with pytest.raises(ConfigError, match=rf"training\.teacher={name}: .*{why}"):
-            find_teacher(config, store)
-        with pytest.raises(ConfigError, match=name):
-            training_jobs.submit(store, config, "vanilla")
-        with pytest.raises(ConfigError, match=name):
-            save(store, Plan("study", ("vanilla",), settings={"training.teacher": name}))
+        check_raises(ConfigError, rf"training\.teacher={name}: .*{why}", find_teacher, config, store)
+        check_raises(ConfigError, name, training_jobs.submit, store, config, "vanilla")
+        check_raises(ConfigError, name, save, store, Plan("study", ("vanilla",), settings={"training.teacher": name}))
     assert [record.run for record in store.list()] == ["waiting"]
     done = dataclasses.replace(waiting, status="done", classes=("bad", "good"))
     check_classes(done, ("good", "bad"), "single")

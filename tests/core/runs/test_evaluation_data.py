@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core.data.labels import UnmatchedLabels
 from core.exceptions import InputError
@@ -60,8 +61,7 @@ def test_left_out_labels_are_reported(given):
     found = given(["positive", "neutral", "neutral", "bad"], rename={"neutral": "", "bad": "negative"})
     assert found.rows["text"].tolist() == ["text 0", "text 3"] and list(found.rows.index) == [0, 1]
     assert found.dropped == {"neutral": 2} and found.notes[-1] == "left out: label 'neutral' (2 rows)"
-    with pytest.raises(InputError, match="nothing is left of 2 rows"):
-        given(["neutral"] * 2, rename={"neutral": ""})
+    check_raises(InputError, "nothing is left of 2 rows", given, ["neutral"] * 2, rename={"neutral": ""})
     found = given(["positive", "bad"], rename={"bda": "negative", "bad": "negative"})
     assert found.notes[-1] == "no row has the label 'bda', which is to be renamed or left out"
     for labels in (["positive"] * 2, ["positive"]):
@@ -139,5 +139,4 @@ def test_columns_can_be_named(tmp_path, record):
     ],
 )
 def test_invalid_requests_are_refused(record, wanted, reason):
-    with pytest.raises(InputError, match=reason):
-        read_evaluation_data(record, wanted)
+    check_raises(InputError, reason, read_evaluation_data, record, wanted)

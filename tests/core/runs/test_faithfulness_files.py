@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from refused import check_raises
 
 from core import api
 from core.exceptions import InputError, RunDamaged
@@ -62,8 +63,7 @@ def test_damaged_measurements_are_reported_and_repeated(measured):
     kept = here.get_path("json").read_text()
     for damage in (kept[:50], kept.replace('"sentences": ', '"sentences": -'), kept.replace('"curves"', '"curve"')):
         here.get_path("json").write_text(damage)
-        with pytest.raises(RunDamaged, match="cannot be read"):
-            here.read()
+        check_raises(RunDamaged, "cannot be read", here.read)
     assert api.believe("mine", method="deletion", limit=8, store=store)["computed"]
     after, before = json.loads(here.get_path("json").read_text()), json.loads(kept)
     assert after["belief"] == before["belief"]
@@ -72,8 +72,7 @@ def test_damaged_measurements_are_reported_and_repeated(measured):
 def test_impossible_measurements_are_refused_without_files(measured, monkeypatch):
     store, _ = measured
     before = sorted((store.get_path("mine") / "belief").iterdir())
-    with pytest.raises(InputError, match="method 'lime': one of deletion"):
-        api.believe("mine", method="lime", store=store)
+    check_raises(InputError, "method 'lime': one of deletion", api.believe, "mine", method="lime", store=store)
     for limit in (0, -1, 2001):
         with pytest.raises(InputError, match=f"--limit {limit}: a number of sentences from 1 to 2000"):
             BeliefFiles.from_run(store, "mine", limit=limit)
@@ -94,5 +93,4 @@ def test_single_texts_have_numbers_and_no_verdict(measured):
         assert each["words"] == 4 and set(each) == {"method", "target", "words", "tests", "edits", "completeness"}
         assert (each["completeness"] is not None) == (each["method"] == "integrated")
     assert found["methods"][0]["tests"]["deletion"] is None
-    with pytest.raises(InputError, match="class 'nice'"):
-        api.believe("mine", "good", target="nice", store=store)
+    check_raises(InputError, "class 'nice'", api.believe, "mine", "good", target="nice", store=store)

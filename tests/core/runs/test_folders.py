@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 import core
 from core import api
@@ -97,17 +98,14 @@ CHANGES = {
 def test_starters_are_never_changed(brought, change):
     before = content(brought)
     for store in (RunStore(brought), RunStore()):
-        with pytest.raises(InputError, match=r"comes with Sentiscope|nothing to cancel"):
-            CHANGES[change](store)
+        check_raises(InputError, r"comes with Sentiscope|nothing to cancel", CHANGES[change], store)
     assert content(brought) == before
 
 
 def test_starter_names_are_reserved(store):
     for name in ("starter-small", "/starter-mine"):
-        with pytest.raises(InputError, match="begin with 'starter-'"):
-            store.create(compose("vanilla"), "vanilla", name)
-    with pytest.raises(InputError, match="begin with 'starter-'"):
-        save_plan(store, Plan("starter"))
+        check_raises(InputError, "begin with 'starter-'", store.create, compose("vanilla"), "vanilla", name)
+    check_raises(InputError, "begin with 'starter-'", save_plan, store, Plan("starter"))
     assert not store.list() or [record.run for record in store.list()] == ["starter-small"]
     assert store.create(compose("vanilla"), "vanilla", "starter-").run == "starter"
 

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core import api
 from core.cache import get_cache_folder
@@ -155,8 +156,7 @@ def test_records_with_other_lineage_files_are_refused(store, write, name):
     begin(store, "first", write(0, 20))
     path = store.get_path("first") / "run.json"
     path.write_text(path.read_text().replace(store.read("first").lineage[0], name))
-    with pytest.raises(RunDamaged, match=r"lineage\[0\]"):
-        store.read("first")
+    check_raises(RunDamaged, r"lineage\[0\]", store.read, "first")
 
 
 def test_comparisons_explain_different_rows_of_the_same_data(store, write):
@@ -234,8 +234,7 @@ def test_missing_or_changed_data_are_reported(loaded):
         lineage.load_trained_data(make_learned_record(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv")))
     gone = make_learned_record(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
     short = r"yelp_polarity_sentences\) are not on this machine; set SENTISCOPE_DATA to the folder that holds them$"
-    with pytest.raises(NotAvailable, match=short):
-        lineage.load_trained_data(gone)
+    check_raises(NotAvailable, short, lineage.load_trained_data, gone)
 
 
 def test_training_texts_are_read_once_for_a_tokenizer(loaded, monkeypatch):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from refused import check_raises
 from safetensors.torch import load_file, save_file
 
 from core.api.evaluation import evaluate
@@ -39,8 +40,7 @@ def run(store, finished):
 )
 def test_damaged_files_are_reported_and_the_run_is_listed(store, run, name, damage):
     damage(store.get_path(run) / name)
-    with pytest.raises(RunDamaged, match=name):
-        load_run(store, run)
+    check_raises(RunDamaged, name, load_run, store, run)
     assert [(record.run, record.status) for record in store.list()] == [("mine", "done")]
     assert store.read(run).results["metrics"]["test"]
 
@@ -80,8 +80,7 @@ def test_models_larger_than_their_file_are_refused(store, run, monkeypatch, spoi
         return model
 
     monkeypatch.setattr(load, "build_model", bounded)
-    with pytest.raises(RunDamaged, match=said):
-        load_run(store, run)
+    check_raises(RunDamaged, said, load_run, store, run)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +95,7 @@ def test_models_larger_than_their_file_are_refused(store, run, monkeypatch, spoi
 def test_missing_weights_are_explained(store, run, status, why):
     store.update(run, status=status)
     (store.get_path(run) / WEIGHTS).unlink()
-    with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):
-        load_run(store, run)
+    check_raises(RunDamaged, f"{WEIGHTS}: not there; run 'mine' {why}", load_run, store, run)
 
 
 def test_texts_cleaned_otherwise_are_read_by_the_same_weights(store, run):
@@ -108,8 +106,7 @@ def test_texts_cleaned_otherwise_are_read_by_the_same_weights(store, run):
     usual, other = (each.predict(texts).probabilities for each in (loaded, raw))
     assert (raw.predict([text.lower() for text in texts]).probabilities == usual).all()
     assert (other != usual).any()
-    with pytest.raises(InputError, match="no normaliser is called 'foo': none, lower"):
-        loaded.read_as("foo")
+    check_raises(InputError, "no normaliser is called 'foo': none, lower", loaded.read_as, "foo")
     said = evaluate(run, limit_test=9, read_as="none", store=store)
     assert said["read_as"] == "none" and "texts are cleaned by 'none', in training by 'lower'" in said["notes"]
     with pytest.raises(InputError, match="--against would compare two ways"):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 from several import LABELS, indicator_file, several_labels_file
 from sklearn import metrics as sk
 from tiny_runs import TINY
@@ -167,8 +168,7 @@ def test_mixtures_are_exported_and_missing_files_reported(trained, tmp_path):
     there, here = (load_run(store, run).predict(texts).probabilities for store in (trained, elsewhere))
     assert np.array_equal(there, here)
     (elsewhere.get_path(run) / MIX / WEIGHTS).unlink()
-    with pytest.raises(RunDamaged, match=rf"{MIX}/{WEIGHTS}: not there"):
-        load_run(elsewhere, run).predict(texts)
+    check_raises(RunDamaged, rf"{MIX}/{WEIGHTS}: not there", load_run(elsewhere, run).predict, texts)
 
 
 def test_runs_without_texts_store_the_vocabulary_and_no_text(store, data):
@@ -332,8 +332,7 @@ def test_predict_and_inspect_list_every_predicted_label(trained_several, tmp_pat
 )
 def test_invalid_multi_label_settings_are_refused_before_training(settings, message, file, store):
     run = store.create(compose("ndt-01-n2", {"data.name": str(file), **SETTINGS, **settings}), "ndt-01-n2").run
-    with pytest.raises(ConfigError, match=message):
-        execute(store, run)
+    check_raises(ConfigError, message, execute, store, run)
     assert store.read(run).status == "failed"
 
 

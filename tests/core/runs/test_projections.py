@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from refused import check_raises
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
@@ -62,8 +63,7 @@ def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
 
 
 def test_missing_splits_are_refused_with_the_existing_ones(store, evaluated):
-    with pytest.raises(InputError, match="split 'dev'; it has test"):
-        MapFiles.from_run(store, evaluated, "dev", PCA)
+    check_raises(InputError, "split 'dev'; it has test", MapFiles.from_run, store, evaluated, "dev", PCA)
     with pytest.raises(InputError):
         MapFiles.from_run(store, evaluated, "../test", PCA)
     path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
@@ -71,8 +71,7 @@ def test_missing_splits_are_refused_with_the_existing_ones(store, evaluated):
     np.save(path, np.zeros((3, 6), np.float32))
     for content in (whole[:40], path.read_bytes()):
         path.write_bytes(content)
-        with pytest.raises(RunDamaged, match=r"embeddings\.npy"):
-            read_vectors(store.get_path(evaluated), "test", ("bad", "good"))
+        check_raises(RunDamaged, r"embeddings\.npy", read_vectors, store.get_path(evaluated), "test", ("bad", "good"))
 
 
 @pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:-1] + b"x", lambda raw: b""])
@@ -81,8 +80,7 @@ def test_damaged_maps_are_reported_and_recomputed(store, evaluated, harm):
     here = list_files(store, evaluated)
     raw = here.get_path("npy").read_bytes()
     here.get_path("npy").write_bytes(harm(raw))
-    with pytest.raises(RunDamaged, match="npy: cannot be read"):
-        here.read()
+    check_raises(RunDamaged, "npy: cannot be read", here.read)
     assert api.project(evaluated, method="pca", store=store)["computed"]
     assert here.get_path("npy").read_bytes() == raw
     assert api.project(evaluated, method="pca", store=store) == {**first, "computed": False}
@@ -158,7 +156,5 @@ def test_neighbors_equal_scikit_learn_without_the_sentence_itself(own_store, spa
 
 @pytest.mark.slow
 def test_invalid_layer_requests_are_refused(own_store):
-    with pytest.raises(InputError, match="--most 0"):
-        api.neighbours("mine", "good", most=0, store=own_store)
-    with pytest.raises(InputError, match="split 'dev'"):
-        api.layers("mine", split="dev", store=own_store)
+    check_raises(InputError, "--most 0", api.neighbours, "mine", "good", most=0, store=own_store)
+    check_raises(InputError, "split 'dev'", api.layers, "mine", split="dev", store=own_store)

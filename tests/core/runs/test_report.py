@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 from sklearn import metrics as sk
 
 from core.evaluation import baseline as yardsticks
@@ -249,8 +250,7 @@ def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
 
 def test_invalid_costs_are_refused(store, tmp_path):
     record = store.read("mine")
-    with pytest.raises(InputError, match="--cost joy: no class of run 'mine'"):
-        report.choose_thresholds(store, record, {"joy": 2})
+    check_raises(InputError, "--cost joy: no class of run 'mine'", report.choose_thresholds, store, record, {"joy": 2})
     with pytest.raises(InputError, match="a cost ratio of 0: a number above 0"):
         report.choose_thresholds(store, record, {"positive": 0})
     shutil.copytree(store.get_path("mine"), tmp_path / "mine")
@@ -292,5 +292,4 @@ def test_a_model_at_the_prior_always_shows_doubt(loaded):
 
 def test_no_training_generates_the_same_made_up_texts():
     TrainingConfig(seed=LARGEST_SEED)
-    with pytest.raises(Exception, match="seed"):
-        TrainingConfig(seed=report.DOUBT_SEED)
+    check_raises(Exception, "seed", TrainingConfig, seed=report.DOUBT_SEED)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from refused import refusing
+from refused import check_raises, refusing
 from statsmodels.stats.proportion import proportion_confint
 from waiting import dead
 
@@ -71,8 +71,7 @@ def test_relative_data_paths_are_stored_as_absolute(store, tmp_path, monkeypatch
 def test_only_valid_run_names_are_looked_up(store, created, run):
     (store.folder / ".queue").mkdir()
     for use in (store.get_path, store.read, store.remove):
-        with pytest.raises(RunNotFound, match="runs list"):
-            use(run)
+        check_raises(RunNotFound, "runs list", use, run)
 
 
 def rewrite_record(change):
@@ -123,8 +122,7 @@ DAMAGES = {
 def test_a_damaged_run_is_listed_with_its_reason(store, config, created, damage):
     good = store.create(config, "ndt-01-n2", "second")
     damage(store.get_path("first") / RECORD)
-    with pytest.raises(RunDamaged, match=r"first.run\.json: "):
-        store.read("first")
+    check_raises(RunDamaged, r"first.run\.json: ", store.read, "first")
     listed = {record.run: record for record in store.list()}
     assert listed["second"] == good
     assert listed["first"].status == "damaged"
@@ -154,13 +152,10 @@ def test_long_reasons_are_shortened_in_lists(store, created):
 def test_failed_writes_keep_the_old_record(store, created, tmp_path, monkeypatch, number, told):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", refusing(number))
-        with pytest.raises(StorageError, match=rf"first.run\.json.*{told}"):
-            store.update("first", status="done")
-        with pytest.raises(StorageError, match=told):
-            store.create(compose("vanilla"), "vanilla", "other")
+        check_raises(StorageError, rf"first.run\.json.*{told}", store.update, "first", status="done")
+        check_raises(StorageError, told, store.create, compose("vanilla"), "vanilla", "other")
         patch.setattr(Path, "mkdir", refusing(number))
-        with pytest.raises(StorageError, match=told):
-            RunStore(tmp_path / "others").create(compose("vanilla"), "vanilla")
+        check_raises(StorageError, told, RunStore(tmp_path / "others").create, compose("vanilla"), "vanilla")
     with pytest.raises(ValueError, match="Out of range float"):  # a mistake of ours
         store.update("first", results={"metrics": {"test": {"roc_auc": float("nan")}}})
     assert store.read("first") == created
@@ -239,8 +234,7 @@ def test_a_running_run_with_a_dead_process_is_failed(store, created, monkeypatch
         return False
 
     store.update("first", process=get_own_process())
-    with pytest.raises(InputError, match="cancel it first: `sentiscope runs cancel first`"):
-        store.remove("first")
+    check_raises(InputError, "cancel it first: `sentiscope runs cancel first`", store.remove, "first")
     monkeypatch.setattr("core.runs.store.is_alive", ends)  # it writes its end and goes between our two looks
     assert store.read("first").status == "done"
     store.remove("first")

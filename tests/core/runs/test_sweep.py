@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from refused import check_raises
 
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.runs import sweep
@@ -78,8 +79,7 @@ def test_equal_plans_have_equal_members(store, table, monkeypatch):
         "it holds from everywhere"
     )
     for name in ("", "../study", "none", "a/b", ".hidden"):
-        with pytest.raises(InputError, match="no sweep"):
-            sweep.read(store, name)
+        check_raises(InputError, "no sweep", sweep.read, store, name)
 
 
 def test_other_plans_and_foreign_runs_of_the_name_are_refused(store, config):
@@ -88,8 +88,7 @@ def test_other_plans_and_foreign_runs_of_the_name_are_refused(store, config):
         sweep.save(store, make_plan(models=("vanilla",), seeds=(0,)))
     assert sweep.read(store, "study") == make_plan()
     store.create(config, "vanilla", list_members(make_plan(name="other"))[1].run)
-    with pytest.raises(InputError, match="not of this sweep"):
-        sweep.save(store, make_plan(name="other"))
+    check_raises(InputError, "not of this sweep", sweep.save, store, make_plan(name="other"))
     assert not sweep.is_planned(store, "other")
 
 
@@ -108,8 +107,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
 def test_invalid_plans_are_refused(changes, words):
-    with pytest.raises(InputError, match=words):
-        make_plan(**changes)
+    check_raises(InputError, words, make_plan, **changes)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +119,7 @@ def test_invalid_plans_are_refused(changes, words):
     ],
 )
 def test_invalid_cells_are_named(changes, words):
-    with pytest.raises(ConfigError, match=words):
-        list_members(make_plan(**changes))
+    check_raises(ConfigError, words, list_members, make_plan(**changes))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +134,7 @@ def test_damaged_plans_are_reported(store, damage):
     file = sweep.get_path(store, "study")
     whole = json.loads(file.read_text())
     file.write_text(damage if isinstance(damage, str) else json.dumps({**whole, **damage}))
-    with pytest.raises(RunDamaged, match=r"study\.json: cannot be read"):
-        sweep.read(store, "study")
+    check_raises(RunDamaged, r"study\.json: cannot be read", sweep.read, store, "study")
 
 
 def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
@@ -157,12 +153,10 @@ def test_grid_values_with_a_comma_are_quoted():
     assert split_values('"2,3,5","7"') == ("2,3,5", "7")
     assert parse_grid(["a.b=1,2", 'c="x,y"']) == {"a.b": ("1", "2"), "c": ("x,y",)}
     for pair in ("a.b", "=1", ""):
-        with pytest.raises(ConfigError, match="write name=value"):
-            parse_grid([pair])
+        check_raises(ConfigError, "write name=value", parse_grid, [pair])
 
 
 def test_seeds_are_given_as_a_number_or_a_list():
     assert parse_seeds("3") == (0, 1, 2) and parse_seeds("4, 7") == (4, 7) and parse_seeds("4,") == (4,)
     for text in ("", "x", "-1", "0", ",", "1.5", "99999999"):
-        with pytest.raises(ConfigError, match="--seeds"):
-            parse_seeds(text)
+        check_raises(ConfigError, "--seeds", parse_seeds, text)

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from refused import check_raises
 from waiting import hold_ticket, until
 
 from core.exceptions import InputError
@@ -85,8 +86,7 @@ def test_all_members_are_trained_in_order(store):
     assert told[-1]["done"] == 4 and told[0]["waiting"] >= 2
     assert all(sum(event[state] for state in sweep.STATES) == 4 for event in told)
     assert max(event["queued"] + event["running"] for event in told) == 2, "no more wait than a free slot needs"
-    with pytest.raises(InputError, match="nothing to cancel"):
-        sweep_drive.cancel(store, "study")
+    check_raises(InputError, "nothing to cancel", sweep_drive.cancel, store, "study")
 
 
 @pytest.mark.slow
@@ -121,8 +121,7 @@ def test_cancelling_stops_training_and_starts_no_runs(store, quick):
     with drive_in_thread(store, saved):
         until(lambda: "running" in list_states(store, saved))  # the first or, see above, the second
         assert sweep_drive.is_driven(store, "study")
-        with pytest.raises(InputError, match="cancel it first"):
-            sweep.remove(store, "study")
+        check_raises(InputError, "cancel it first", sweep.remove, store, "study")
         assert sweep_drive.cancel(store, "study") >= 1
     after = list_states(store, saved)
     assert "running" not in after and "cancelled" in after[:2] and after[-1] == "waiting"
@@ -142,8 +141,7 @@ def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     saved, told = make_plan(store), []
     with drive_in_thread(store, saved):
         until(lambda: sweep_drive.is_driven(store, "study"))
-        with pytest.raises(InputError, match="already driven"):
-            sweep_drive.run_sweep(store, saved)
+        check_raises(InputError, "already driven", sweep_drive.run_sweep, store, saved)
         assert sweep_drive.watch(store, saved, tell=told.append).counts["done"] == 2
     assert told[-1]["done"] == 2 and not sweep_drive.is_driven(store, "study")
 
@@ -175,14 +173,12 @@ def test_a_detached_sweep_continues_in_its_process(store, monkeypatch):
     monkeypatch.setattr(sweep_drive, "build_command", lambda name: [sys.executable, "-c", code, name])
     sweep_drive.start_driver(store, "study")
     assert sweep_drive.is_driven(store, "study")
-    with pytest.raises(InputError, match="already driven"):
-        sweep_drive.start_driver(store, "study")
+    check_raises(InputError, "already driven", sweep_drive.start_driver, store, "study")
     until(lambda: not sweep_drive.is_driven(store, "study"))
     monkeypatch.setattr(
         sweep_drive, "build_command", lambda name: [sys.executable, "-c", "raise SystemExit('no disk')"]
     )
-    with pytest.raises(InputError, match=r"the reason is in .*study\.log"):
-        sweep_drive.start_driver(store, "study")
+    check_raises(InputError, r"the reason is in .*study\.log", sweep_drive.start_driver, store, "study")
     assert "no disk" in sweep.get_path(store, "study", "log").read_text()
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
@@ -153,10 +154,8 @@ def test_multi_label_tables_show_f1_at_tuned_thresholds_first(store, made):
 
 def test_an_unknown_metric_or_baseline_is_refused(store, made):
     plan = made({"vanilla": 4})
-    with pytest.raises(InputError, match="no metric 'acc'; there are accuracy"):
-        build_table(store, plan, metrics=["acc"])
-    with pytest.raises(InputError, match="no cell 'bilstm' in sweep 'study': vanilla"):
-        build_table(store, plan, baseline="bilstm")
+    check_raises(InputError, "no metric 'acc'; there are accuracy", build_table, store, plan, metrics=["acc"])
+    check_raises(InputError, "no cell 'bilstm' in sweep 'study': vanilla", build_table, store, plan, baseline="bilstm")
 
 
 @pytest.mark.slow

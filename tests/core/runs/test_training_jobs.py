@@ -9,7 +9,7 @@ import types
 
 import psutil
 import pytest
-from refused import denied, full
+from refused import check_raises, denied, full
 from waiting import dead, hold_ticket, until
 
 from core.data.config import DataConfig
@@ -74,8 +74,7 @@ def test_a_submitted_run_is_queued_in_a_new_session_with_a_log(store, config, sl
     with lock_run(store.get_path("later")), pytest.raises(InputError, match="another process"):
         training_jobs.start(store, "later")
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(StorageError, match="disk is full"):
-        training_jobs.submit(store, config, "ndt-01-n2")
+    check_raises(StorageError, "disk is full", training_jobs.submit, store, config, "ndt-01-n2")
     assert len(sleeping) == 1
 
 
@@ -97,8 +96,7 @@ def test_the_run_submitted_first_takes_the_free_slot_although_its_process_starts
 
 def test_running_or_finished_runs_are_not_started_again(store, config, sleeping):
     training_jobs.submit(store, config, "ndt-01-n2", "mine")
-    with pytest.raises(InputError, match="queued: there is nothing to start"):
-        training_jobs.start(store, "mine")
+    check_raises(InputError, "queued: there is nothing to start", training_jobs.start, store, "mine")
     history = store.get_path("mine") / HISTORY
     for place, kept in enumerate((True, False)):  # only a resumed run keeps its history
         history.write_text('{"kind": "step"}\n')
@@ -111,8 +109,7 @@ def test_running_or_finished_runs_are_not_started_again(store, config, sleeping)
         assert history.exists() is kept
     end_process(sleeping[2])
     store.update("mine", status="done", process=None)
-    with pytest.raises(InputError, match="done"):
-        training_jobs.start(store, "mine")
+    check_raises(InputError, "done", training_jobs.start, store, "mine")
 
 
 def test_restarting_ignores_an_old_cancel_request(store, created, sleeping):
@@ -146,8 +143,7 @@ def test_an_unresponsive_process_is_killed_on_the_second_request(store, config, 
 @pytest.mark.parametrize("status", ["done", "failed", "cancelled"])
 def test_only_waiting_or_running_runs_can_be_cancelled(store, created, status):
     store.update("first", status=status)
-    with pytest.raises(InputError, match=f"'first' is {status}: there is nothing to cancel"):
-        training_jobs.cancel(store, "first")
+    check_raises(InputError, f"'first' is {status}: there is nothing to cancel", training_jobs.cancel, store, "first")
     with pytest.raises(RunNotFound):
         training_jobs.cancel(store, "none")
 
@@ -344,8 +340,7 @@ def test_finished_or_locked_runs_are_refused(store, created, work):
         execute(store, "first")
     assert store.read("first").status == "queued"
     execute(store, "first")
-    with pytest.raises(InputError, match="'first' is done: there is nothing to resume"):
-        execute(store, "first")
+    check_raises(InputError, "'first' is done: there is nothing to resume", execute, store, "first")
 
 
 @pytest.mark.parametrize(("chosen", "seen"), [(None, training_jobs.SPINS), ("0", "0")])
@@ -408,8 +403,7 @@ def test_signals_request_a_stop_and_handlers_are_restored(store, created, work, 
 
 def test_expected_failures_keep_their_message_and_are_logged(store, created, work):
     work(raise_error(ConfigError("training.metric=roc_auc: not defined")))
-    with pytest.raises(ConfigError, match="roc_auc"):
-        execute(store, "first")
+    check_raises(ConfigError, "roc_auc", execute, store, "first")
     record = store.read("first")
     assert (record.status, record.reason, record.process) == ("failed", "training.metric=roc_auc: not defined", None)
     assert "Traceback" in (store.get_path("first") / LOG).read_text()
@@ -427,8 +421,7 @@ def test_expected_failures_keep_their_message_and_are_logged(store, created, wor
 )
 def test_unexpected_failures_are_reported_in_a_sentence(store, created, work, error, told):
     work(raise_error(error))
-    with pytest.raises(SentiscopeError, match=told):
-        execute(store, "first")
+    check_raises(SentiscopeError, told, execute, store, "first")
     assert store.read("first").status == "failed"
     work(lambda _: None)
     assert execute(store, "first").status == "done", "its slot is free and it can be resumed"
@@ -440,12 +433,10 @@ def test_failures_on_a_full_disk_are_reported(store, created, work, monkeypatch)
         experiment.store.update("first", device="cpu")
 
     work(perform)
-    with pytest.raises(StorageError, match="disk is full; free some space"):
-        execute(store, "first")
+    check_raises(StorageError, "disk is full; free some space", execute, store, "first")
     record = store.read("first")
     assert record.status == "running"  # by this very process, which is alive
     assert store.list() == [record]
     work(raise_error(AssertionError("nothing may be done")))
     monkeypatch.setattr(os, "replace", denied)
-    with pytest.raises(StorageError, match=r"first.run\.json.*may not be written; change its permissions"):
-        execute(store, "first")
+    check_raises(StorageError, r"first.run\.json.*may not be written; change its permissions", execute, store, "first")

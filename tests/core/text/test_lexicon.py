@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
@@ -104,11 +105,9 @@ def test_vader_is_read_from_its_package_and_unreadable_lexicons_are_explained(tm
     assert len(entries) > 7400
     assert entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
     assert entries["horrible"] == pytest.approx((0, 0, 1 + 2.5 / 4))
-    with pytest.raises(DataError, match=r"none\.tsv: the lexicon cannot be read: .*vader"):
-        read_lexicon(str(tmp_path / "none.tsv"))
+    check_raises(DataError, r"none\.tsv: the lexicon cannot be read: .*vader", read_lexicon, str(tmp_path / "none.tsv"))
     (tmp_path / "latin.tsv").write_bytes("word\tpolarity\nschön\t1\n".encode("latin-1"))
-    with pytest.raises(DataError, match="no UTF-8 text"):
-        read_lexicon(str(tmp_path / "latin.tsv"))
+    check_raises(DataError, "no UTF-8 text", read_lexicon, str(tmp_path / "latin.tsv"))
 
 
 SMALL = "word\tpolarity\ngood\t1\nbad\t-1\nnot good\t-0.5\n:)\t0.5\n!\t1\nnaïve\t-1\nchair\t0\n"
@@ -219,8 +218,7 @@ def test_listed_words_phrases_and_emoticons_get_counts_and_other_texts_are_neutr
 
 @pytest.mark.parametrize("name", ["vader,", ",vader", "vader, vader", "a.csv,,b.csv"])
 def test_several_lexicons_must_be_different_and_separated_by_commas(name):
-    with pytest.raises(ConfigError, match="different ones with a comma between two"):
-        TextConfig(lexicon=name)
+    check_raises(ConfigError, "different ones with a comma between two", TextConfig, lexicon=name)
 
 
 @pytest.mark.parametrize(

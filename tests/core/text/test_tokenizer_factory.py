@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refused import check_raises
 from tiny_backbones import byte_pairs, word_pieces
 
 from core.exceptions import ConfigError, DataError, RunDamaged
@@ -63,8 +64,7 @@ def test_byte_pairs_encode_every_character_and_need_all_bytes_in_the_vocabulary(
     found = fit_tokenizer(["a"], TextConfig(tokenizer="bpe", max_vocab=258)).encode("é")
     assert found.tokens[-2:] == ["é", "é"]
     assert found.offsets[-2:] == [(0, 1), (0, 1)]
-    with pytest.raises(ConfigError, match="at least 258"):
-        fit_tokenizer(TEXTS, TextConfig(tokenizer="bpe", max_vocab=257))
+    check_raises(ConfigError, "at least 258", fit_tokenizer, TEXTS, TextConfig(tokenizer="bpe", max_vocab=257))
     assert BPE.known_words is None and BPE.compute_unknown_share("zzz qqq") is None
 
 
@@ -117,8 +117,7 @@ def test_stored_tokenizers_are_restored_identically(tokenizer, tmp_path):
 def test_damaged_tokenizer_files_are_refused_with_their_path(tokenizer, damage, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(damage(tokenizer.to_json()), encoding="utf-8")
-    with pytest.raises(RunDamaged, match=r"tokenizer\.json: the tokenizer cannot be read"):
-        load_tokenizer(path)
+    check_raises(RunDamaged, r"tokenizer\.json: the tokenizer cannot be read", load_tokenizer, path)
 
 
 @pytest.mark.parametrize("change", [{"min_freq": "2"}, {"normaliser": "upper"}, {"max_vocab": 1}, {"max_vocab": True}])
@@ -277,8 +276,7 @@ def test_unreadable_backbone_tokenizers_are_refused_and_supported_pipelines_acce
     with pytest.raises(DataError, match="tiny: the tokenizer of the backbone cannot be read"):
         fit_tokenizer(PIECED, CONFIG, PublishedTokenizer("{}", 38, "tiny"))
     damaged = json.loads(fitted(word_pieces()).to_json()) | {"pipeline": "junk"}
-    with pytest.raises(RunDamaged, match="the tokenizer cannot be read"):
-        restore_tokenizer(json.dumps(damaged))
+    check_raises(RunDamaged, "the tokenizer cannot be read", restore_tokenizer, json.dumps(damaged))
     normalizers = [precompiled(b"ff"), BLANKS, replacing({"String": "``"}, '"'), LOWER]
     check_pipeline(replace_part("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}
@@ -299,7 +297,6 @@ def test_panics_of_the_library_become_run_errors(monkeypatch):
 
     tokenizer._model = Broken()
     for ask in (lambda: tokenizer.encode("good"), lambda: tokenizer.encode_batch(["good"])):
-        with pytest.raises(RunDamaged, match="the tokenizer of the backbone failed: called `Result::unwrap"):
-            ask()
+        check_raises(RunDamaged, "the tokenizer of the backbone failed: called `Result::unwrap", ask)
     with pytest.raises(KeyboardInterrupt), convert_panics():
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@ import types
 
 import pytest
 import torch
+from refused import check_raises
 
 from core.exceptions import ConfigError
 from core.training import device as room
@@ -21,16 +22,14 @@ def test_auto_selects_cuda_then_mps_then_cpu(monkeypatch, cuda, mps, chosen):
 
 @pytest.mark.parametrize("name", ["tpu", "meta", "cpu:x", "cuda:x"])
 def test_an_unknown_device_name_is_refused(name):
-    with pytest.raises(ConfigError, match=rf"training\.device='{name}': auto, cpu"):
-        TrainingConfig(device=name)
+    check_raises(ConfigError, rf"training\.device='{name}': auto, cpu", TrainingConfig, device=name)
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:1", "mps"])
 def test_an_unavailable_device_is_refused(monkeypatch, name):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match=rf"training\.device={name}: "):
-        choose_device(name)
+    check_raises(ConfigError, rf"training\.device={name}: ", choose_device, name)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +44,7 @@ def test_bfloat16_needs_native_cpu_support(tmp_path, monkeypatch, flags, gains):
     if gains:
         check_precision("bfloat16", CPU)
     else:
-        with pytest.raises(ConfigError, match=r"training\.precision=bfloat16.*slower.*float32"):
-            check_precision("bfloat16", CPU)
+        check_raises(ConfigError, r"training\.precision=bfloat16.*slower.*float32", check_precision, "bfloat16", CPU)
 
 
 @pytest.mark.slow

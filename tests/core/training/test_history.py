@@ -2,7 +2,7 @@ import json
 import types
 
 import pytest
-from refused import denied, full
+from refused import check_raises, denied, full
 
 from core.exceptions import RunDamaged, StorageError
 from core.training import history
@@ -68,8 +68,7 @@ def test_a_full_disk_is_reported_with_file_and_remedy(tmp_path):
     writer = HistoryWriter(tmp_path / "history.jsonl")
     writer._stream.close()
     writer._stream = types.SimpleNamespace(write=full)
-    with pytest.raises(StorageError, match=r"history\.jsonl.*disk is full; free some space"):
-        writer.write(row(1))
+    check_raises(StorageError, r"history\.jsonl.*disk is full; free some space", writer.write, row(1))
 
 
 def test_unreadable_histories_are_empty_with_a_reason_and_are_not_overwritten(tmp_path, monkeypatch):
@@ -78,8 +77,7 @@ def test_unreadable_histories_are_empty_with_a_reason_and_are_not_overwritten(tm
     found = read_history(path)
     assert (found.rows, found.skipped) == ([], 0)
     assert found.unreadable == f"{path}: cannot be read: this is a folder, not a file"
-    with pytest.raises(RunDamaged, match="cannot be read"):
-        truncate_history(path, 5)
+    check_raises(RunDamaged, "cannot be read", truncate_history, path, 5)
     monkeypatch.setattr(history, "read_regular", denied)
     assert read_history(path).unreadable.endswith("cannot be read: Permission denied")
 

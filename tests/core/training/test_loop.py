@@ -5,6 +5,7 @@ import typing
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from stopping import StopAfter, copy_weights, have_same_bits, rows_without_time
 from torch.nn import functional as F
 
@@ -215,8 +216,7 @@ def test_nonfinite_losses_stop_training_with_advice(make):
     job = make()
     job.model.head.bias.data.fill_(math.inf)
     before = copy_weights(job.model)
-    with pytest.raises(SentiscopeError, match=r"no longer finite at step 1 \(epoch 1\): try a smaller training\.lr"):
-        job.run()
+    check_raises(SentiscopeError, r"no longer finite at step 1 \(epoch 1\): try a smaller training\.lr", job.run)
     assert all(tensor.equal(before[name]) for name, tensor in job.model.state_dict().items())
 
 
@@ -231,8 +231,7 @@ def test_empty_texts_and_single_row_batches_can_be_trained(make, batching):
 @pytest.mark.slow
 def test_bfloat16_trains_with_autocast_and_validates_without(make, monkeypatch):
     monkeypatch.setattr(device, "has_native_bfloat16", lambda: False)
-    with pytest.raises(ConfigError, match=r"training\.precision=bfloat16"):
-        make(precision="bfloat16")
+    check_raises(ConfigError, r"training\.precision=bfloat16", make, precision="bfloat16")
     monkeypatch.setattr(device, "has_native_bfloat16", lambda: True)
     job = make(precision="bfloat16", epochs=1)
     seen = set()
@@ -244,8 +243,7 @@ def test_bfloat16_trains_with_autocast_and_validates_without(make, monkeypatch):
 def test_checkpoints_of_another_model_are_refused(make):
     with pytest.raises(Cancelled):
         make(events=StopAfter(2)).run()
-    with pytest.raises(RunDamaged, match="does not fit this run"):
-        make(model=dataclasses.replace(make.model, layers=1)).run()
+    check_raises(RunDamaged, "does not fit this run", make(model=dataclasses.replace(make.model, layers=1)).run)
 
 
 @pytest.mark.parametrize(
@@ -453,13 +451,11 @@ def test_every_metric_selects_epochs_or_names_the_nearest():
 def test_ordinal_metrics_need_ordered_classes():
     assert (resolve_metric("auto", "single"), resolve_metric("auto", "multi")) == ("accuracy", "f1_macro")
     message = "training.metric=accuracy: not defined for several labels per text; the nearest is subset_accuracy"
-    with pytest.raises(ConfigError, match=message):
-        resolve_metric("accuracy", "multi")
+    check_raises(ConfigError, message, resolve_metric, "accuracy", "multi")
     assert resolve_metric("quadratic_kappa", "single", ordered=True) == "quadratic_kappa"
     with pytest.raises(ConfigError, match=r"mae: needs three classes or more in an order \(data.order=.*\); .* loss"):
         resolve_metric("mae", "single")
-    with pytest.raises(ConfigError, match="mae: not defined for several labels"):
-        resolve_metric("mae", "multi", ordered=True)
+    check_raises(ConfigError, "mae: not defined for several labels", resolve_metric, "mae", "multi", ordered=True)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])

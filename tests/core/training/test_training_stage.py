@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from refused import full
+from refused import check_raises, full
 from safetensors.torch import load_file
 from small_models import batch_of
 
@@ -90,8 +90,7 @@ def test_checkpoints_are_restored_bit_identically(tmp_path):
 def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
     training_stage.save_checkpoint(tmp_path, checkpoint(step=3))
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match="disk is full"):
-        training_stage.save_checkpoint(tmp_path, checkpoint(step=4))
+    check_raises(StorageError, "disk is full", training_stage.save_checkpoint, tmp_path, checkpoint(step=4))
     assert training_stage.load_checkpoint(tmp_path).progress.step == 3
     assert [path.name for path in tmp_path.iterdir()] == [training_stage.FILE]
 
@@ -243,8 +242,7 @@ def test_a_restored_optimizer_continues_identically():
     assert all(torch.equal(left, right) for left, right in zip(whole, cut, strict=True))
     second.zero_grad()
     assert all(parameter.grad is None for parameter in cut)
-    with pytest.raises(KeyError, match="matrix"):
-        AdamW(groups(parameters())).restore({part: {} for part in MOMENTS})
+    check_raises(KeyError, "matrix", AdamW(groups(parameters())).restore, {part: {} for part in MOMENTS})
 
 
 PARTS = {"width": 8, "layers": 2, "ff_width": 4, "norm": "rms", "feedforward": "swiglu"}
