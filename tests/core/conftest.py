@@ -1,5 +1,3 @@
-"""Fixtures: a store of runs, and the number of draws in a study."""
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -47,7 +47,6 @@ def test_write_errors_keep_the_old_file_and_suggest_a_remedy(tmp_path, monkeypat
 
 
 def run_threads(threads, work):
-    """Call `work(number)` in many threads at once, and return the errors."""
     start, failed = threading.Barrier(threads), []
 
     def begin(number):

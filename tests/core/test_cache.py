@@ -1,5 +1,3 @@
-"""Cache files: limited in size, and errors are only logged."""
-
 import os
 
 from core.cache import keep_files, mark_used

@@ -1,5 +1,3 @@
-"""Settings: text becomes typed values, and errors name the setting."""
-
 import json
 
 import pytest

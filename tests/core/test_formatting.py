@@ -1,5 +1,3 @@
-"""Formatting of whole numbers and shares."""
-
 from core.formatting import count, whole_percent
 
 

@@ -1,5 +1,3 @@
-"""Stored JSON: a value matches its type, or a message names the field, its value and what was expected."""
-
 import dataclasses
 import json
 from pathlib import Path

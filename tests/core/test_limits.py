@@ -1,5 +1,3 @@
-"""Quotas of a server: set by environment variables, and high enough for a class."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The table of metrics: one entry is enough for a new metric."""
-
 import numpy as np
 import pytest
 
@@ -13,10 +11,8 @@ SEVERAL = np.array([[1, 0], [1, 1]]), np.array([[0.9, 0.2], [0.4, 0.8]])
 
 @pytest.fixture
 def boldness(monkeypatch):
-    """Add a new metric: the mean of the highest probability."""
     measure = lambda scores, weights: scores.compute_mean(scores.probabilities.max(1), weights)  # noqa: E731
-    metric = Metric("boldness", "Boldness", measure, "probabilities")
-    monkeypatch.setitem(METRICS, "boldness", metric)
+    monkeypatch.setitem(METRICS, "boldness", Metric("boldness", "Boldness", measure, "probabilities"))
 
 
 @pytest.mark.parametrize(("task", "rows", "value"), [("single", ONE, 1.8 / 3), ("multi", SEVERAL, 1.7 / 2)])

@@ -1,5 +1,3 @@
-"""Paths from outside: regular files of limited size in allowed folders, with one sentence for each refusal."""
-
 import os
 import socket
 

@@ -1,5 +1,3 @@
-"""Presets by paper and in detail."""
-
 import pytest
 from structures import STRUCTURES
 
@@ -36,8 +34,7 @@ def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
 
 
 def test_papers_list_every_preset_once():
-    names = [each["name"] for paper in PAPERS for each in preset_catalog.list_presets(paper)]
-    assert sorted(names) == sorted(PRESETS)
+    assert sorted([each["name"] for paper in PAPERS for each in preset_catalog.list_presets(paper)]) == sorted(PRESETS)
     assert [each["name"] for each in preset_catalog.list_presets()] == list(PRESETS)
     with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
         preset_catalog.list_presets("sentifomer")

@@ -1,5 +1,3 @@
-"""Recipes override data and preset, and the user's settings override recipes."""
-
 import pytest
 from structures import STRUCTURES
 

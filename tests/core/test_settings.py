@@ -1,5 +1,3 @@
-"""Declarations of settings: words, range and conditions."""
-
 import dataclasses
 import math
 import random
@@ -143,8 +141,7 @@ def test_many_odd_values_together_are_accepted_or_refused(seed):
 def test_dropout_just_below_one_gives_finite_values():
     import torch
 
-    x = torch.ones(1000)
-    assert torch.isfinite(Dropout(0.999999)(x)).all()
+    assert torch.isfinite(Dropout(0.999999)(torch.ones(1000))).all()
 
 
 @pytest.mark.parametrize("device", ["cuda:128", "cuda:256", "cuda:999"])

@@ -64,7 +64,6 @@ def cli(place):
 
 @pytest.fixture
 def starters(monkeypatch):
-    """The folder with the starter runs."""
     folder = Path(__file__).resolve().parents[3] / "trained"
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
     return folder

@@ -94,8 +94,7 @@ def test_all_methods_run_and_shapley_values_sum_to_the_effect(store, answer):
     (nothing,) = [each["probabilities"][answer[0]] for each in api.predict("own", [" "], store=store)["predictions"]]
     added = answer[1] - log(nothing / (1 - nothing))
     assert sum(word["pushes"]["shapley"] for word in found["words"]) == pytest.approx(added, abs=1e-3)
-    believed = api.believe("own", TEXT, store=store)
-    assert pushes <= {each["method"] for each in believed["methods"]}
+    assert pushes <= {each["method"] for each in api.believe("own", TEXT, store=store)["methods"]}
     agreed = api.agreement("own", limit=5, store=store)["methods"]
     assert all(0 <= each["same"] <= each["texts"] == 5 for each in agreed)
 
@@ -113,8 +112,7 @@ def test_counterfactual_words_change_the_model_prediction(store):
 
 
 def test_ablated_and_patched_parts_change_the_log_odds(store):
-    kinds = {each["kind"] for each in api.parts("own", TEXT, store=store)["parts"]}
-    assert {"layer", "head"} <= kinds
+    assert {"layer", "head"} <= {each["kind"] for each in api.parts("own", TEXT, store=store)["parts"]}
     patched = api.patch("own", SHORT, "good mlif", store=store)
     last = max(each["layer"] for each in patched["patches"])
     (whole,) = [each for each in patched["patches"] if each["kind"] == "layer" and each["layer"] == last]

@@ -1,5 +1,3 @@
-"""The command `claims`: all papers or one, as text, JSON and in Python."""
-
 import pytest
 
 from core.api import public as sentiscope
@@ -15,8 +13,7 @@ def test_the_command_prints_and_returns_claims_of_one_paper_or_all(cli):
     assert own["paper"] == "7ess-xin" and own == sentiscope.claims("7ESS-Xin")
     assert own["claims"] == [{"paper": "7ess-xin", **row} for row in list_claims("7ess-xin")]
     assert len(cli.json("claims")["claims"]) == sum(len(list_claims(paper)) for paper in FINDERS) == 48
-    lines = cli.lines("claims", "sentiformer")
-    assert lines[0] == "SentiFormer: 2 of 8 claims hold, 2 in part, 4 do not follow."
+    assert cli.lines("claims", "sentiformer")[0] == "SentiFormer: 2 of 8 claims hold, 2 in part, 4 do not follow."
     assert [line.split(":")[0] for line in cli.lines("claims") if "claims hold" in line][2:4] == [
         "7ess-Xin",
         "Sentiment Lexical Attention",

@@ -1,5 +1,3 @@
-"""`sentiscope codes …` and `run.codes`: same results, tables, files and errors."""
-
 import shutil
 
 import numpy as np
@@ -17,13 +15,11 @@ def run(place):
     """A run with twenty errors in forty rows, and no codes yet."""
     shutil.rmtree(place / "runs", ignore_errors=True)
     store, labels = RunStore(place / "runs"), np.arange(40) % 2
-    rows = texts(labels, id=[f"t-{n}" for n in range(40)])
-    answering(store, "one", right_where(np.arange(40) >= 20, labels), rows)
+    answering(store, "one", right_where(np.arange(40) >= 20, labels), texts(labels, id=[f"t-{n}" for n in range(40)]))
     return Run("one", store)
 
 
 def coded(cli, word, *words):
-    """The JSON of a command of `codes`."""
     return cli.json("codes", word, "one", *words)
 
 

@@ -1,5 +1,3 @@
-"""Every command: its JSON, exit codes and error messages."""
-
 import functools
 import io
 import json
@@ -129,8 +127,7 @@ def test_unknown_words_are_reported_before_the_prediction(cli, trained):
     assert [each["unknown"] for each in said] == [0, 0.5, 1]
     for command in ("predict", "inspect"):
         out = cli(command, "first", "zzz qqq www")[1].replace("\n", " ")
-        note = out.find("The run knows no word of this text.")
-        assert -1 < note < max(out.find("positive"), out.find("negative"))
+        assert -1 < out.find("The run knows no word of this text.") < max(out.find("positive"), out.find("negative"))
         assert "unknown" not in cli(command, "first", "good")[1]
     out = cli("predict", "first", "good", "good zzz", "zzz qqq www")[1]
     assert out.startswith("Half of the words or more are unknown to the run in 2 texts of 3: rows 1, 2")
@@ -409,8 +406,7 @@ def test_figures_are_written_by_their_page_names(cli, trained, place, monkeypatc
     result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
     assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
-    few = {name: export.FIGURES[name] for name in ("confusion", "map-umap")}
-    monkeypatch.setattr(export, "FIGURES", few)
+    monkeypatch.setattr(export, "FIGURES", {name: export.FIGURES[name] for name in ("confusion", "map-umap")})
     code, out, _ = cli("figures", "first", "--to", "figures")
     assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
 
@@ -496,8 +492,7 @@ def test_data_check_prints_findings_and_data_card_has_the_baseline(cli, place):
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
     code, out, _ = cli("data", "check", "few.csv", "--json")
     assert code == 2 and not json.loads(out)["ok"]
-    card = cli.json("data", "card", "reviews.csv")
-    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
+    assert cli.json("data", "card", "reviews.csv")["yardstick"]["splits"]["test"]["accuracy"] > 0.9
     assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
 
 

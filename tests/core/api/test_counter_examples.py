@@ -1,5 +1,3 @@
-"""`sentiscope counter-examples …`, training with them and evaluation without them, and `sentiscope shift`."""
-
 import json
 from pathlib import Path
 
@@ -38,8 +36,7 @@ def test_stored_counter_examples_are_used_in_training_but_not_in_metrics(cli, pl
     cli.refused("run 'plain' has no such class; it has minus, plus", *wrong)
     along = cli.json(*train, "--name", "along", "--add", "counter-examples")
     plain, run = (Run(name, RunStore(place / "runs")) for name in ("plain", "along"))
-    listed = cli.json("counter-examples", "list", "--run", "along")["counter_examples"]
-    asked = {each["text"]: each for each in listed}
+    asked = {each["text"]: each for each in cli.json("counter-examples", "list", "--run", "along")["counter_examples"]}
     chances = run.predict(["not bad at all"])["predictions"][0]["probabilities"]
     assert asked["not bad at all"]["p_label"] == pytest.approx(chances["plus"])
     assert asked["not bad at all"]["breaks"] is (max(chances, key=chances.get) != "plus")

@@ -1,5 +1,3 @@
-"""`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and messages for missing data."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""`sentiscope errors`, `slices` and `report`: tables, JSON, files, empty selections and errors."""
-
 import json
 
 import numpy as np
@@ -119,8 +117,7 @@ def test_python_accepts_a_single_rule_and_rows_follow_the_chosen_order(place, cl
     run = Run("three", RunStore(place / "runs"))
     assert run.errors(where="all")["selected"]["n"] == 40
     assert run.errors(where="wrong", against="none")["selected"]["n"] == 3
-    asked = ("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv")
-    rows = cli.json(*asked)["rows"]
+    rows = cli.json(*("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv"))["rows"]
     assert [row["key"] for row in rows] == pd.read_csv(place / "ordered.csv")["key"].tolist()
     assert (margins := [row["margin"] for row in rows]) == sorted(margins)
 

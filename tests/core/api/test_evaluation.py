@@ -1,5 +1,3 @@
-"""`sentiscope compare` and `behave`: tables, JSON and errors."""
-
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]

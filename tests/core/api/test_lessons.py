@@ -1,5 +1,3 @@
-"""The command `lesson`: what it asks and finds, one file with all stages, and wrong names."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The check of the installation and its advice; access to the server, and its end together with the command."""
-
 import importlib.metadata
 import json
 import os
@@ -62,8 +60,7 @@ def test_healthy_machine_has_no_problems_as_data_and_as_lines(tmp_path):
 
 @pytest.mark.slow
 def test_damaged_run_is_reported_with_file_and_advice(tmp_path):
-    store = RunStore()
-    store.create(compose("vanilla"), "vanilla", "broken")
+    RunStore().create(compose("vanilla"), "vanilla", "broken")
     (tmp_path / "runs" / "broken" / RECORD).write_text("{")
     found = run_doctor()
     problem = found.stdout.splitlines()[-1]

@@ -1,5 +1,3 @@
-"""The second text on the command line, in Python and in a file; errors if it is missing or not expected."""
-
 import csv
 
 import pytest
@@ -20,8 +18,7 @@ def store(paired):
 
 def test_second_text_can_be_given_in_three_ways(store):
     named = api.predict("both", [FIRST], pair=SECOND, store=store)["predictions"][0]
-    joined = api.predict("both", [sentiscope.pair(FIRST, SECOND)], store=store)["predictions"][0]
-    assert named == joined
+    assert named == api.predict("both", [sentiscope.pair(FIRST, SECOND)], store=store)["predictions"][0]
     assert api.inspect("both", sentiscope.pair(FIRST, SECOND), store=store)["segments"] == [0] * 5 + [1] * 4
 
 

@@ -1,5 +1,3 @@
-"""`import sentiscope`: the public names for objects of core, from any folder."""
-
 import inspect
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Runs and sentences as objects: same results as the commands, helpful errors, and what a notebook shows."""
-
 import re
 
 import numpy as np
@@ -135,9 +133,6 @@ def test_run_is_found_after_a_change_of_directory(machine, monkeypatch, tmp_path
     assert made.status == "done"
 
 
-TYPED = "<script>alert(1)</script> & a good film"
-
-
 def test_run_shows_its_facts_and_its_scores_on_each_split(starters):
     chosen = run("starter-vanilla")
     page = chosen._repr_html_()
@@ -172,7 +167,7 @@ def test_sentence_shows_text_prediction_bars_and_mean_map_of_the_last_layer(star
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["starter-vanilla", "starter-tweet-v1-p2"])
 def test_typed_text_is_escaped(starters, name):
-    page = run(name).sentence(TYPED)._repr_html_()
+    page = run(name).sentence("<script>alert(1)</script> & a good film")._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page
 
 

@@ -1,5 +1,3 @@
-"""`sentiscope sweep` and `sentiscope sweeps`, with processes that train models."""
-
 import csv
 import json
 

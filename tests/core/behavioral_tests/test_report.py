@@ -1,5 +1,3 @@
-"""Failure rates, their differences and intervals, against closed formulas, scipy and simulation."""
-
 import math
 
 import numpy as np
@@ -74,8 +72,7 @@ def test_intervals_have_their_coverage_for_different_templates():
 
 def test_verdicts_need_the_whole_interval_and_contrast_sets_all_cases():
     assert [judge_interval(each) for each in ((0.31, 0.9), (0.0, 0.29), (0.2, 0.4))] == ["fails", "passes", "open"]
-    marked = [("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]
-    assert count_consistent(marked) == (2, 1)
+    assert count_consistent([("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]) == (2, 1)
 
 
 def test_with_many_cases_it_equals_the_paired_normal_approximation():

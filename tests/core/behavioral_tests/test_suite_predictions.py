@@ -1,5 +1,3 @@
-"""Predictions of a run on a suite are computed once and cached; passing and failing cases."""
-
 import dataclasses
 from pathlib import Path
 
@@ -124,7 +122,6 @@ FIVE = find_polarities("run", ("very negative", "negative", "neutral", "positive
 
 
 def judge_answers(kind, cases, answers, sides=BINARY, **more):
-    """Return whether a run with these probabilities passes each case."""
     suite = Suite("s", (SuiteTest("t", "c", kind, tuple(cases), **more),))
     return judge_cases("run", suite, sides, [answers[text] for text in suite.texts]).passed["t"]
 

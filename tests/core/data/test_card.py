@@ -112,8 +112,7 @@ def test_decisions_name_alternatives_and_their_setting(tmp_path):
     lines = ["id;Kommentar;Note;Ort", *(f'{n};"schön; Nummer {n}";{n % 5};{"AB"[n % 2]}' for n in range(40))]
     (tmp_path / "a.csv").write_bytes("\n".join(lines).encode("cp1252"))
     result = check_dataset(DataConfig(name=str(tmp_path / "a.csv")))
-    found = {each["what"]: (each["chosen"], each["setting"], each["guessed"]) for each in result["decisions"]}
-    assert found == {
+    assert {each["what"]: (each["chosen"], each["setting"], each["guessed"]) for each in result["decisions"]} == {
         "encoding": ("latin-1", "data.encoding", True),
         "delimiter": (";", "data.delimiter", False),
         "quoting": ("double", "data.quoting", False),

@@ -1,5 +1,3 @@
-"""Tables written in batches, completely or not at all."""
-
 import json
 
 import pandas as pd

@@ -1,5 +1,3 @@
-"""CoNLL files: how they are recognised, read, repaired and refused."""
-
 import pytest
 from named_words import write_conll
 

@@ -254,8 +254,7 @@ def test_files_named_after_splits_are_not_classes(tmp_path, names):
 
 
 def test_archives_of_empty_files_are_refused_and_archives_in_archives_named(tmp_path):
-    members = {f"{label}/{n}.txt": " " for n, (_, label) in enumerate(make_remarks())}
-    (tmp_path / "a.zip").write_bytes(zip_of(members))
+    (tmp_path / "a.zip").write_bytes(zip_of({f"{label}/{n}.txt": " " for n, (_, label) in enumerate(make_remarks())}))
     check_raises(DataError, "40 files in the folders of its classes, and all are empty", read_file, tmp_path / "a.zip")
     (tmp_path / "a.zip").write_bytes(zip_of({"small.csv": csv(), "train.zip": "PK"}))
     assert "left out: `train.zip`" in read_file(tmp_path / "a.zip").notes[0]

@@ -1,5 +1,3 @@
-"""Files as users have them: each is read correctly or refused with a sentence."""
-
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +10,6 @@ HEADER = ("text", "label")
 
 
 def make_remarks(ending="", count=60):
-    """Return texts with alternating labels."""
     opinions = (("was a let-down", "bad"), ("made my day", "good"))
     found = [(PLACES[n % len(PLACES)], n, *opinions[n % 2]) for n in range(count)]
     return [(f"{place} {opinion}, number {n}{ending}", label) for place, n, opinion, label in found]
@@ -137,7 +134,6 @@ FILES = {
     ),
 }
 """Oddity → file."""
-COMMON = {"small", "duplicate"}
 
 
 def write_found_file(folder, name):
@@ -154,7 +150,7 @@ def test_found_files_give_columns_classes_and_findings(tmp_path, name):
     assert (report.problem, report.encoding, f"{report.text}, {report.label}") == ("", file.encoding, file.columns)
     bad_and_good = isinstance(file.classes, tuple)
     assert report.classes == (dict(zip(("bad", "good"), file.classes, strict=True)) if bad_and_good else file.classes)
-    assert {finding.kind for finding in report.findings} - COMMON == set(file.kinds.split())
+    assert {finding.kind for finding in report.findings} - {"small", "duplicate"} == set(file.kinds.split())
     rows = read_file(path).rows
     assert rows["text"].str.match(r'("|so "|they say ")?(the|our|this|her|that) ').all()
     if name not in ("doubled quotes", "typographic quotes"):

@@ -1,5 +1,3 @@
-"""Hostile files: each is read, or refused with a sentence that says why."""
-
 import io
 import json
 import os
@@ -24,7 +22,6 @@ from core.data.load import load_dataset
 from core.data.parquet import read_parquet
 from core.exceptions import ConfigError, DataError, InputError
 
-SHEET = "xl/worksheets/sheet1.xml"
 ENTITY = '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 ROWS = [(f"text number {n}", ("good", "bad")[n % 2]) for n in range(40)]
 
@@ -47,7 +44,7 @@ def workbook(sheet, **replaced):
     """Write an Excel file whose first sheet, or another part, is the given XML."""
     plain, out = io.BytesIO(), io.BytesIO()
     openpyxl.Workbook().save(plain)
-    parts = {SHEET: sheet, **replaced}
+    parts = {"xl/worksheets/sheet1.xml": sheet, **replaced}
     with zipfile.ZipFile(plain) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             new.writestr(name, parts.get(name, old.read(name)))
@@ -135,8 +132,7 @@ def test_parquet_columns_with_invalid_utf8_are_named_and_repeated_names_numbered
     parquet(tmp_path / "a.parquet", text=pa.StringArray.from_buffers(2, offsets, words), label=[0, 1])
     with pytest.raises(DataError, match=r"a\.parquet, field 'text': holds text that is not UTF-8"):
         read_parquet(tmp_path / "a.parquet")
-    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
-    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"]), tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text", "text (2)"]
     pd.DataFrame({"text": ["a", "b"]}, index=[7, 3]).to_parquet(tmp_path / "a.parquet")
     assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text"]
@@ -201,8 +197,7 @@ def test_endless_brackets_and_thousands_of_digits_are_ordinary_labels(tmp_path):
 
 
 def test_superscripts_are_no_numbers_and_long_labels_are_shortened_in_messages(tmp_path):
-    lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
-    path = table(tmp_path, lines)
+    path = table(tmp_path, [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS])
     assert set(inspect_file(path).classes) == {"²", "a³"}
     assert "no column '²' for data.text" in inspect_file(path, text="²").problem
     problem = inspect_file(table(tmp_path, [f"{text},{'z' * 5_000}" for text, _ in ROWS])).problem

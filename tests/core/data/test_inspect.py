@@ -114,8 +114,7 @@ def test_reports_have_kind_columns_and_classes_and_missing_columns_are_named(tmp
     ],
 )
 def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
-    frame = pd.DataFrame({"text": [f"text {n}" for n in range(20)], "label": values * 10})
-    frame.to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame({"text": [f"text {n}" for n in range(20)], "label": values * 10}).to_parquet(tmp_path / "a.parquet")
     assert read_file(tmp_path / "a.parquet").classes == classes
 
 
@@ -267,8 +266,7 @@ def read_frame(path, frame, **how):
 def test_several_labels_are_read_from_lists_and_separated_words(tmp_path, name, labels, form):
     file = read_frame(tmp_path / name, pd.DataFrame({"text": texts(), "labels": labels}))
     assert file.report.task == "multi" and file.classes == ("calm", "fear", "joy")
-    expected = rows() if form == "list" else [row for row in rows() if row]
-    assert list(file.rows["label"]) == expected
+    assert list(file.rows["label"]) == (rows() if form == "list" else [row for row in rows() if row])
     kinds = {finding.kind: finding.count for finding in file.report.findings}
     assert kinds["several-labels"] == 8
     # An empty list means no label applies; a row with an empty cell is left out.
@@ -351,8 +349,7 @@ def test_labels_without_training_rows_are_removed_from_other_splits(tmp_path):
 
 def test_the_fingerprint_depends_on_the_labels_of_each_row(tmp_path):
     def of(name, labels):
-        frame = pd.DataFrame({"text": texts(), "labels": labels})
-        frame.to_parquet(tmp_path / f"{name}.parquet")
+        pd.DataFrame({"text": texts(), "labels": labels}).to_parquet(tmp_path / f"{name}.parquet")
         return load_dataset(DataConfig(name=str(tmp_path / f"{name}.parquet"))).fingerprint
 
     first = [["a", "b"], ["a"], ["b"]] * 8

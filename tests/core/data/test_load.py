@@ -22,8 +22,7 @@ def frame(count, start=0, classes=2):
 def folder(path, **sizes):
     path.mkdir(exist_ok=True)
     for number, (name, size) in enumerate(sizes.items()):
-        rows = size if isinstance(size, pd.DataFrame) else frame(size, 10_000 * number)
-        rows.to_parquet(path / f"{name}.parquet")
+        (size if isinstance(size, pd.DataFrame) else frame(size, 10_000 * number)).to_parquet(path / f"{name}.parquet")
     return path
 
 
@@ -269,8 +268,7 @@ def test_unnamed_labels_are_removed_and_rare_ones_are_in_every_split(tmp_path):
     ],
 )
 def test_splits_of_older_runs_do_not_change(reviews, chosen, digest):
-    dataset = load_dataset(DataConfig(name=reviews, split_rule=1, **chosen))
-    assert dataset.fingerprint.startswith(digest)
+    assert load_dataset(DataConfig(name=reviews, split_rule=1, **chosen)).fingerprint.startswith(digest)
 
 
 def test_the_new_split_rule_moves_no_row_without_rare_classes(tmp_path):
@@ -292,8 +290,7 @@ def write_pairs(path, columns, rows=ROWS):
 
 @pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis"), ("Question1", "Question2")])
 def test_pair_columns_are_found_by_their_names(tmp_path, names):
-    path = write_pairs(tmp_path / "a.csv", [*names, "label"])
-    found = read_file(path)
+    found = read_file(write_pairs(tmp_path / "a.csv", [*names, "label"]))
     assert (found.report.text, found.report.pair, found.report.label) == (*names, "label")
     assert found.rows["text"].tolist() == [join_pair(first, second) for first, second, _ in ROWS]
     assert list(found.rows) == ["text", "label"]

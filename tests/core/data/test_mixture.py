@@ -1,5 +1,3 @@
-"""Mixtures of named data sets, and removal of training texts."""
-
 import json
 import zlib
 
@@ -52,7 +50,6 @@ def sets():
 
 @pytest.fixture
 def one(sets):
-    """Return a function that loads one data set."""
     return lambda config: sets[config.name]
 
 

@@ -69,8 +69,7 @@ def test_labels_separated_by_blanks_are_detected_but_not_names_of_two_words(tmp_
     file = read_file(write(tmp_path / "val.csv", "\r\n".join(lines)))
     assert (file.report.task, file.report.label) == ("multi", "labels")
     assert file.report.classes == {"price": 12, "service": 12, "taste": 18}
-    found = {finding.kind: finding.message for finding in file.report.findings}["several-labels"]
-    assert found == (
+    assert {finding.kind: finding.message for finding in file.report.findings}["several-labels"] == (
         "several labels per text, in 'labels', separated by blanks: 12 rows with more than one, 1.40 on average; "
         "if each cell is one label, say so with data.separator"
     )
@@ -149,8 +148,7 @@ def test_concatenated_files_are_read_as_one_table(tmp_path, mark):
 )
 def test_labels_that_look_the_same_cause_warnings(tmp_path, labels):
     rows = [f"{text}\t{('other', *labels)[n % 3]}" for n, text in enumerate(texts(30))]
-    report = inspect_file(write(tmp_path / "a.tsv", "\n".join(["text\tlabel", *rows])))
-    assert count_finding(report, "case") == [1]
+    assert count_finding(inspect_file(write(tmp_path / "a.tsv", "\n".join(["text\tlabel", *rows]))), "case") == [1]
 
 
 @pytest.mark.parametrize("sign", ["#SPILL!", "#CALC!", "#BEZUG!", "#NV", "#ERROR!"])
@@ -253,8 +251,7 @@ def test_undecoded_texts_are_reported(tmp_path, writing, said):
 def test_repeated_and_guessed_columns_are_reported_unless_the_user_chose_one(tmp_path):
     rows = [f"{text},so {text},{n % 2},{n % 3}" for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["text,text,Label,label", *rows]))
-    messages = [each.message for each in inspect_file(path).findings if each.kind == "same-names"]
-    assert messages == [
+    assert [each.message for each in inspect_file(path).findings if each.kind == "same-names"] == [
         "several columns are called 'text' (the others: 'text (2)'); data.text chooses another",
         "several columns are called 'Label' (the others: 'label'); data.label chooses another",
     ]
@@ -281,8 +278,7 @@ def test_repeated_and_guessed_columns_are_reported_unless_the_user_chose_one(tmp
 def test_changed_decisions_offer_the_detected_value(tmp_path, what, settings, before):
     rows = [f'"so {text}|",{("a;b", "a", "b")[n % 3]}|' for n, text in enumerate(texts(30))]
     path = write(tmp_path / "a.csv", "\n".join(["text,label", *rows]).replace("|", "" if what != "delimiter" else "|"))
-    decisions = {each.what: each for each in inspect_file(path, **settings).decisions}
-    assert before in decisions[what].alternatives
+    assert before in {each.what: each for each in inspect_file(path, **settings).decisions}[what].alternatives
 
 
 @pytest.mark.parametrize(
@@ -312,7 +308,6 @@ def test_lists_of_null_and_json_after_a_comment_are_refused(tmp_path):
 
 @pytest.mark.parametrize("line", ['"{:<8}","{}"', "{},INFO     {}"])
 def test_padded_cells_are_not_fixed_width_columns(tmp_path, line):
-    """The shapes are a database export and a log."""
     rows = [line.format(("bad", "good")[n % 2], text) for n, text in enumerate(texts(30))]
     assert inspect_file(write(tmp_path / "a.csv", "\n".join(["label,text", *rows]))).classes == {"bad": 15, "good": 15}
 

@@ -1,5 +1,3 @@
-"""Files read in another process: the same results as here, within memory and time limits."""
-
 import json
 
 import pandas as pd
@@ -86,8 +84,7 @@ def test_memory_limits_give_a_message_for_folders_and_archives(monkeypatch, tmp_
 def test_the_time_limit_gives_a_message(monkeypatch, tmp_path):
     """Three million equal cells: some kilobytes that take far more than a second to read."""
     path = tmp_path / "a.parquet"
-    words = {f"c{n}": pa.array(["a b", "c"] * 500_000).dictionary_encode() for n in range(10)}
-    pq.write_table(pa.table(words), path)
+    pq.write_table(pa.table({f"c{n}": pa.array(["a b", "c"] * 500_000).dictionary_encode() for n in range(10)}), path)
     monkeypatch.setenv(limits.VARIABLE, "seconds=1")
     with pytest.raises(DataError, match=r"a\.parquet: it takes too long to read; at most 1 seconds"):
         sandbox.inspect_file(path, AS_FOUND)

@@ -1,5 +1,3 @@
-"""Exports of annotation tools: what is read from each shape, or why it is refused."""
-
 import gzip
 import json
 import re

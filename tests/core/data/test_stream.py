@@ -1,5 +1,3 @@
-"""Streams of unlabelled rows: every column in order, or an error that names the row."""
-
 import csv
 import json
 

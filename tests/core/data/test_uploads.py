@@ -1,5 +1,3 @@
-"""Uploaded files: stored by content under safe names, and validated when read."""
-
 import hashlib
 import json
 
@@ -32,8 +30,7 @@ def test_upload_names_become_safe_file_names(given, kept):
 
 @pytest.mark.parametrize("name", [*NAMES, "a/../../b.csv"])
 def test_uploads_with_any_name_stay_in_the_folder(tmp_path, name):
-    kept = keep_file(tmp_path / "own", name, b"text,label\n")
-    assert kept.resolve().is_relative_to((tmp_path / "own").resolve())
+    assert keep_file(tmp_path / "own", name, b"text,label\n").resolve().is_relative_to((tmp_path / "own").resolve())
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
 
 

@@ -1,5 +1,3 @@
-"""Changes that are kept whole, taken back exactly, and never lost, however many write."""
-
 import contextlib
 import sqlite3
 import subprocess

@@ -1,5 +1,3 @@
-"""Codes go out as CSV and come back as they were, whatever is written in them; bad rows are named."""
-
 import csv
 import io
 import re
@@ -42,7 +40,6 @@ def codes(tmp_path):
 
 
 def export_all(table, codes):
-    """Return the export of all annotations."""
     return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
 
 

@@ -1,5 +1,3 @@
-"""The codebook and its codings: names, digits, merge and split; rates from random draws; agreement of authors."""
-
 from collections import Counter
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""A class's list of counter-examples, and the copy that a training takes along."""
-
 import json
 from types import SimpleNamespace
 

@@ -1,5 +1,3 @@
-"""Shift: nothing where both sides are drawn alike, a planted word and the numbers of known libraries."""
-
 from itertools import pairwise
 
 import numpy as np

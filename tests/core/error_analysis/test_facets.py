@@ -1,5 +1,3 @@
-"""Words of a filter: which columns are one, how many rows each option would leave, against pandas; what is typed."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,7 +33,6 @@ def table(tmp_path_factory):
 
 @pytest.mark.slow
 def test_facet_options_select_the_same_rows_as_pandas(table):
-    """Every count equals the number of rows that its rule selects."""
     frame, facets = table.frame, Facets(table)
     assert [facet.name for facet in facets.found] == [
         "outcome",
@@ -93,8 +90,7 @@ def test_typed_searches_find_rules_ids_or_text(table):
 
 @pytest.mark.slow
 def test_tags_come_between_classes_and_columns(table):
-    has = np.arange(60) < 4
-    found = Facets(table).list_facets({"question": has, "emoji": np.zeros(60, bool)})
+    found = Facets(table).list_facets({"question": np.arange(60) < 4, "emoji": np.zeros(60, bool)})
     assert [facet.name for facet in found] == [
         "outcome",
         "true",
@@ -142,8 +138,7 @@ def test_dates_are_ranked_by_quartiles(tmp_path):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cramers_v_and_p_equal_scipy_and_the_formula(seed):
-    random = np.random.default_rng(seed)
-    counts = random.integers(20, 90, (2, 2 + seed))
+    counts = np.random.default_rng(seed).integers(20, 90, (2, 2 + seed))
     v, p = compute_cramer(counts)
     found = chi2_contingency(counts, correction=False)
     n, k = counts.sum(), counts.shape[1]

@@ -1,5 +1,3 @@
-"""Log-odds with an informative prior against the formula, phrase by phrase; clusters and their names."""
-
 import math
 import re
 from collections import Counter
@@ -20,8 +18,7 @@ def compute_monroe(y, n, y_rest, n_rest):
     """Compute equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     odds = (y + prior) / (n + PRIOR - (y + prior))
-    odds_rest = (y_rest + prior) / (n_rest + PRIOR - (y_rest + prior))
-    delta = math.log(odds) - math.log(odds_rest)
+    delta = math.log(odds) - math.log((y_rest + prior) / (n_rest + PRIOR - (y_rest + prior)))
     return delta, delta / math.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
 
 
@@ -111,8 +108,7 @@ def test_empty_and_full_selections_have_no_keywords(chosen):
 def planted():
     """Three clouds of sixty sentences, two with their own words, and thirty scattered sentences."""
     random = np.random.default_rng(1)
-    middles = np.eye(6)[:3] * 30
-    clouds = [middle + random.normal(size=(60, 6)) for middle in middles]
+    clouds = [middle + random.normal(size=(60, 6)) for middle in np.eye(6)[:3] * 30]
     strewn = random.uniform(-200, 200, (30, 6))
     says = ["late delivery again", "money refund please", "it was there"]
     texts = [f"{says[kind]} {number % 7}" for kind in range(3) for number in range(60)]
@@ -136,8 +132,7 @@ def test_clusters_are_named_by_keywords_and_report_their_rows(planted):
     first, second, third = found.groups
     assert {first.name, second.name} == {"again · delivery · late", "money · please · refund"}
     assert third.name == "it · there · was", "more often than elsewhere, though what is strewn says it too"
-    words = Phrases(texts).find_keywords(kinds == 0)
-    assert first.words[0] == words[0] and first.words[0].selected == 60
+    assert first.words[0] == Phrases(texts).find_keywords(kinds == 0)[0] and first.words[0].selected == 60
     assert first.places.tolist() == list(range(0, 120, 2)) and found.none.tolist() == list(range(360, 420, 2))
     wrong = np.arange(len(texts)) % 3 == 0
     frame = pd.DataFrame({"key": [f"k{row}" for row in range(len(texts))], "wrong": wrong})
@@ -164,6 +159,5 @@ def test_sparse_data_have_no_clusters_and_names_are_unique():
     found = cluster_vectors(np.random.default_rng(0).normal(size=(100, 20)) * np.arange(1, 101)[:, None] ** 2, 10)
     assert (found == -1).all()
     assert name_clusters(found, np.arange(100), ["a"] * 100, 10).none.tolist() == list(range(100))
-    kinds = np.repeat([0, 1, 2], 20)
-    found = name_clusters(kinds, np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
+    found = name_clusters(np.repeat([0, 1, 2], 20), np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
     assert [each.name for each in found.groups] == [NAMELESS, f"{NAMELESS} (2)", f"{NAMELESS} (3)"]

@@ -1,5 +1,3 @@
-"""Confident learning against its definition, row by row, and texts with two labels against pandas."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,8 +33,7 @@ def test_label_errors_equal_cleanlab(classes):
     others[np.arange(400), labels] = -1
     assert found.margin == pytest.approx(chances[np.arange(400), labels] - others.max(1))
     confident = chances >= [chances[labels == number, number].mean() for number in range(classes)]
-    first = np.where(confident, chances, -1).argmax(1)
-    assert (found.label == np.where(found.likely, first, others.argmax(1))).all()
+    assert (found.label == np.where(found.likely, np.where(confident, chances, -1).argmax(1), others.argmax(1))).all()
 
 
 def test_unused_classes_are_never_suggested_and_labels_are_binary():
@@ -91,8 +88,7 @@ def found(tmp_path_factory):
         times = len(heard)
         again = run("films").errors(label_csv=place / "doubted.csv", on_progress=lambda what, share: heard.append(what))
         assert again["label_errors"] == first and len(heard) == times  # kept
-        written = pd.read_csv(place / "doubted.csv")
-        assert written["key"].tolist() == [row["key"] for row in first["rows"]]
+        assert pd.read_csv(place / "doubted.csv")["key"].tolist() == [row["key"] for row in first["rows"]]
         return first, load_trained_data(made.record)
 
 

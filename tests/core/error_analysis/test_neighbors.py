@@ -1,5 +1,3 @@
-"""Nearest training texts against cosines written out and scikit-learn, near-duplicates, and conflicting labels."""
-
 import re
 from collections import Counter
 from types import SimpleNamespace
@@ -40,8 +38,7 @@ def near(tmp_path, monkeypatch):
     answering(store, "one", np.full((3, 2), 0.5), rows)
     table = read_table(store, "one")
     training = TrainingRows(store, table.record)
-    given = {"texts": KNOWN, "named": ["bad", "good", "good", "bad", "good"], "rows": np.arange(5)}
-    for name, value in given.items():
+    for name, value in {"texts": KNOWN, "named": ["bad", "good", "good", "bad", "good"], "rows": np.arange(5)}.items():
         training.__dict__[name] = value
     vectors = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     monkeypatch.setattr(TrainingRows, "read_vectors", lambda self, width: vectors[:, :width])

@@ -1,5 +1,3 @@
-"""The table of a split, against plain NumPy and pandas; names of rows that last, earlier names, and dates."""
-
 import json
 import shutil
 from pathlib import Path
@@ -50,8 +48,7 @@ def test_row_values_follow_from_the_probabilities(store):
 
 def test_multi_label_rows_have_missed_and_invented_at_tuned_thresholds(store):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
-    chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]
-    answering(store, "many", chances, rows, classes=("late", "loud"))
+    answering(store, "many", [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]], rows, classes=("late", "loud"))
     frame = read_table(store, "many").frame
     assert frame["true"].tolist() == ["late, loud", "none of them", "loud"]
     assert frame["predicted"].tolist() == ["late", "loud", "loud"]
@@ -139,8 +136,7 @@ def test_slices_and_selections_of_earlier_versions_open(old_store):
     record, table = old_store.read("one"), read_table(old_store, "one")
     slices.save_slice(old_store, record, "sure", Selection(("source=web",), "test"))
     [path] = (old_store.folder / slices.FOLDER).glob("*/*.json")
-    content = json.loads(path.read_text()) | {"select": "split=test;truth=bad;p_said>0.6"}
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"select": "split=test;truth=bad;p_said>0.6"}))
     [one] = slices.read_slices(old_store, record)
     assert one.select == "split=test;true=bad;p_predicted>0.6"
     found = slices.report_slice(old_store, table, TableTags(old_store, table), one)
@@ -218,8 +214,7 @@ def test_renamed_json_keys_follow_the_aliases():
     ],
 )
 def test_dates_of_one_format_equal_pandas(format):
-    times = pd.Series(pd.date_range("2025-12-28 01:02:03", periods=40, freq="31h"))
-    told = times.dt.strftime(format)
+    told = pd.Series(pd.date_range("2025-12-28 01:02:03", periods=40, freq="31h")).dt.strftime(format)
     expected = pd.to_datetime(told, format=format, utc=True)
     pd.testing.assert_series_equal(parse_dates(told), expected, check_dtype=False, check_names=False)
     with_gaps = pd.concat([told, pd.Series([None, "not known"])], ignore_index=True)
@@ -271,8 +266,7 @@ def test_invalid_or_ambiguous_dates_are_none(typed):
 
 
 def test_quartiles_are_named_by_days_and_missing_dates_come_last():
-    times = pd.Series([*pd.date_range("2026-01-01", periods=8, tz="UTC"), pd.NaT])
-    found = cut_quarters(times)
+    found = cut_quarters(pd.Series([*pd.date_range("2026-01-01", periods=8, tz="UTC"), pd.NaT]))
     ends = ["2026-01-01 to 2026-01-02", "2026-01-03 to 2026-01-04", "2026-01-05 to 2026-01-06"]
     assert list(found.names) == [*ends, "2026-01-07 to 2026-01-08", "(none)"]
     assert found.place.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4]

@@ -1,5 +1,3 @@
-"""Rules against plain pandas, row by row, and refusals that say what there is."""
-
 import numpy as np
 import pandas as pd
 import pytest

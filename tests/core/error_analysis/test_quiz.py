@@ -1,5 +1,3 @@
-"""The quiz of a run: which sentences and in which order; every subset of words, and deletions by brute force."""
-
 import json
 from collections import Counter
 from itertools import chain, combinations
@@ -39,7 +37,6 @@ RUN = "starter-tweet-v1-p2"
 
 @pytest.fixture(scope="module")
 def starter():
-    """A starter run, loaded."""
     return load_run(RunStore(TRAINED), RUN)
 
 
@@ -85,16 +82,14 @@ def test_the_sentences_are_short_clear_of_different_kinds_and_answered_as_always
 
 @pytest.mark.slow
 def test_other_numbers_of_sentences_can_be_asked_for(starter):
-    quiz = compute_quiz(RunStore(TRAINED), starter, right=1, wrong=0)
-    assert [each.right for each in quiz.questions] == [True]
+    assert [each.right for each in compute_quiz(RunStore(TRAINED), starter, right=1, wrong=0).questions] == [True]
 
 
 def test_a_starter_brings_its_quiz_along_and_no_model_is_loaded():
     store = RunStore(TRAINED)
     path = locate_file(store, RUN)
     assert path.parent == TRAINED / RUN / "quiz"
-    quiz = make_quiz(store, RUN, load=lambda: pytest.fail("the model was loaded"))
-    assert encode_quiz(quiz) == path.read_bytes()
+    assert encode_quiz(make_quiz(store, RUN, load=lambda: pytest.fail("the model was loaded"))) == path.read_bytes()
 
 
 @pytest.mark.slow

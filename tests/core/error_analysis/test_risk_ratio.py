@@ -1,5 +1,3 @@
-"""Risk ratios, intervals and corrections against statsmodels; counts against plain pandas."""
-
 import math
 
 import numpy as np
@@ -90,7 +88,6 @@ def test_degenerate_tables_give_counts_only(wrong):
 
 
 def facet(name, values):
-    """Return a facet with an option for each value."""
     column = np.asarray(values, object)
     options = tuple(Filter(Clause(name, "=", value), value, column == value) for value in dict.fromkeys(values))
     return Facet(name, options)
@@ -104,7 +101,6 @@ def columns():
 
 
 def has(columns, **values):
-    """Return which rows have these values."""
     found = [option.has for each in columns for option in each.options if values.get(each.name) == option.label]
     return np.all(found, axis=0)
 

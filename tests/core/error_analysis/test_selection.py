@@ -1,5 +1,3 @@
-"""Selections: what a link carries and gives back, which rows they have and in which order, and what they say."""
-
 import json
 import os
 
@@ -143,8 +141,7 @@ def test_the_least_recently_used_list_is_deleted_first(store, monkeypatch):
     monkeypatch.setattr(selection, "MOST_KEPT", 3)
     kept = [store_picked(store, PickedRows((name,))) for name in "abc"]
     for number, rule in enumerate(kept):
-        path = store.folder / selection.FOLDER / f"{rule.removeprefix('ids:')}.json"
-        os.utime(path, (number, number))
+        os.utime(store.folder / selection.FOLDER / f"{rule.removeprefix('ids:')}.json", (number, number))
     store_picked(store, PickedRows(("a",)))  # used again
     store_picked(store, PickedRows(("d",)))
     assert read_picked(store, kept[0].removeprefix("ids:")).keys == ("a",)

@@ -1,5 +1,3 @@
-"""The metrics of some rows are those of scikit-learn on these rows, with intervals; what is not defined is said."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,8 +67,7 @@ def test_multi_label_metrics_use_tuned_thresholds(store, run, before):
     table = read_table(store, run)
     places = np.arange(20, 75)
     found = measure_rows(table, places)
-    limits = np.array(list(TUNED.values())) if before else 0.5
-    true, said = table.true[places], table.probabilities[places] > limits
+    true, said = table.true[places], table.probabilities[places] > (np.array(list(TUNED.values())) if before else 0.5)
     macro, micro = (sk.f1_score(true, said, average=each) for each in ("macro", "micro"))
     values = (sk.accuracy_score(true, said), macro, micro, sk.hamming_loss(true, said))
     names = ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss")
@@ -85,8 +82,7 @@ def test_multi_label_metrics_use_tuned_thresholds(store, run, before):
 
 def test_metrics_of_missing_classes_are_none_and_explained(store):
     table = read_table(store, "one")
-    places = np.flatnonzero(table.true[:, 0] & ~table.said[:, 1])
-    found = measure_rows(table, places)
+    found = measure_rows(table, np.flatnonzero(table.true[:, 0] & ~table.said[:, 1]))
     so_so, good = found["per_class"]["so-so"], found["per_class"]["good"]
     assert so_so == {"support": 0, "precision": None, "recall": None, "f1": None}
     assert (good["support"], good["precision"], good["recall"], good["f1"]) == (0, 0.0, None, 0.0)

@@ -1,5 +1,3 @@
-"""Slices: kept for the data of a run under a name, with their sentences, and refused where they cannot be."""
-
 import dataclasses
 
 import numpy as np
@@ -27,8 +25,7 @@ def store(tmp_path):
 
 
 def test_slices_belong_to_all_runs_on_the_data(store):
-    record = store.read("one")
-    save_slice(store, record, "  bad \n ones ", Selection(("true=bad",), "test"))
+    save_slice(store, store.read("one"), "  bad \n ones ", Selection(("true=bad",), "test"))
     [saved] = slices.read_slices(store, store.read("two"))
     assert (saved.name, saved.select) == ("bad ones", "split=test;true=bad")
     assert find_slice(store, store.read("two"), "bad ones") == Selection(("true=bad",), "test")

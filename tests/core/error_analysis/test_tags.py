@@ -1,5 +1,3 @@
-"""Every tag row by row against plain pandas; the wording of texts by language; uncertainty under dropout."""
-
 import dataclasses
 import math
 from pathlib import Path
@@ -27,7 +25,6 @@ from core.runs.store import RunStore
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """Train a tiny run on its own file."""
     place = tmp_path_factory.mktemp("tags")
     films = write_films(place / "films.csv", {"yes": ("the day of a good",), "no": ("the day of a bad",)}, 60)
     return Run("films", train_runs(place, films=(films, "vanilla", {**TINY, "text.max_length": 8})))
@@ -42,8 +39,7 @@ def test_margin_confidence_and_lexicon_tags_follow_the_table(store):
     np.testing.assert_array_equal(tags.match_tag("low margin"), frame["margin"] < LOW_MARGIN)
     np.testing.assert_array_equal(tags.match_tag("sure and wrong"), (frame["p_predicted"] >= SURE) & frame["wrong"])
     said = ["what a great day", "a terrible, awful day", "the day"]
-    rows = pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]})
-    answering(store, "two", np.full((6, 2), 0.5), rows)
+    answering(store, "two", np.full((6, 2), 0.5), pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]}))
     tags = TableTags(store, read_table(store, "two"))
     assert tags.match_tag("lexicon disagrees").tolist() == [True, False, False, False, True, False]
 
@@ -179,7 +175,6 @@ def test_runs_without_texts_have_tags_if_the_data_exist(trained):
 
 @pytest.mark.slow
 def test_runs_without_texts_have_tags_that_need_no_texts(store):
-    """The placeholder of a missing text gives no tags."""
     labels = np.arange(40) % 2
     answering(store, "one", right_where(labels == 1, labels, 0.95), texts(labels), data__texts=False)
     path = store.get_path("one") / EVALUATION / "test" / PREDICTIONS
@@ -290,8 +285,7 @@ def test_the_dropout_tag_is_computed_once_and_reproducible(tmp_path):
     found = made.errors(tags=True, unsure=True, where="all", on_progress=lambda what, share: heard.append(what))
     assert heard.count("reading with dropout on") == mc_dropout.READINGS and NAME not in found["absent"]
     table = read_table(store, "dropped")
-    has = TableTags(store, table).match_tag(NAME)
-    assert [NAME in row["tags"] for row in found["rows"]] == has.tolist()
+    assert [NAME in row["tags"] for row in found["rows"]] == TableTags(store, table).match_tag(NAME).tolist()
     here = DropoutUncertainty.from_run(store, table.record, table.split)
     before = here.get_path("json").read_bytes()
     made.errors(unsure=True, on_progress=lambda what, share: heard.append(what))

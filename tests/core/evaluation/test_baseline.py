@@ -1,5 +1,3 @@
-"""The TF-IDF baseline: computed once, cached, and robust against damage."""
-
 import dataclasses
 import json
 
@@ -12,8 +10,6 @@ from core.evaluation import baseline as module
 from core.evaluation.baseline import fit_baseline, load_baseline, predict_split
 from core.evaluation.metrics import evaluate
 from core.metrics import METRICS
-
-each_yardstick = pytest.mark.parametrize("model", module.YARDSTICKS)
 
 
 def frame(rows: int, seed: int, **columns) -> pd.DataFrame:
@@ -44,7 +40,6 @@ def make_multi_label() -> Dataset:
 
 
 def fail_to_load() -> Dataset:
-    """Replaces the function that loads the data."""
     pytest.fail("the baseline is cached")
 
 
@@ -64,13 +59,12 @@ def test_baselines_measure_all_splits_except_train_and_test_phenomena():
     assert result["splits"]["test"]["f1_macro"] > 0.5
     assert result["phenomena"] == {"negation": 0, "plain": 1}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    splits = {"train": frame(60, 0), "test": frame(20, 1)}
-    result = fit_baseline(dataset(splits=splits, fingerprint="g"))
+    result = fit_baseline(dataset(splits={"train": frame(60, 0), "test": frame(20, 1)}, fingerprint="g"))
     assert (result["phenomena"], set(result["splits"])) == ({}, {"test"})
 
 
 @pytest.mark.slow
-@each_yardstick
+@pytest.mark.parametrize("model", module.YARDSTICKS)
 def test_new_texts_get_the_same_predictions_as_split_texts(model):
     known = fit_baseline(dataset(), model)
     texts = dataset().splits["test"]["text"].tolist()
@@ -83,8 +77,7 @@ def test_new_texts_get_the_same_predictions_as_split_texts(model):
 
 
 def test_baselines_are_fitted_if_not_cached_also_without_writable_cache(cache, tmp_path, monkeypatch, capsys):
-    answers = load_baseline("f", ("bad", "good"), dataset).predict(["good", "bad"])
-    assert answers.argmax(1).tolist() == [1, 0]
+    assert load_baseline("f", ("bad", "good"), dataset).predict(["good", "bad"]).argmax(1).tolist() == [1, 0]
     assert len(list(cache.glob("*.npz"))) == 1
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file" / "inside"))
@@ -117,8 +110,7 @@ def test_baselines_are_cached_by_data_set_and_model(cache, monkeypatch):
 @pytest.mark.slow
 def test_new_metrics_invalidate_cached_baselines(monkeypatch):
     fit_baseline(dataset())
-    later = dataclasses.replace(METRICS["accuracy"], name="later")
-    monkeypatch.setitem(METRICS, "later", later)
+    monkeypatch.setitem(METRICS, "later", dataclasses.replace(METRICS["accuracy"], name="later"))
     assert fit_baseline(dataset())["splits"]["test"]["later"] == 60 / 80
 
 

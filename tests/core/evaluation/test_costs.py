@@ -1,5 +1,3 @@
-"""Thresholds for a cost ratio: minimal cost, Elkan's rule for calibrated probabilities, counts by hand."""
-
 import numpy as np
 import pytest
 from refused import check_raises

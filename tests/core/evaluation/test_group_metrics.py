@@ -9,8 +9,7 @@ from core.exceptions import InputError
 
 
 def test_groups_are_sorted_by_size_and_rare_values_are_merged():
-    column = pd.Series(["b"] * 12 + ["a"] * 12 + ["c"] * 30 + ["rare"] * 3 + [None] + ["x"])
-    found = group_rows(column)
+    found = group_rows(pd.Series(["b"] * 12 + ["a"] * 12 + ["c"] * 30 + ["rare"] * 3 + [None] + ["x"]))
     assert found.names == ("c", "a", "b", "3 rare values")
     assert (found.folded, found.folded_rows) == (3, 5)
     assert np.bincount(found.place).tolist() == [30, 12, 12, 5]
@@ -28,8 +27,7 @@ def test_many_different_numbers_are_cut_into_quarters():
     assert group_rows(pd.Series([1.0, 2.0, 2.0])).names == ("2", "1"), "few different numbers are values"
     large = group_rows(pd.Series([1e8 + step / 16 for step in range(100)]))
     assert large.names[0] == "100000000 to 100000001.5", "ends that a rule can name"
-    skewed = group_rows(pd.Series([0.0] * 80 + list(range(1, 21))))
-    assert skewed.names == ("0 to 0", "1 to 20")
+    assert group_rows(pd.Series([0.0] * 80 + list(range(1, 21)))).names == ("0 to 0", "1 to 20")
 
 
 def test_groups_have_metrics_and_intervals():

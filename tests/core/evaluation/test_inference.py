@@ -1,5 +1,3 @@
-"""Predictions: in the order of the texts, without changing the model."""
-
 import math
 
 import numpy as np
@@ -127,8 +125,7 @@ def test_probabilities_are_softmax_or_sigmoid_by_task():
 
 def count_words(texts):
     """Return logits, pooled vectors and parts from the number of words and of the word good."""
-    rows = [(len(text.split()), text.split().count("good")) for text in texts]
-    said = np.array(rows, np.float32).reshape(-1, 2)
+    said = np.array([(len(text.split()), text.split().count("good")) for text in texts], np.float32).reshape(-1, 2)
     return inference.Predictions(said, said / 100, said.repeat(2, 1), inference.EnsembleLogits(2 * said, 3 * said))
 
 
@@ -182,8 +179,7 @@ def test_mixtures_are_weighted_means_of_probabilities(task, weight):
 @pytest.mark.parametrize("temperature", [0.5, 2.0])
 def test_the_temperature_scales_the_mixture(temperature):
     parts, _ = drawn("single")
-    together = 0.4 * softmax(parts.network, -1) + 0.6 * softmax(parts.tfidf, -1)
-    expected = together ** (1 / temperature)
+    expected = (0.4 * softmax(parts.network, -1) + 0.6 * softmax(parts.tfidf, -1)) ** (1 / temperature)
     found = softmax(inference.blend_logits(parts, 0.4, "single") / temperature, -1)
     np.testing.assert_allclose(found, expected / expected.sum(1, keepdims=True), atol=1e-14)
 

@@ -1,5 +1,3 @@
-"""Bootstrap intervals: equal to a plain bootstrap, with the right coverage."""
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -102,8 +100,7 @@ def make_predictions(confidence, right):
 
 def test_calibration_error_interval_by_hand():
     """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighted by 2/3 and 1/3."""
-    confidence = np.array([0.9] * 4 + [0.6] * 2)
-    labels, chances = make_predictions(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
+    labels, chances = make_predictions(np.array([0.9] * 4 + [0.6] * 2), np.array([1, 1, 1, 0, 1, 0], bool))
     low, high = intervals.compute_intervals(labels, chances)["ece"]
     wide = [0.75 - intervals.compute_wilson(3, 4)[0], 0.5 - intervals.compute_wilson(1, 2)[0]]
     first, second = (weight * half / stats.norm.isf(0.025) for weight, half in zip([2 / 3, 1 / 3], wide, strict=True))
@@ -149,8 +146,7 @@ def test_ordinal_metrics_have_intervals_where_defined():
     for name in ("mae", "quadratic_kappa"):
         low, high = found[name]
         assert low < metrics[name] < high
-    rows = np.array([0, 0, 2])
-    low, high = intervals.compute_intervals(rows, np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
+    low, high = intervals.compute_intervals(np.array([0, 0, 2]), np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
     assert 0 <= low < high <= 1, "a draw of one class only does not count"
 
 

@@ -1,5 +1,3 @@
-"""Metrics of one or several labels: equal to scikit-learn, and explained if undefined."""
-
 import math
 
 import numpy as np
@@ -17,15 +15,13 @@ from core.metrics import select_metrics, select_thresholded
 
 @st.composite
 def scored(draw, every_class=False):
-    """Labels and probabilities with ties and ordinary values."""
     classes = draw(st.integers(2, 5))
     rows = draw(st.integers(max(1, classes if every_class else 1), 40))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     labels = random.integers(0, classes, rows)
     if every_class:
         labels[:classes] = np.arange(classes)
-    levels = draw(st.sampled_from([3, 1000]))
-    raw = random.integers(1, levels + 1, (rows, classes)).astype(float)
+    raw = random.integers(1, draw(st.sampled_from([3, 1000])) + 1, (rows, classes)).astype(float)
     return labels, raw / raw.sum(1, keepdims=True)
 
 
@@ -42,8 +38,7 @@ def test_counted_metrics_equal_scikit_learn(case):
         assert [found[name] for name in names] == pytest.approx(list(expected[:3]))
     classes = range(probabilities.shape[1])
     assert found["loss"] == pytest.approx(sk.log_loss(labels, probabilities, labels=classes))
-    apart = probabilities - np.eye(len(classes))[labels]
-    assert found["brier"] == pytest.approx((apart**2).sum(1).mean() / 2)
+    assert found["brier"] == pytest.approx(((probabilities - np.eye(len(classes))[labels]) ** 2).sum(1).mean() / 2)
     assert (
         metrics.compute_confusion(labels, predicted, len(classes))
         == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
@@ -233,8 +228,7 @@ def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
     labels, probabilities, _ = case
     tuned = metrics.tune_thresholds(labels, probabilities)
     for number, column in enumerate(probabilities.T):
-        limits = np.array([tuned[number], 0.5, 0, *column])
-        said = column > limits[:, None]
+        said = column > np.array([tuned[number], 0.5, 0, *column])[:, None]
         right = (said * labels[:, number]).sum(1)
         f1 = 2 * right / np.maximum(said.sum(1) + labels[:, number].sum(), 1)  # scikit-learn's are compared above
         assert f1[0] >= f1.max() - 1e-12

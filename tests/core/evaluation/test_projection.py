@@ -1,5 +1,3 @@
-"""Maps of embeddings compared with scikit-learn and their definitions."""
-
 import sys
 
 import numpy as np
@@ -92,8 +90,7 @@ def test_samples_are_stratified_and_depend_on_the_seed():
 
 def test_new_texts_are_placed_at_the_mean_of_their_neighbors():
     points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
-    places = np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]])
-    place, nearest = place_among(np.array([0.1, 0.2]), points, places, 3)
+    place, nearest = place_among(np.array([0.1, 0.2]), points, np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]]), 3)
     assert sorted(nearest) == [0, 1, 2]
     assert nearest[0] == 0
     assert place == pytest.approx([2 / 3, 4 / 3])

@@ -1,5 +1,3 @@
-"""The interval of a metric difference compared with closed formulas and a simulated null."""
-
 import itertools
 import math
 
@@ -55,8 +53,7 @@ def test_equal_classifiers_do_not_differ_and_more_seeds_add_no_rows():
 @pytest.mark.parametrize(("differing", "told"), [(2, False), (9, False), (10, True)])
 def test_fewer_than_ten_differing_rows_have_no_interval(differing, told):
     first = np.arange(60) % 3 > 0
-    second = first ^ (np.arange(60) < differing)
-    found = accuracy(make_pair(first, second))
+    found = accuracy(make_pair(first, first ^ (np.arange(60) < differing)))
     assert (found.compute_interval(0.001) is not None) == told == (found.count_rows_needed(0.05) is not None)
 
 
@@ -138,8 +135,7 @@ def compared(first, second, seed=0):
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_5_percent_of_swaps_exceed_the_normal_quantile(seeds):
     """All 1,024 swaps of 10 rows; each swaps a row in all seeds."""
-    random = np.random.default_rng(1)
-    tables = random.normal(0, 1, (2, seeds, 10, 3))
+    tables = np.random.default_rng(1).normal(0, 1, (2, seeds, 10, 3))
 
     def metric(side):
         return np.abs(side.mean(1)).sum(1).mean()

@@ -1,5 +1,3 @@
-"""Spans, their outcomes, and F1 compared with seqeval's."""
-
 import warnings
 from collections import Counter
 

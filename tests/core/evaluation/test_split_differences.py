@@ -1,5 +1,3 @@
-"""Differences from training texts: reports, numbers and false alarms."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +27,6 @@ def texts(rng, n, low=4, high=15):
 
 
 def draw_texts(rng, n, share=0.5, **lengths):
-    """Return texts of two classes."""
     return ComparedTexts(texts(rng, n, **lengths), to_class_matrix((rng.random(n) < share).astype(int), 2))
 
 
@@ -58,8 +55,7 @@ def test_tagged_texts_are_compared_by_their_tags():
 
     rng = np.random.default_rng(0)
     splits = {"train": rows(400, 0.2, rng), "validation": rows(100, 0.2, rng), "test": rows(100, 0.8, rng)}
-    dataset = Dataset("tags", splits, ("O", "B-PER", "I-PER"), "x", task="tokens")
-    alike, other = compare_dataset(dataset)
+    alike, other = compare_dataset(Dataset("tags", splits, ("O", "B-PER", "I-PER"), "x", task="tokens"))
     assert (alike["name"], alike["warnings"], other["name"]) == ("validation", [], "test")
     assert [each["name"] for each in alike["measures"]][:2] == ["labels", "length"]
     (warning,) = other["warnings"]
@@ -107,8 +103,7 @@ def test_repeated_texts_are_compared_with_chance():
     row = measure(compare(first, leaked), "in training")
     assert row["other"] == 0.15 and row["differs"] and row["training"] < 0.06
     assert not any(each["name"] == "in training" for each in compare(first, leaked, learned=False)["measures"])
-    repeated = other._replace(texts=[*other.texts[:50], *other.texts[:50]])
-    row = measure(compare(first, repeated), "repeats")
+    row = measure(compare(first, other._replace(texts=[*other.texts[:50], *other.texts[:50]])), "repeats")
     assert row["other"] == 1 and row["differs"]
     fewer = compare(first._replace(texts=[*first.texts[:200]] * 2), other)
     assert not measure(fewer, "repeats")["differs"], "fewer repeats are no reason to warn"
@@ -146,8 +141,7 @@ def test_too_few_texts_are_not_compared(n):
 
 def test_rare_classes_are_merged():
     rng = np.random.default_rng(0)
-    labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
-    has = to_class_matrix(labels, 5)
+    has = to_class_matrix(rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2])), 5)
     first, other = ComparedTexts(texts(rng, 287), has[:287]), ComparedTexts(texts(rng, 100), has[287:])
     found = find_differences(first, other, tuple("abcde"), name="test")
     counts = np.stack([has[:287].sum(0), has[287:].sum(0)])

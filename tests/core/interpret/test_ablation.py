@@ -1,5 +1,3 @@
-"""Ablation, patching and λ curves: closed formulas, the same as a person's intervention, and nothing left behind."""
-
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -127,11 +125,9 @@ def test_ablating_a_lexical_factor_follows_its_equation():
 
 
 def test_single_components_are_not_listed_twice():
-    kinds = [part.kind for part in silence_parts(reader("vanilla"), TEXT).parts]
-    assert set(kinds) == {"layer", "head"}
+    assert set([part.kind for part in silence_parts(reader("vanilla"), TEXT).parts]) == {"layer", "head"}
     three = reader("ndt-pm1-n3")
-    number = 2 * (1 + three.model.heads + 3 + 3 * three.model.heads)
-    assert len(silence_parts(three, TEXT).parts) == number
+    assert len(silence_parts(three, TEXT).parts) == 2 * (1 + three.model.heads + 3 + 3 * three.model.heads)
     classed = silence_parts(reader("sentiformer", pooling="cls"), "not bad")
     assert classed.tokens == (CLASS_TOKEN, "not", "bad")
     assert {part.token for part in classed.parts if part.kind == "gate"} == {1, 2}
@@ -157,7 +153,6 @@ def test_empty_texts_have_effects_and_unsuitable_models_are_refused():
 
 
 DONOR = "but never bad , very good very"
-PATCHED = ["vanilla", "ndt-pm1-n3", "sentiformer", "inceptive-16"]
 
 
 def index_patches(found):
@@ -169,7 +164,7 @@ def compute_odds(own, text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", PATCHED)
+@pytest.mark.parametrize("preset", ["vanilla", "ndt-pm1-n3", "sentiformer", "inceptive-16"])
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_patching_the_last_layer_gives_the_donors_prediction(preset, pooling):
     own = reader(preset, pooling=pooling)
@@ -180,8 +175,7 @@ def test_patching_the_last_layer_gives_the_donors_prediction(preset, pooling):
     assert index_patches(found)["layer", last, None, None].log_odds == pytest.approx(found.donor_log_odds, abs=1e-5)
     assert len(found.patches) == (last + 1) * (1 + len(found.tokens) + own.model.heads)
     assert len(found.tokens) == 7 + own.model.first and found.tokens[own.model.first :] == tuple(TEXT.split())
-    same = patch_activations(own, TEXT, TEXT, "good")
-    assert max(abs(each.moved) for each in same.patches) < 1e-5
+    assert max(abs(each.moved) for each in patch_activations(own, TEXT, TEXT, "good").patches) < 1e-5
 
 
 def test_token_patches_add_up_for_mean_pooling():
@@ -217,8 +211,7 @@ def test_head_patches_equal_the_difference_in_a_linear_model():
 
 
 def test_patched_layers_feed_later_layers_and_edits_apply_to_both():
-    change = Intervention(heads_off=frozenset({(1, 0)}))
-    own = reader("ndt-01-n3", change)
+    own = reader("ndt-01-n3", Intervention(heads_off=frozenset({(1, 0)})))
     found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     assert found["layer", 0, None, None].log_odds == pytest.approx(compute_odds(own, DONOR), abs=1e-4)
     assert found["layer", 0, None, None].log_odds != pytest.approx(compute_odds(reader("ndt-01-n3"), DONOR), abs=1e-4)
@@ -323,8 +316,7 @@ def test_a_curve_replaces_only_its_own_lambda():
 def test_unsuitable_models_are_refused(starter):
     check_raises(InputError, "class 'nice': this run has bad, good", Own("ndt-01-n3").curves, "nice")
     check_raises(InputError, "this model has no λ", Own("vanilla").curves)
-    loaded = starter("ndt-pm1-n2")
-    check_raises(InputError, "no word in this text that the model reads", loaded.measure_lambdas, " ")
+    check_raises(InputError, "no word in this text that the model reads", starter("ndt-pm1-n2").measure_lambdas, " ")
 
 
 @pytest.mark.slow
@@ -396,8 +388,7 @@ def test_a_closed_gate_follows_its_token(pooling):
 
 
 def test_deletions_in_truncated_texts_admit_no_new_tokens():
-    change = Intervention(gates=((0, 2, 0.0),))
-    own = reader("sentiformer", change, max_length=4, pooling="mean")
+    own = reader("sentiformer", Intervention(gates=((0, 2, 0.0),)), max_length=4, pooling="mean")
     found = explain_text(own, TEXT, target="good")
     moved = edited_odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),)))
     assert found.words[0].push == pytest.approx(found.log_odds - moved, abs=1e-5)
@@ -423,8 +414,7 @@ def test_a_silenced_piece_follows_its_word(pooling):
 
 @pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
 def test_silenced_heads_have_no_attention_attribution(silent):
-    change = Intervention(lambdas=((1, 1, 0.75),), **{silent: frozenset({(1, 0)})})
-    own = reader("ndt-pm1-n3", change)
+    own = reader("ndt-pm1-n3", Intervention(lambdas=((1, 1, 0.75),), **{silent: frozenset({(1, 0)})}))
     view = own.inspect(TEXT)
     heads = len(view.layers[1].combined)
     assert view.layers[1].coefficients[1].mean() == pytest.approx(0.75)

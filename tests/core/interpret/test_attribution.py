@@ -1,5 +1,3 @@
-"""Attribution of words: deletion by hand, methods by capability, spans, agreement, many texts, and truncated texts."""
-
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -116,9 +114,7 @@ def test_shapley_values_add_up_to_the_effect_of_the_text():
 
 
 def make_encoder(preset="vanilla", max_length=12, bpe=False, **change):
-    """Return a small model with random weights and its tokenizer."""
-    text = {"tokenizer": "bpe", "max_vocab": 300} if bpe else {}
-    config = TextConfig(min_freq=1, max_length=max_length, **text)
+    config = TextConfig(min_freq=1, max_length=max_length, **{"tokenizer": "bpe", "max_vocab": 300} if bpe else {})
     tokenizer = fit_tokenizer([SENTENCE, "a good film"], config)
     torch.manual_seed(0)
     config = dataclasses.replace(small(PRESETS[preset].model), **change)
@@ -326,8 +322,7 @@ def test_each_text_of_a_pair_is_truncated_at_its_end():
 
 def test_attributions_explain_the_part_that_is_read(own):
     found = explain_text(own, CUT, target="bad")
-    left = [remove_words(KEPT, [word]) for word in find_word_spans(KEPT)]
-    whole, *rest = compute_odds(own, CUT, *left)
+    whole, *rest = compute_odds(own, CUT, *[remove_words(KEPT, [word]) for word in find_word_spans(KEPT)])
     np.testing.assert_allclose(found.pushes[:6], whole - rest, atol=1e-6)
     assert found.log_odds == pytest.approx(compute_odds(own, KEPT)[0], abs=1e-6), "its own value is the prediction"
     assert (abs(found.pushes[6:]) < 1e-6).all(), "nothing happens without what is not read"
@@ -361,8 +356,7 @@ def test_faithfulness_uses_the_part_that_is_read():
 
 def test_removing_the_negation_admits_no_new_tokens(own):
     asked = fill_template("never [very] {} good bad", "good good good good", 4)
-    found = predict_template(own, asked, "good")
-    for step, chance in zip(asked, found.without, strict=True):
+    for step, chance in zip(asked, predict_template(own, asked, "good").without, strict=True):
         words = [word for place, word in enumerate(step.text.split()[:6]) if place != 1]
         assert chance == pytest.approx(own.predict([" ".join(words)]).probabilities[0, 1], abs=1e-6)
     [behind] = predict_template(own, fill_template("never {} good bad good bad [very]", "good", 0), "good").without
@@ -381,9 +375,7 @@ def test_tfidf_reads_the_whole_remaining_text(own):
         found = predict_texts(own.model, own.tokenizer, texts)
         return dataclasses.replace(found, parts=EnsembleLogits(found.logits, found.logits))
 
-    mixed = dataclasses.replace(own, predict=predict, mix_weight=0.5)
-    explain_text(mixed, CUT)
+    explain_text(dataclasses.replace(own, predict=predict, mix_weight=0.5), CUT)
     [(read, whole)] = heard
-    words = find_word_spans(CUT)
-    assert whole == [CUT, *(remove_words(CUT, [word]) for word in words)]
+    assert whole == [CUT, *(remove_words(CUT, [word]) for word in find_word_spans(CUT))]
     assert read[0] == CUT and read[1] == "very good , but bad" and set(read[7:]) == {KEPT}

@@ -1,5 +1,3 @@
-"""Log-odds, Shapley values, agreement and gradients: closed formulas, enumeration, references."""
-
 import dataclasses
 import math
 from itertools import combinations
@@ -78,8 +76,7 @@ def test_sampled_shapley_values_equal_captum_for_equal_orders():
     random = np.random.default_rng(3)
     method = ShapleyValueSampling(lambda x: torch.from_numpy(play_game(x.numpy() > 0)))
     method.permutation_generator = lambda n, samples: (tuple(random.permutation(n)) for _ in range(samples))
-    theirs = method.attribute(torch.ones(1, 6), n_samples=40)
-    np.testing.assert_allclose(found.pushes, theirs[0].numpy(), atol=1e-5)
+    np.testing.assert_allclose(found.pushes, method.attribute(torch.ones(1, 6), n_samples=40)[0].numpy(), atol=1e-5)
     truth = compute_exact(play_game, 7)
     draws = [compute_shapley(play_game, 7, 100, seed) for seed in range(100)]
     z = np.array([(each.pushes - truth)[:2] / each.errors[:2] for each in draws])
@@ -233,8 +230,7 @@ def test_the_target_is_a_class_or_one_of_several_labels():
 
 
 def test_steps_double_until_attributions_add_up():
-    kinked = Toy(lambda s: 4 * torch.relu((6 * s).sin()))
-    found = integrate_gradients(kinked, TEXT, FIRST)
+    found = integrate_gradients(Toy(lambda s: 4 * torch.relu((6 * s).sin())), TEXT, FIRST)
     assert gradients.STEPS < found.steps <= gradients.MOST_STEPS
     assert abs(found.error) <= gradients.SMALL * max(1.0, abs(found.pushes.sum()))
     jump = Toy(lambda s: torch.where(s > 0.1 * compute_parts(jump).sum(), 1.0, 0.0) + 0 * s)  # no gradient anywhere

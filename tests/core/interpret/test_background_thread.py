@@ -1,5 +1,3 @@
-"""What takes long is asked by a thread that tells how far it is, stops at once, keeps what was found and goes on."""
-
 import threading
 
 import finished

@@ -1,5 +1,3 @@
-"""The smallest flip: against brute force, proven or not, within the readings, stopped, texts of odd lengths."""
-
 import dataclasses
 from itertools import chain, combinations, pairwise
 
@@ -80,16 +78,14 @@ def get_last(states):
 def search_brute_force(own, found):
     """Return (size, log-odds) of the first flip in order among all sets of moves; None if there is none."""
     words = found.text.split()
-    starts = np.cumsum([0, *(len(word) + 1 for word in words)])
-    place = {int(start): number for number, start in enumerate(starts)}
+    place = {int(start): number for number, start in enumerate(np.cumsum([0, *(len(word) + 1 for word in words)]))}
     deletions = [(number, None) for number in range(len(words))]
     options = deletions + [(place[move.start], move.instead) for move in found.allowed.replacements]
     sets = chain(combinations(options, 1), combinations(options, 2), combinations(deletions, 3))
     sets = [each for each in sets if len({number for number, _ in each}) == len(each)]
     texts = []
     for each in sets:
-        there = dict(enumerate(words)) | dict(each)
-        texts.append(" ".join(word for word in there.values() if word is not None))
+        texts.append(" ".join(word for word in (dict(enumerate(words)) | dict(each)).values() if word is not None))
     target = own.classes.index(found.target)
     whole, said = own.predict([found.text]), own.predict(texts)
     odds = compute_log_odds(said.probabilities, target, own.task)
@@ -300,8 +296,7 @@ def read_with(preset="vanilla", lexicon=None, text=None, **change):
     config = PRESETS[preset].model
     config = dataclasses.replace(small(config) if config.family == "encoder" else config, **change)
     tokenizer.buckets = config.ngram_buckets
-    model = build_model(config, vocabulary=tokenizer.size, classes=2, max_length=32).eval()
-    return lent(model, tokenizer)
+    return lent(build_model(config, vocabulary=tokenizer.size, classes=2, max_length=32).eval(), tokenizer)
 
 
 def list_nearest(own, word, vectors):

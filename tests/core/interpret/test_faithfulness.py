@@ -56,9 +56,7 @@ def three():
 
 @pytest.mark.parametrize("method", EXACT)
 def test_curves_and_areas_of_a_linear_model_equal_manual_results(three, method):
-    text = " ".join(WORDS[:3])
-    said = [LabeledSentence(text, (1,))] * 2
-    found = measure_methods(three, three, said, [method]).methods[0]
+    found = measure_methods(three, three, [LabeledSentence(" ".join(WORDS[:3]), (1,))] * 2, [method]).methods[0]
     up = [compute_chance(), compute_chance(2), compute_chance(2, 0.5), compute_chance(2, 0.5, -1)]
     shares, thirds = np.linspace(0, 1, 11), np.linspace(0, 1, 4)
     assert found.curves["insertion"].values == pytest.approx(np.interp(shares, thirds, up), abs=1e-6)
@@ -79,10 +77,9 @@ def test_attention_uses_absolute_values_with_subtracted_maps():
         for name in ("lambda_q", "lambda_k"):
             own.model.get_parameter(f"layers.1.attention.mixing.{name}")[0].fill_(0.6)
     case = PerturbationCase.from_text(text, 1)
-    trials = Trials(own, [case], StepProgress(lambda what, share: None, 1))
     read, (sizes,) = (
         ExplainedText(own, text, "good").attribute_by("attention").pushes,
-        trials.compute_attributions("attention", [case], ""),
+        Trials(own, [case], StepProgress(lambda what, share: None, 1)).compute_attributions("attention", [case], ""),
     )
     assert (read < 0).any() and sizes == pytest.approx(abs(read))
 
@@ -361,8 +358,7 @@ def test_small_control_values_are_good(high, said):
 
 
 def test_deletion_is_not_judged_by_the_deletion_test():
-    good = Number(0.9, 0.8, 1.0, 90)
-    all_ = dict.fromkeys(THRESHOLDS, good) | {"control": Number(0.1, 0.0, 0.2, 90)}
+    all_ = dict.fromkeys(THRESHOLDS, Number(0.9, 0.8, 1.0, 90)) | {"control": Number(0.1, 0.0, 0.2, 90)}
     bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 90)}
     assert (
         judge_method("deletion", bad).verdict == "evidence" and "deletion" not in judge_method("deletion", bad).outcomes

@@ -62,7 +62,6 @@ def test_every_stage_starts_with_an_earlier_output(preset):
 
 
 def join_windows(stage):
-    """Return the windows of tokens that convolutions read."""
     return np.concatenate([matrix.values for matrix in stage.matrices[:-1]], 1)
 
 
@@ -81,8 +80,7 @@ def test_every_encoder_equals_its_formulas_and_recorded_values(preset):
         seen = output.trace.layers[layer - 1]
         found = check(own, layer=layer, head=heads, component=many - 1)
         assert [stage.key for stage in found.stages if stage.key in AROUND] == AROUND
-        maps = found.find_stage("softmax").matrices
-        for n, matrix in enumerate(maps):
+        for n, matrix in enumerate(found.find_stage("softmax").matrices):
             np.testing.assert_allclose(matrix.values, seen.maps[0, n, -1], **CLOSE)
         np.testing.assert_allclose(found.find_stage("mix").matrices[0].values, seen.combined[0, -1], **CLOSE)
         said = next(each for each in reversed(found.find_stage("heads").matrices) if each.name != "y")
@@ -93,8 +91,7 @@ def test_every_encoder_equals_its_formulas_and_recorded_values(preset):
             gate = next(each for each in found.find_stage("terms").matrices if each.name == "g")
             np.testing.assert_allclose(gate.values[:, 0], seen.gates[0, -len(gate.rows) :], **CLOSE)
     np.testing.assert_allclose(found.find_stage("logits").made, output.logits, **CLOSE)
-    vector = found.find_stage("logits").matrices[0].values
-    np.testing.assert_allclose(vector, output.pooled, **CLOSE)
+    np.testing.assert_allclose(found.find_stage("logits").matrices[0].values, output.pooled, **CLOSE)
     if head := output.trace.head:
         for width, branch in head.branches.items():
             shown = next(one for one in found.find_stage("convolutions").matrices if one.name == f"C_{{{width}}}")
@@ -191,8 +188,7 @@ def test_tfidf_compares_the_texts_of_a_pair(text):
 
 def test_the_last_stages_show_one_logit_temperature_and_multi_label():
     check(reader("vanilla", scaling=Scaling(1.7)))
-    found = check(reader("vanilla", scaling=Scaling(0.6), task="multi"))
-    assert "sigmoid" in found.stages[-1].formulas[-1]
+    assert "sigmoid" in check(reader("vanilla", scaling=Scaling(0.6), task="multi")).stages[-1].formulas[-1]
 
 
 @pytest.mark.parametrize("temperature", [0.6, 1.7])
@@ -210,8 +206,7 @@ def test_temperature_towards_the_prior_shows_its_formula(task, doubt, temperatur
     )
     assert f"moves the logits {'towards' if temperature > 1 else 'away from'} π" in last.reading
     odds = np.log(prior) - (np.log1p(-np.array(prior)) if task == "multi" else 0)
-    by_hand = shown["l"].values / temperature + (1 - 1 / temperature) * odds
-    np.testing.assert_allclose(shown["z"].values, by_hand)
+    np.testing.assert_allclose(shown["z"].values, shown["l"].values / temperature + (1 - 1 / temperature) * odds)
 
 
 @pytest.mark.parametrize("scaling", [Scaling(1.4), Scaling(1.4, (0.5, 0.3, 0.2))])
@@ -224,8 +219,7 @@ def test_a_tfidf_mixture_is_shown_in_the_last_stage(task, scaling):
         return mix.blend_predictions(network.predict(texts), texts, task).apply_scaling(scaling, task)
 
     own = dataclasses.replace(network, predict=predict, mix_weight=0.7, scaling=scaling)
-    found = check(own)
-    assert found.stages[-1].formulas[0] == "m = 0.70\\,n + 0.30\\,k"
+    assert check(own).stages[-1].formulas[0] == "m = 0.70\\,n + 0.30\\,k"
 
 
 def test_missing_parts_further_maps_and_windows_are_explained():
@@ -237,11 +231,9 @@ def test_missing_parts_further_maps_and_windows_are_explained():
     for preset, sign, words in (("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")):
         stage = compute_stages(reader(preset), TEXT).find_stage("combine")
         assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
-    hidden = compute_stages(reader("sentiformer"), TEXT).find_stage("mask")
-    (matrix,) = hidden.matrices
+    (matrix,) = compute_stages(reader("sentiformer"), TEXT).find_stage("mask").matrices
     assert isinstance(matrix.rule, MaskedScores) and np.isneginf(matrix.values).any()
-    far = np.argwhere(np.isneginf(matrix.values))[0]
-    assert matrix.format_cell(*far) == "hidden = −∞"
+    assert matrix.format_cell(*np.argwhere(np.isneginf(matrix.values))[0]) == "hidden = −∞"
 
 
 @pytest.mark.slow

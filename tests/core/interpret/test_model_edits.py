@@ -1,5 +1,3 @@
-"""Changes inside a model: what a link says, what is refused, and how it is said in words."""
-
 import dataclasses
 import re
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""Words put between a negation and its word: the texts, what is refused, and what a model with a known reach says."""
-
 import numpy as np
 import pytest
 from refused import check_raises
@@ -35,8 +33,7 @@ def make_toy(classes=("bad", "so so", "good"), task="single", words=("good", "no
         found = np.array(said, np.float32)
         return Predictions(np.log(found), found, np.zeros((len(found), 1), np.float32))
 
-    tokenizer = NGramTokenizer(list(words), TextConfig())
-    return ExplainContext(predict, None, None, tokenizer, classes, task, 1.0)
+    return ExplainContext(predict, None, None, NGramTokenizer(list(words), TextConfig()), classes, task, 1.0)
 
 
 def test_pieces_are_inserted_with_and_without_the_negation():

@@ -1,5 +1,3 @@
-"""One inspected sentence: aligned with its tokens, equal to the trace, honest about what the model did not see."""
-
 import dataclasses
 import json
 import re
@@ -89,8 +87,7 @@ def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
 def test_a_class_token_comes_first_and_models_without_attention_have_no_layers():
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
-    baseline = BagOfNgrams(vocabulary=TOKENIZER.size, classes=3)
-    assert inspect_text(baseline, TOKENIZER, CLASSES, "good").layers == ()
+    assert inspect_text(BagOfNgrams(vocabulary=TOKENIZER.size, classes=3), TOKENIZER, CLASSES, "good").layers == ()
 
 
 @pytest.mark.slow
@@ -100,10 +97,8 @@ def test_the_page_is_self_contained_and_escapes_typed_text():
     assert "<script>alert" not in shown and "&lt;script&gt;" in shown and "&amp;" in shown and "<i>: " not in shown
     assert "plotly.js v" in shown and not re.findall(r"<(?:script|img|link)[^>]+(?:src|href)=", shown)
     # 2 layers with 2 heads, 3 components and their sum each; then the weights of the components
-    drawn = re.findall(r'<figure aria-label="([^,.]*)', shown)
-    assert drawn == ["All heads", "All heads", "Component weights (λ)"]
-    view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
-    shown = build_page(view, run="r", model="m")
+    assert re.findall(r'<figure aria-label="([^,.]*)', shown) == ["All heads", "All heads", "Component weights (λ)"]
+    shown = build_page(inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film"), run="r", model="m")
     assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")
     assert "are unknown" not in build_page(inspect_text(model(), TOKENIZER, CLASSES, "a film"), run="r", model="m")
 
@@ -134,8 +129,7 @@ def measure_share(components, coefficients):
 def test_cancellation_equals_the_formula():
     first, second = [[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [1.0, 0.0]]
     # reader 1: |0.75 - 0.125| + |0.25 - 0.375| of 1.5; reader 2: |0.5 - 0.5| + 0.5 of 1.5
-    expected = ((1 - 0.75 / 1.5) + (1 - 0.5 / 1.5)) / 2
-    assert measure_share([first, second], [1, -0.5]) == pytest.approx([expected])
+    assert measure_share([first, second], [1, -0.5]) == pytest.approx([((1 - 0.75 / 1.5) + (1 - 0.5 / 1.5)) / 2])
     same = [[0.75, 0.25], [0.5, 0.5]]
     assert measure_share([same, same], [1, -1]) == pytest.approx([1])
     assert measure_share([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
@@ -167,8 +161,7 @@ EITHER = pytest.mark.parametrize("preset", ["tweet-v1-p1", "tweet-v6-p2"])
 
 
 def build_released(preset: str, **change) -> torch.nn.Module:
-    config = small(PRESETS[preset].model)
-    return make(dataclasses.replace(config, pad_mode="as_released", **change), torch.float32)
+    return make(dataclasses.replace(small(PRESETS[preset].model), pad_mode="as_released", **change), torch.float32)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -276,8 +269,7 @@ def test_convolutions_their_attention_and_the_window_are_folded_too():
     head = dataclasses.replace(small(PRESETS["inceptive-16"].model).head)
     attention = small(PRESETS["sentiformer"].model).attention
     attention = dataclasses.replace(attention, heads=2)
-    model = build_released("tweet-v1-p1", head=head, attention=attention, width=16)
-    view = inspect_text(model, SHORT, CLASSES, TEXT)
+    view = inspect_text(build_released("tweet-v1-p1", head=head, attention=attention, width=16), SHORT, CLASSES, TEXT)
     np.testing.assert_allclose(view.head_maps.sum(-1), 1, atol=1e-6)
     assert {each.shape for each in view.branches.values()} == {(5, head.channels)}
     layer = view.layers[0]

@@ -1,5 +1,3 @@
-"""The starter runs, from which lessons are computed."""
-
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ TRAINED = Path(__file__).resolve().parents[3] / "trained"
 
 @pytest.fixture
 def starters(monkeypatch) -> RunStore:
-    """A store of the user's own runs, empty, with the starter runs beside it."""
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
     return RunStore()
 

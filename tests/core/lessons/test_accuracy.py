@@ -1,5 +1,3 @@
-"""The lesson on accuracy: its numbers are those of the evaluations, and its words follow from them."""
-
 import shutil
 
 import pytest
@@ -21,8 +19,7 @@ def test_scores_and_intervals_are_those_of_the_evaluation(content, starters):
         frame = api.runs_predictions(RUN, split, store=starters)
         mark, right = content.figure[name], int((frame["label"] == frame["predicted"]).sum())
         assert mark["value"] == pytest.approx(100 * right / len(frame))
-        ends = compute_wilson(right, len(frame))
-        assert [mark["low"], mark["high"]] == pytest.approx([100 * each for each in ends])
+        assert [mark["low"], mark["high"]] == pytest.approx([100 * each for each in compute_wilson(right, len(frame))])
 
 
 def test_every_harder_sentence_is_a_square_with_its_prediction(content, starters):

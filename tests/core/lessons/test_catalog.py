@@ -1,5 +1,3 @@
-"""What all lessons have in common: complete words, options that fit, files that the dashboard needs."""
-
 import json
 from pathlib import Path
 
@@ -45,8 +43,7 @@ def test_the_content_of_a_lesson_is_complete(name, starters):
         for choice in question["choices"]:
             assert 0 <= choice["option"] < len(content["options"])
             assert 0 < len(choice["feedback"]) <= LONGEST["feedback"], choice
-        right = {choice["option"] for choice in question["choices"]}
-        assert question["choices"][question["right"]]["option"] in right
+        assert question["choices"][question["right"]]["option"] in {choice["option"] for choice in question["choices"]}
     first, second = content["questions"]
     assert first["choices"][first["right"]]["option"] == second["choices"][second["right"]]["option"]
     for stage in content["stages"]:

@@ -1,5 +1,3 @@
-"""The lesson on training data: its numbers are those of the records, and the records are what a training gives."""
-
 import pytest
 
 from core.config import SETTINGS as KNOWN

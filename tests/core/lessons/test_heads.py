@@ -1,5 +1,3 @@
-"""The lesson on heads: what it finds equals ablation one head at a time, and no other head does the same."""
-
 import itertools
 
 import numpy as np
@@ -63,8 +61,7 @@ def test_the_other_way_is_the_smallest_without_the_deciding_head(content):
     }
     assert not flipping[1] and flipping[2]
     assert "You need 2 other heads." in content.stages[2].line
-    named = [place for place in range(12) if content.figure["names"][place] in content.answers[2]]
-    assert tuple(named) in flipping[2]
+    assert tuple([place for place in range(12) if content.figure["names"][place] in content.answers[2]]) in flipping[2]
 
 
 def test_the_counts_in_the_fact_are_those_of_all_sentences(content, starters):

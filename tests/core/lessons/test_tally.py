@@ -1,5 +1,3 @@
-"""The tally of a class: who counts, who may delete, what is hidden, and several processes at once."""
-
 import re
 import sqlite3
 import subprocess
@@ -93,8 +91,7 @@ def test_a_code_that_nobody_has_opened(store):
 
 
 def test_the_file_has_no_token_and_knows_nobody_across_classes(store, code):
-    other = store.open_class("heads", 4, TEACHER).code
-    for each in (code, other):
+    for each in (code, store.open_class("heads", 4, TEACHER).code):
         store.record_answer(each, 0, "secret of a pupil", 1)
     with sqlite3.connect(store.path) as file:
         hashes = [row[0] for row in file.execute("SELECT visitor FROM answers")]

@@ -1,5 +1,3 @@
-"""The lesson on explanations: orders are those of the methods, curves those of typed sentences, counts of both."""
-
 import numpy as np
 import pytest
 
@@ -50,8 +48,7 @@ def test_random_words_are_the_mean_over_every_set(content, starters):
 def test_each_explanation_passes_once_and_the_words_say_so(content):
     for name, question in zip(("first", "second"), content.questions, strict=True):
         sentence = content.figure[name]
-        areas = np.mean(sentence["curves"], axis=1)
-        assert sentence["passed"] == question.right == int(areas.argmin())
+        assert sentence["passed"] == question.right == int(np.mean(sentence["curves"], axis=1).argmin())
     assert [content.figure[name]["passed"] for name in ("first", "second")] == [0, 1]
     first, step = content.figure["first"], content.figure["step"]
     good, bad = (f"{first['curves'][place][step]:.2f}" for place in (0, 1))
@@ -71,8 +68,7 @@ def test_sentences_are_counted_one_by_one(content, starters):
     assert len(texts) == trust.SAMPLE and len({*texts}) == len(texts)
     assert f"In {counts[0]} of 40 everyday sentences ({100 * low:.0f} % to {100 * high:.0f} %) " in content.fact
     assert f"2 words of A more, in {counts[1]} those of B." in content.fact
-    frame = api.runs_predictions(RUN, trust.SPLIT, store=starters)
-    assert {*texts} <= {*frame["text"]}
+    assert {*texts} <= {*api.runs_predictions(RUN, trust.SPLIT, store=starters)["text"]}
 
 
 def test_an_explanation_that_never_passes_is_named(starters, monkeypatch):

@@ -1,5 +1,3 @@
-"""The lesson on words: answers without words are those of the command line, and one word alone decides."""
-
 import itertools
 
 import pytest
@@ -22,7 +20,6 @@ def to_bits(places):
 
 
 def say_positive(starters, *texts):
-    """The probability of the positive class, as a run predicts it."""
     return load_run(starters, RUN).predict(list(texts)).probabilities[:, 1].tolist()
 
 

@@ -1,5 +1,3 @@
-"""All attention kernels agree with the equation and with each other."""
-
 import math
 
 import pytest
@@ -25,7 +23,6 @@ KEEP = torch.arange(L) < torch.tensor([9, 5, 1, 2, 0])[:, None]
 
 
 def inputs(n: int, shape: tuple[int, ...]) -> list[torch.Tensor]:
-    """Return q, k, v and coefficients in float64, with gradients."""
     g = torch.Generator().manual_seed(n)
     sizes = [(B, n, H, L, E), (B, n, H, L, E), (B, H, L, V), shape]
     return [torch.randn(size, generator=g, dtype=torch.float64).requires_grad_() for size in sizes]
@@ -73,8 +70,7 @@ def test_fused_gradients_equal_the_explicit_form(way, shape):
     tensors = inputs(3, shape)
     weight = torch.randn(B, H, L, V, dtype=torch.float64)
     fast = torch.autograd.grad((way(*tensors, KEEP) * weight).sum(), tensors)
-    plain = torch.autograd.grad((explicit(*tensors, KEEP) * weight).sum(), tensors)
-    for got, wanted in zip(fast, plain, strict=True):
+    for got, wanted in zip(fast, torch.autograd.grad((explicit(*tensors, KEEP) * weight).sum(), tensors), strict=True):
         torch.testing.assert_close(got, wanted, atol=1e-11, rtol=1e-9)
 
 
@@ -131,7 +127,6 @@ COEFFICIENTS = {
 
 
 def draw_inputs(B, N, H, L, e, dv, per, seed, dtype=torch.float64):
-    """Return q, k, v and coefficients, with gradients."""
     g = torch.Generator().manual_seed(seed)
     shapes = [(B, N, H, L, e), (B, N, H, L, e), (B, H, L, dv), COEFFICIENTS[per](B, N, H, L)]
     return [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype).requires_grad_() for shape in shapes]
@@ -224,8 +219,7 @@ def test_hidden_keys_have_no_weight_at_any_position():
     other = [x.clone() for x in tensors]
     for x in other[1:3]:  # keys and values
         x[1, ..., [*hidden, *range(70, 90)], :] = 1e4
-    same = [attend_banded(*x, keep, positions, window=8) for x in (tensors, other)]
-    assert torch.equal(*same)
+    assert torch.equal(*[attend_banded(*x, keep, positions, window=8) for x in (tensors, other)])
 
 
 def test_queries_without_keys_give_zero_and_finite_gradients():
@@ -235,8 +229,7 @@ def test_queries_without_keys_give_zero_and_finite_gradients():
     keep[0, 20:60] = False
     tensors = draw_inputs(2, 2, 2, 100, 3, 3, "token", 4)
     out, *gradients = with_gradients(attend_banded, tensors, keep, positions, window=8)
-    blind = [i for i in range(24, 56) if i not in positions[0].tolist()]
-    assert (out[0, :, blind] == 0).all()
+    assert (out[0, :, [i for i in range(24, 56) if i not in positions[0].tolist()]] == 0).all()
     assert (out[1] == 0).all()
     assert (out[0, :, positions[0]] != 0).all()  # a global query still sees the others
     assert all(gradient.isfinite().all() for gradient in gradients)
@@ -374,8 +367,7 @@ def test_the_mask_equals_its_definition_for_every_pair():
         everywhere = set(positions[b].tolist())
         for i in range(8):
             for j in range(8):
-                near = abs(i - j) <= 1
-                assert mask[b, i, j] == (bool(keep[b, j]) and (near or i in everywhere or j in everywhere))
+                assert mask[b, i, j] == (bool(keep[b, j]) and (abs(i - j) <= 1 or i in everywhere or j in everywhere))
 
 
 @pytest.mark.parametrize("window", [2, 6, 64])
@@ -386,8 +378,7 @@ def test_visibility_is_symmetric_and_includes_half_the_window_on_each_side(windo
     both = keep[:, :, None] & keep[:, None]
     assert torch.equal(mask & both, (mask & both).mT)
     assert torch.equal(mask.diagonal(dim1=1, dim2=2), keep)
-    locals_ = [i for i in range(window // 2, 70 - window // 2) if i not in positions[1].tolist()]
-    for i in locals_:
+    for i in [i for i in range(window // 2, 70 - window // 2) if i not in positions[1].tolist()]:
         inside = range(i - window // 2, i + window // 2 + 1)
         assert mask[1, i].nonzero().flatten().tolist() == sorted({*inside, *positions[1].tolist()})
 

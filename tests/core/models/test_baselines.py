@@ -1,5 +1,3 @@
-"""The baselines compared with their equations; settings without effect are refused."""
-
 import dataclasses
 import math
 
@@ -103,8 +101,7 @@ def test_cnn_traces_show_each_filter_at_each_token(batch):
 def test_dropout_is_off_in_evaluation_and_follows_the_cnn_maxima(batch):
     model, recurrent = cnn(dropout=0.5), bilstm(layers=2, dropout=0.5)
     plain = model(batch).pooled
-    dropped = model.train()(batch).pooled
-    assert set((dropped / plain)[plain > 0].tolist()) == {0.0, 2.0}
+    assert set((model.train()(batch).pooled / plain)[plain > 0].tolist()) == {0.0, 2.0}
     torch.testing.assert_close(recurrent(batch).logits, bilstm(layers=2)(batch).logits)
     recurrent.train()
     assert (recurrent(batch).logits[0] - recurrent(batch).logits[0]).abs().max() > 1e-3
@@ -173,8 +170,7 @@ def test_capabilities_match_the_model_and_interventions_are_refused(family, batc
 def test_baselines_support_one_logit_and_a_dense_layer(family):
     base = PRESETS[family].model
     chosen = dataclasses.replace(base.head, one_logit=True, dense=11)
-    model = build_model(dataclasses.replace(base, head=chosen), vocabulary=30, classes=2)
-    assert model.head.weight.shape == (1, 11)
+    assert build_model(dataclasses.replace(base, head=chosen), vocabulary=30, classes=2).head.weight.shape == (1, 11)
 
 
 @pytest.mark.parametrize("family", READS)

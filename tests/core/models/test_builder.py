@@ -1,5 +1,3 @@
-"""Sizes, initial weights and parameter names of the models; copies of weights and of models with dropout on."""
-
 import dataclasses
 import math
 
@@ -196,8 +194,7 @@ def test_inconsistent_vocabularies_are_refused():
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_dropout_zeroes_a_share_and_keeps_the_mean(p):
     torch.manual_seed(0)
-    x = torch.ones(400, 1001)
-    y = Dropout(p)(x)
+    y = Dropout(p)(torch.ones(400, 1001))
     assert (y == 0).float().mean().item() == pytest.approx(p, abs=0.003)
     assert y[y != 0].unique().item() == pytest.approx(1 / (1 - p), rel=1e-4)
     assert y.mean().item() == pytest.approx(1, abs=0.03)

@@ -1,5 +1,3 @@
-"""Random configurations train, or are refused with a reason and an alternative."""
-
 import pytest
 import torch
 from drawn_models import drawn, put_together

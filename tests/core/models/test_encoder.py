@@ -1,5 +1,3 @@
-"""Properties of every structure of the presets."""
-
 import copy
 import dataclasses
 
@@ -63,8 +61,7 @@ def test_traces_have_the_documented_shapes(config, batch):
         assert (layer.support is not None) == ("support" in model.provides)
     assert ("lambda" in model.provides) == (n > 1)
     assert bool(trace.positions) == ("positions" in model.provides)
-    branches = trace.head.branches if trace.head is not None else {}
-    assert bool(branches) == ("branches" in model.provides)
+    assert bool(trace.head.branches if trace.head is not None else {}) == ("branches" in model.provides)
     assert model.provides >= {"maps", "hidden", "pooled"}
 
 
@@ -90,8 +87,7 @@ def test_logits_do_not_depend_on_batch_or_padding(config, batch):
     model = make(config)
     together = model(batch)
     for row in range(len(batch.ids)):
-        length = max(1, int(batch.keep[row].sum()))
-        alone = rows(batch, slice(row, row + 1), length)
+        alone = rows(batch, slice(row, row + 1), max(1, int(batch.keep[row].sum())))
         torch.testing.assert_close(model(alone).logits[0], together.logits[row])
         torch.testing.assert_close(model(longer(alone, 6)).logits[0], together.logits[row])
 
@@ -185,8 +181,7 @@ def different(config) -> list[Intervention]:
 def test_texts_of_a_batch_can_have_different_interventions(config, batch):
     model, each = make(config), different(config)
     together, traced = (model(batch, intervene=each, trace=trace) for trace in (False, True))
-    alone = [model(batch, intervene=one, trace=True) for one in each]
-    for text, one in enumerate(alone):
+    for text, one in enumerate([model(batch, intervene=one, trace=True) for one in each]):
         torch.testing.assert_close(together.logits[text], one.logits[text], atol=1e-12, rtol=1e-12)
         torch.testing.assert_close(traced.logits[text], one.logits[text], atol=1e-12, rtol=1e-12)
         for seen, own in zip(traced.trace.layers, one.trace.layers, strict=True):

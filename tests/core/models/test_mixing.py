@@ -1,5 +1,3 @@
-"""Lambda: equations, ranges, initial values and gradients."""
-
 import math
 
 import pytest
@@ -113,8 +111,7 @@ RULE = {  # initial lambdas of layers 1 and 2
 def test_initial_lambdas_follow_the_rule(constraint, layer):
     wanted = RULE[constraint][layer - 1]
     assert [compute_initial_lambda(constraint, layer, j) for j in (1, 2, 3)] == pytest.approx(wanted, abs=6e-4)
-    fresh = additive(constraint, layer=layer).get_lambdas().flatten().tolist()
-    assert fresh == pytest.approx(wanted, abs=2e-3)
+    assert additive(constraint, layer=layer).get_lambdas().flatten().tolist() == pytest.approx(wanted, abs=2e-3)
 
 
 @pytest.mark.parametrize("constraint", CONSTRAIN)
@@ -137,8 +134,7 @@ def test_the_lambda_gradient_is_the_derivative_of_its_equation():
     mixing.get_lambdas().sum().backward()
     alpha, beta = compute_alpha_beta("01", 1, 1)
     q, k = mixing.lambda_q.detach().sigmoid(), mixing.lambda_k.detach().sigmoid()
-    wanted = (alpha - beta) * q * (1 - q) * k / q.shape[-1]
-    torch.testing.assert_close(mixing.lambda_q.grad, wanted)
+    torch.testing.assert_close(mixing.lambda_q.grad, (alpha - beta) * q * (1 - q) * k / q.shape[-1])
 
 
 @pytest.mark.parametrize("sets", [1, 2])
@@ -150,7 +146,5 @@ def test_token_lambdas_take_their_key_from_the_token(sets):
     assert (found[:, 0] == 1).all()
     for i in range(2):
         for s in range(sets):
-            key = X[0, 1].float() @ mixing.lambda_k[:, i, s]
-            p = (mixing.lambda_q[i, s].tanh() * key.tanh()).mean()
-            wanted = p * mixing.alpha[i, s] + (1 - p) * mixing.beta[i, s]
-            torch.testing.assert_close(found[0, i + 1, s, 1, 0], wanted)
+            p = (mixing.lambda_q[i, s].tanh() * (X[0, 1].float() @ mixing.lambda_k[:, i, s]).tanh()).mean()
+            torch.testing.assert_close(found[0, i + 1, s, 1, 0], p * mixing.alpha[i, s] + (1 - p) * mixing.beta[i, s])

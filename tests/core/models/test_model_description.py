@@ -1,5 +1,3 @@
-"""Parts, sizes and equations without torch: equal to the built models and the papers' counts."""
-
 import dataclasses
 
 import pytest
@@ -15,7 +13,6 @@ from core.models.presets import PAPERS, PRESETS
 
 
 def built(config: ModelConfig, vocabulary: int, classes: int) -> int:
-    """Count a module's parameters on the meta device."""
     with torch.device("meta"):
         model = build_model(config, vocabulary=vocabulary, classes=classes, max_length=20)
     return sum(parameter.numel() for parameter in model.parameters())
@@ -77,8 +74,7 @@ def test_tweet_encoder_sizes_match_the_table(version):
 
 
 def list_sizes(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int = 5) -> list[int]:
-    found = list_parts(config, vocabulary=vocabulary, classes=classes)
-    return [part.parameters for part in found if part.key == key]
+    return [part.parameters for part in list_parts(config, vocabulary=vocabulary, classes=classes) if part.key == key]
 
 
 def test_sentiformer_size_is_the_sum_of_its_parts():
@@ -127,7 +123,6 @@ def test_features_list_enabled_options(name, expected):
 
 
 def test_every_attention_option_is_listed():
-    """Each attention option adds or changes a listed feature."""
     base = ModelConfig(attention=AttentionConfig(mixing="additive", components=2, gate=True, lexical="add", window=4))
     changes = {"rotary": True, "qk_norm": True, "lexicon_gate": True, "window": 8, "lexical": "hadamard"}
     changes |= {"lexical_heads": "last", "constraint": "pos", "head_norm": True, "row_norm": True, "components": 3}

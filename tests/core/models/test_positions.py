@@ -1,5 +1,3 @@
-"""Vectors added to embeddings: positions (SentiFormer, eq. 3), n-grams and segments."""
-
 import dataclasses
 import math
 
@@ -51,8 +49,7 @@ def test_unknown_tags_add_nothing_and_class_tokens_have_a_tag():
     assert positions.tags.weight.shape == (14, 8)
     assert set(positions.get_factors()) == {"alpha", "gamma"}
     model = make(ModelConfig(width=16, position="polarity-aware", pooling="cls"))
-    trace = model(example(), trace=True).trace
-    assert (trace.tags[:, 0] == CLASS_TAG).all()
+    assert (model(example(), trace=True).trace.tags[:, 0] == CLASS_TAG).all()
 
 
 def test_texts_without_tags_train_without_the_tag_term():
@@ -66,8 +63,7 @@ def test_texts_without_tags_train_without_the_tag_term():
 
 
 def test_released_padding_is_read_as_text():
-    config = ModelConfig(width=16, pad_mode="as_released")
-    released, masked = make(config), make(ModelConfig(width=16))
+    released, masked = make(ModelConfig(width=16, pad_mode="as_released")), make(ModelConfig(width=16))
     batch = example((9, 5))
     assert (released(batch).logits == released(longer(batch, 6)).logits).all()
     assert (released.layers[0].attention.query.weight == masked.layers[0].attention.query.weight).all()
@@ -111,10 +107,8 @@ def test_predictions_do_not_depend_on_trace_or_batch(preset):
     model, batch = make(make_config(preset)), add_grams(example())
     logits = model(batch).logits
     assert torch.allclose(model(batch, trace=True).logits, logits)
-    longer = batch._replace(grams=torch.nn.functional.pad(batch.grams, (0, 4)))
-    assert torch.equal(model(longer).logits, logits)
-    silent = batch._replace(grams=torch.zeros_like(batch.grams))
-    assert not torch.allclose(model(silent).logits[0], logits[0])
+    assert torch.equal(model(batch._replace(grams=torch.nn.functional.pad(batch.grams, (0, 4)))).logits, logits)
+    assert not torch.allclose(model(batch._replace(grams=torch.zeros_like(batch.grams))).logits[0], logits[0])
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -96,12 +96,10 @@ def test_outputs_equal_both_implementations_of_the_library(known, make, batch, k
 @pytest.mark.parametrize("strength", [0, 3])
 def test_attention_rows_sum_to_one_in_every_implementation(make, batch, strength, trace):
     """With all values 1 each head gives 1, as fused attention has no maps to check."""
-    model = make(**LEXICAL, **{"model.attention.lexical_strength": strength})
-    layer = model.layers[0].attention
+    layer = make(**LEXICAL, **{"model.attention.lexical_strength": strength}).layers[0].attention
     q, k = torch.randn(2, 2, 3, 6, 8)
     keep = torch.arange(6) < torch.tensor([[6], [3]])
-    polarity = torch.rand(2, 6, 3).softmax(-1)
-    call = Call(layer, AttentionInputs(keep, polarity, class_token=False), trace, ())
+    call = Call(layer, AttentionInputs(keep, torch.rand(2, 6, 3).softmax(-1), class_token=False), trace, ())
     with torch.no_grad():
         out, seen = layer((q, k, torch.ones(2, 3, 6, 8)), 8**-0.5, call)
     assert torch.allclose(out, torch.ones(()), atol=1e-6) and (seen is not None) is trace
@@ -139,8 +137,7 @@ def test_sigma_is_added_to_its_heads(make, batch, reach, scaled):
     for row, keep in enumerate(added.keep):
         for head in range(3):
             apart = (added.layers[0].maps[row, 0, head].log() - plain.layers[0].maps[row, 0, head].log())[keep][:, keep]
-            expected = sigma[row][keep][:, keep] if reach == "all" or head == 2 else torch.zeros_like(apart)
-            moved = apart - expected
+            moved = apart - (sigma[row][keep][:, keep] if reach == "all" or head == 2 else torch.zeros_like(apart))
             assert torch.allclose(moved, moved[:, :1].expand_as(moved), atol=1e-9)
 
 
@@ -158,8 +155,7 @@ def test_traces_show_the_computed_values(make, batch, kind):
 @ONE
 def test_gradients_pass_through_sigma(make, batch):
     """Gradients of the strength (compared with differences) and of the words."""
-    settings = {**STRONG, "model.attention.learn_strength": True}
-    model = make(dtype=torch.float64, **settings)
+    model = make(dtype=torch.float64, **{**STRONG, "model.attention.learn_strength": True})
     batch = batch._replace(polarity=batch.polarity.double())
     model(batch).logits[:, 0].sum().backward()
     strength = model.layers[0].attention.lexical.strength

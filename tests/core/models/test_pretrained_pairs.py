@@ -1,5 +1,3 @@
-"""Text pairs in a backbone: ids, types and vectors equal those of its library."""
-
 import pytest
 import tokenizers as hf
 import torch
@@ -59,16 +57,14 @@ def test_pairs_are_encoded_like_the_library(known):
     found, tokenizer, pipeline = known
     model = make_model(found, tokenizer)
     own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
-    batch = Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all())
-    completed, keep = model.complete_batch(batch)
+    completed, keep = model.complete_batch(Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all()))
     with torch.no_grad():
         vectors = model._run_layers(
             model._build_input(model.embed_tokens(completed), completed), completed, trace=False, intervene=()
         )[0]
     for row, pair in enumerate(PAIRS):
         theirs = pipeline.encode(*pair)
-        ids = completed.ids[row, keep[row]] - 2
-        assert [3 if each < 0 else each for each in ids.tolist()] == theirs.ids
+        assert [3 if each < 0 else each for each in (completed.ids[row, keep[row]] - 2).tolist()] == theirs.ids
         types = {"token_type_ids": torch.tensor([theirs.type_ids])} if found.architecture["model_type"] in TYPED else {}
         with torch.no_grad():
             expected = own(torch.tensor([theirs.ids]), **types).last_hidden_state[0]
@@ -85,7 +81,5 @@ def test_the_pair_mark_cannot_be_typed(known):
 def test_truncated_pairs_keep_both_texts_and_their_offsets(known):
     found, tokenizer, _ = known
     long = fit_tokenizer([join_pair("good " * 50, "bad " * 50)] * 3, tokenizer.config, read_tokenizer(found))
-    ids = long.encode(join_pair("good " * 50, "bad " * 3)).ids
-    assert len(ids) == long.max_length <= 38
-    again = restore_tokenizer(long.to_json())
-    assert again.encode_batch(TEXTS) == long.encode_batch(TEXTS)
+    assert len(long.encode(join_pair("good " * 50, "bad " * 3)).ids) == long.max_length <= 38
+    assert restore_tokenizer(long.to_json()).encode_batch(TEXTS) == long.encode_batch(TEXTS)

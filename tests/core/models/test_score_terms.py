@@ -1,5 +1,3 @@
-"""Each term of a score compared with its paper's equation in loops, alone and combined."""
-
 import cmath
 import itertools
 import math
@@ -19,8 +17,7 @@ B, L = 3, 7
 X = torch.linspace(-2, 2, B * L * 16, dtype=torch.float64).sin().mul(1.7).view(B, L, 16)
 KEEP = torch.arange(L) < torch.tensor([7, 4, 1])[:, None]
 POLARITY = torch.linspace(0, 9, B * L * 3, dtype=torch.float64).cos().mul(2).view(B, L, 3).softmax(-1)
-SECOND = torch.linspace(2, 7, B * L * 3, dtype=torch.float64).sin().mul(3).view(B, L, 3).softmax(-1)
-LEXICONS = [POLARITY, SECOND]
+LEXICONS = [POLARITY, torch.linspace(2, 7, B * L * 3, dtype=torch.float64).sin().mul(3).view(B, L, 3).softmax(-1)]
 NDT = {"components": 3, "mixing": "additive", "heads": 2, "qk_width": "half"}
 DIFFERENTIAL = {"components": 2, "mixing": "differential", "heads": 2, "qk_width": "half", "head_norm": True}
 PARTS = {
@@ -64,8 +61,7 @@ PARTS = {
 
 
 def layer(**part):
-    config = ModelConfig(width=16, ff_width=8, dropout=0.0, attention=AttentionConfig(**part))
-    return make(config).layers[1].attention
+    return make(ModelConfig(width=16, ff_width=8, dropout=0.0, attention=AttentionConfig(**part))).layers[1].attention
 
 
 def run(attention, *, trace=False, keep=KEEP, polarity=None, intervene=None, class_token=False):
@@ -221,8 +217,7 @@ def test_gates_can_be_set_except_at_class_tokens():
 def test_the_lexical_term_can_be_scaled_or_switched_off():
     lexical, plain = layer(lexical="add"), layer()
     plain.load_state_dict(lexical.state_dict())
-    off = run(lexical, intervene=Intervention(lexical_scale=0.0))[0]
-    torch.testing.assert_close(off, run(plain)[0])
+    torch.testing.assert_close(run(lexical, intervene=Intervention(lexical_scale=0.0))[0], run(plain)[0])
     shown = run(lexical, trace=True, intervene=Intervention(lexical_scale=2.0))[1].terms["lexical"]
     torch.testing.assert_close(shown[:, 0], 2 * POLARITY @ POLARITY.transpose(1, 2))
 
@@ -273,8 +268,7 @@ def test_the_mean_of_an_added_term_has_no_effect():
     torch.testing.assert_close(off.maps, level.maps)
     q, k = (each(X[0]) for each in (attention.query, attention.key))
     mean = (POLARITY[0] @ POLARITY[0].T).mean(1, keepdim=True)
-    by_hand = (q[:, :4] @ k[:, :4].T / math.sqrt(4) + mean).softmax(-1)
-    torch.testing.assert_close(level.maps[0, 0, 0], by_hand)
+    torch.testing.assert_close(level.maps[0, 0, 0], (q[:, :4] @ k[:, :4].T / math.sqrt(4) + mean).softmax(-1))
 
 
 def test_scaled_sigma_is_divided_by_the_root_of_the_head_width():

@@ -96,7 +96,6 @@ def finished(trained_on_reviews):
 
 @pytest.fixture(scope="session")
 def loaded(finished):
-    """`mine`, loaded; read only."""
     return load_run(RunStore(finished), "mine")
 
 

@@ -1,5 +1,3 @@
-"""Runs that are given away and taken in; what must never get in."""
-
 import contextlib
 import io
 import json
@@ -50,7 +48,6 @@ def elsewhere(tmp_path):
 
 
 def make_zip(entries):
-    """Return a zip file of (name, content) entries."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are there twice: that is what a test wants

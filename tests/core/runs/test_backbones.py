@@ -1,5 +1,3 @@
-"""Where backbones are found, what is refused and how it is told, and what a run owes to one."""
-
 import contextlib
 import json
 import shutil
@@ -273,8 +271,7 @@ def begin(store, tiny, tiny_backbone):
     def queued(name, **settings):
         given = {"training.threads": 1, "training.lr": 1e-3, "training.epochs": 1, "text.max_length": 12, **settings}
         sizes = add_backbone_sizes("pretrained", {"model.backbone": str(tiny_backbone)})
-        config = tiny("pretrained", **{**sizes, **given})
-        return store.create(config, "pretrained", name).run
+        return store.create(tiny("pretrained", **{**sizes, **given}), "pretrained", name).run
 
     return queued
 
@@ -323,8 +320,7 @@ def test_a_tokenizer_from_vocabulary_files_equals_the_single_file(tmp_path, fami
         (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(pair) for pair in written["merges"]))
         (folder / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
     else:
-        ordered = sorted(written["vocab"], key=written["vocab"].get)
-        (folder / "vocab.txt").write_text("\n".join(ordered) + "\n")
+        (folder / "vocab.txt").write_text("\n".join(sorted(written["vocab"], key=written["vocab"].get)) + "\n")
     made = PretrainedTokenizer.fit([], config, read_tokenizer(Backbone(family, folder)))
     assert [made.encode(text).ids for text in texts] == [whole.encode(text).ids for text in texts]
     assert made.specials == whole.specials and len(set(made.encode(texts[1]).ids)) > 5

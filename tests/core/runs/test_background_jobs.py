@@ -1,5 +1,3 @@
-"""What every analysis does: found once, kept, told to others, cancelled, damaged, and one process at a time."""
-
 import dataclasses
 import json
 import subprocess
@@ -19,8 +17,6 @@ from core.runs.store import get_own_process, is_alive
 
 @dataclass(frozen=True)
 class Counting(Analysis[dict[str, int]]):
-    """Counts to a number."""
-
     to: int
 
     name = "count"

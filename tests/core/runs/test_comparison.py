@@ -1,5 +1,3 @@
-"""Any runs on the same rows: who is compared, with what, and what is refused."""
-
 import itertools
 import json
 from types import SimpleNamespace
@@ -244,8 +242,7 @@ def test_runs_on_other_rows_are_refused_with_the_shared_number(store, three):
     run(store, "short", POOR[:150], labels=LABELS[:150], preset="cnn")
     with pytest.raises(InputError, match="'short' were not tested on the same rows: 200 and 150, 150 in common"):
         compare_runs(store, "good", "short")
-    elsewhere = texts(LABELS).assign(text="elsewhere")
-    run(store, "other", POOR, rows=elsewhere, preset="cnn")
+    run(store, "other", POOR, rows=texts(LABELS).assign(text="elsewhere"), preset="cnn")
     with pytest.raises(InputError, match=r"none in common\. Compare them on one file: `sentiscope compare good other"):
         compare_runs(store, "good", "other")
 
@@ -267,7 +264,6 @@ def test_tied_ranges_are_maximal(count, apart, groups):
 
 
 def write_run(store, name, wrong, rows=400, **settings):
-    """Write a finished run with some wrong test rows."""
     return run(store, name, ~np.isin(np.arange(rows), wrong), labels=np.arange(rows) % 2, **settings)
 
 
@@ -277,10 +273,9 @@ def test_a_clear_difference_separates_and_a_small_one_joins(store, metric):
     lost = {"best": range(40), "near": range(4, 46), "far": range(200, 300)}
     models = [[write_run(store, name, [*wrong], data__seed=min(wrong))] for name, wrong in lost.items()]
     assert find_ties(store, models, metric) == [[0, 1]]
-    shifted = {f"s{seed}": range(10 * seed, 40 + 10 * seed) for seed in range(3)}
     seeds = [
         write_run(store, name, [*wrong], training__seed=int(name[1]), training__lr=0.1)
-        for name, wrong in shifted.items()
+        for name, wrong in {f"s{seed}": range(10 * seed, 40 + 10 * seed) for seed in range(3)}.items()
     ]
     other = write_run(store, "other", [*range(300, 345)], training__lr=1e-3)
     assert find_ties(store, [seeds, [other]], metric) == [[0, 1]], "seeds of a model are one"

@@ -1,5 +1,3 @@
-"""The command that trains a run again: run word for word it comes to the same settings."""
-
 import shlex
 import shutil
 
@@ -87,14 +85,12 @@ def trained(trained_on_reviews):
 
 @pytest.fixture
 def first(store, trained):
-    """Its name, in the store of this test."""
     shutil.copytree(trained, store.folder / trained.name)
     return trained.name
 
 
 def begin_run(store, tiny, preset, start, **settings):
-    given = add_start_settings({"training.start": start, **settings}, store)
-    return store.create(tiny(preset, **given), preset).run
+    return store.create(tiny(preset, **add_start_settings({"training.start": start, **settings}, store)), preset).run
 
 
 @pytest.mark.slow

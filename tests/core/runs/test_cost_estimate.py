@@ -1,5 +1,3 @@
-"""How long a training run will take, said before it starts."""
-
 import dataclasses
 
 import pytest
@@ -37,11 +35,9 @@ PLAN = plan_short()
 
 
 def make_run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
-    """A finished run of this machine."""
     progress = {"rows": {"train": rows, "validation": 10}, "machine": get_machine_id()}
     known = {"threads": queue.count_threads(), "max_length": 24, "progress": progress, "results": {"steps": steps}}
-    record = RunRecord("r", "ndt-01-n3", "done", config, "", seconds=seconds, **known)
-    return dataclasses.replace(record, **changes)
+    return dataclasses.replace(RunRecord("r", "ndt-01-n3", "done", config, "", seconds=seconds, **known), **changes)
 
 
 def test_training_lengths_are_valid_settings():
@@ -84,8 +80,7 @@ def test_dissimilar_runs_are_ignored(changes):
 
 
 def test_twice_the_layers_cost_more_and_fewer_texts_cost_less():
-    whole = estimate_time(PLAN, []).seconds
-    assert estimate_time(plan_short(model__layers=4), []).seconds > 1.5 * whole
+    assert estimate_time(plan_short(model__layers=4), []).seconds > 1.5 * estimate_time(PLAN, []).seconds
     assert estimate_time(plan_short(data__limit=1_600), []).steps == 100
     assert estimate_time(plan_short(training__nonsense=0.02), []).steps == 1_020
     three = compose("vanilla", {"data.classes": 3, "training.epochs": 1})
@@ -170,8 +165,7 @@ def test_shortened_trainings_have_a_warning():
         "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
         "At most 16\u202f000 training rows are used; nobody has counted these yet.",
     ]
-    faster = plan_short("vanilla", training__lr=1e-3)
-    assert next(describe_shortcuts("vanilla", faster)).startswith(
+    assert next(describe_shortcuts("vanilla", plan_short("vanilla", training__lr=1e-3))).startswith(
         "4 epochs in place of the 10 of vanilla, at a higher learning"
     )
     assert not list(describe_shortcuts("vanilla", compose("vanilla")))

@@ -1,5 +1,3 @@
-"""Splits and files compared with what a run learned from and was tested on."""
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What a training learns of a teacher, and which teachers are refused."""
-
 import dataclasses
 
 import numpy as np
@@ -26,7 +24,6 @@ LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")
 
 
 def make_word(number):
-    """Return a word of letters only, which no normaliser removes."""
     return "".join(chr(ord("a") + int(digit)) for digit in str(number))
 
 
@@ -61,8 +58,7 @@ def test_repeats_share_a_fold_and_folds_are_stratified():
 def test_folds_without_repeats_are_stratified():
     said = [f"w{row}" for row in range(100)]
     single = np.repeat([0, 1], [80, 20])
-    several = np.eye(2)[single]
-    for labels in (single, several):
+    for labels in (single, np.eye(2)[single]):
         found = distillation.assign_folds(said, labels, (LOWER,), 0)
         assert np.bincount(found[:80]).tolist() == [16] * 5 and np.bincount(found[80:]).tolist() == [4] * 5
 

@@ -1,5 +1,3 @@
-"""Edits over a split: equal to single edits, text by text."""
-
 import csv
 import shutil
 

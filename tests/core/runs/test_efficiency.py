@@ -1,5 +1,3 @@
-"""What a run costs: measured by itself, or here once; never of another machine."""
-
 import dataclasses
 import json
 import shutil

@@ -1,5 +1,3 @@
-"""What was measured of explanations: kept with the run, or beside it, and nothing where it was interrupted."""
-
 import json
 import shutil
 

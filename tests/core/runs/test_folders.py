@@ -1,5 +1,3 @@
-"""Own runs are written to one place; the runs that come with Sentiscope are read alongside them and never changed."""
-
 import io
 import zipfile
 from pathlib import Path
@@ -68,8 +66,7 @@ def test_runs_and_starters_are_found_by_name(store, brought, tmp_path, monkeypat
     assert [record.run for record in store.list()] == ["mine", "starter-small"]
     assert store.get_path("starter-small") == brought / "starter-small"
     assert store.get_path("mine") == store.folder / "mine"
-    listed = {row["run"]: row["starter"] for row in api.runs_list()["runs"]}
-    assert listed == {"mine": False, "starter-small": True}
+    assert {row["run"]: row["starter"] for row in api.runs_list()["runs"]} == {"mine": False, "starter-small": True}
     with pytest.raises(RunNotFound):
         store.get_path("other")
     assert [record.run for record in RunStore(store.folder).list()] == ["mine"], "a folder that is named has its own"

@@ -27,7 +27,6 @@ def make_sentences(first, last):
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file of numbered sentences."""
 
     def write(first, last):
         path = tmp_path / f"from-{first}-to-{last}.csv"
@@ -39,7 +38,6 @@ def write(tmp_path):
 
 
 def begin(store, name, data, model="vanilla", **settings):
-    """Return a run that has loaded its data."""
     store.create(compose(model, {"data.name": data, **settings}), model, name)
     Experiment(store, name, lambda: False, lambda event: None)._load_data()
     return store.update(name, status="done")
@@ -144,8 +142,7 @@ def test_exports_contain_the_lineage(store, write, tmp_path):
     copy = elsewhere.get_path("second") / "lineage" / second.lineage[1]
     assert there.config.data.parse_list("lineage") == (str(copy),)
     assert (elsewhere.get_path("second") / IMPORTED).is_file()
-    file = find_files(store.get_path("second"), second)[1]
-    file.write_bytes(b"nonsense")
+    find_files(store.get_path("second"), second)[1].write_bytes(b"nonsense")
     archive.export_file(store, "second", tmp_path / "second.zip")
     with pytest.raises(InputError, match="does not hold the digests of texts that its name says"):
         archive.import_run(elsewhere, tmp_path / "second.zip")

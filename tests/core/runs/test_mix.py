@@ -1,5 +1,3 @@
-"""A run that mixes TF-IDF into its answers: what it keeps, says and shows, wherever it is asked."""
-
 import json
 
 import numpy as np
@@ -56,7 +54,6 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(data, train_once):
-    """A store with the finished run `mixed`; read only."""
     return train_once(data, "ndt-01-n2", "mixed", **MIXED)
 
 
@@ -76,8 +73,7 @@ def test_weight_and_temperature_are_fitted_on_validation(trained, loaded):
     assert len(labels) >= LEAST
     parts, losses = loaded.predict(texts).parts, {}
     for weight in np.linspace(0, 1, 201):
-        together = blend_logits(parts, weight, "single")
-        losses[weight] = evaluate(labels, np.exp(together))["loss"]
+        losses[weight] = evaluate(labels, np.exp(blend_logits(parts, weight, "single")))["loss"]
     assert 0.05 < loaded.mix.weight < 0.95, "a case in which both count"
     assert loaded.mix.weight == pytest.approx(min(losses, key=losses.get), abs=0.005)
     assert loaded.record.mix_weight == loaded.mix.weight
@@ -156,8 +152,7 @@ def test_mixtures_are_named_everywhere(trained, loaded):
     assert api.runs_table(api.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
     measured = api.evaluate("mixed", store=trained)["mix"]
     assert measured["note"].startswith(f"M{words[1:]}: accuracy alone, the network ")
-    known = loaded.record.results["mix"]
-    assert measured["network"] == pytest.approx(known["network"]["test"], abs=1e-6)
+    assert measured["network"] == pytest.approx(loaded.record.results["mix"]["network"]["test"], abs=1e-6)
 
 
 def test_mixtures_are_exported_and_missing_files_reported(trained, tmp_path):
@@ -186,8 +181,7 @@ def test_runs_without_texts_store_the_vocabulary_and_no_text(store, data):
 
 def test_multi_label_mixtures_survive_an_interruption(store, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    file = indicator_file(tmp_path / "remarks.csv", rows=160)
-    config = compose("vanilla", {**MIXED, "data.name": str(file)})
+    config = compose("vanilla", {**MIXED, "data.name": str(indicator_file(tmp_path / "remarks.csv", rows=160))})
     whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
     first = execute(store, whole)
     assert execute(store, cut, on_event=cancel_at(store, cut, 3)).status == "cancelled"
@@ -230,7 +224,6 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained_several(file, train_once):
-    """A store with one finished run, `several`."""
     return train_once(file, "ndt-01-n2", "several", **SETTINGS)
 
 
@@ -297,8 +290,7 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained_several, fi
     assert found["task"] == "multi" and found["n"] == 16
     assert found["metrics"]["f1_macro"] == pytest.approx(record["metrics"]["test"]["f1_macro"])
     assert found["tuned"]["thresholds"] == record["tuned"]["thresholds"]
-    tuned = record["tuned"]["metrics"]["test"]["f1_macro"]
-    assert found["tuned"]["metrics"]["f1_macro"] == pytest.approx(tuned)
+    assert found["tuned"]["metrics"]["f1_macro"] == pytest.approx(record["tuned"]["metrics"]["test"]["f1_macro"])
     assert json.loads(json.dumps(found)) == found
 
     other = several_labels_file(tmp_path / "other.csv")

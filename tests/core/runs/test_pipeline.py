@@ -84,8 +84,7 @@ def test_a_run_goes_from_a_file_to_its_results(whole):
     table = pd.read_parquet(store.get_path(run) / "evaluation/test/predictions.parquet")
     said = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist())
     assert np.allclose(said.probabilities[:, 1], table["probability:positive"], atol=1e-6)
-    embeddings = np.load(store.get_path(run) / "evaluation/test/embeddings.npy")
-    assert np.allclose(said.pooled, embeddings, atol=1e-6)
+    assert np.allclose(said.pooled, np.load(store.get_path(run) / "evaluation/test/embeddings.npy"), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -119,8 +118,7 @@ def test_the_temperature_applies_to_all_predictions(store, tiny, monkeypatch, we
         plainly = {name: before[name] for name in ("loss", "ece", "brier")}
         assert told["as_trained"][split] == pytest.approx(plainly, abs=1e-5)
         assert record.results["metrics"][split]["accuracy"] == before["accuracy"]
-        now = evaluate(labels, said.probabilities)
-        assert record.results["metrics"][split] == pytest.approx(now, abs=1e-5)
+        assert record.results["metrics"][split] == pytest.approx(evaluate(labels, said.probabilities), abs=1e-5)
         kept = json.loads((store.get_path(run) / f"evaluation/{split}/metrics.json").read_text())["temperature"]
         assert kept == {"value": record.temperature, "as_trained": told["as_trained"][split]}
     view, (asked,) = loaded.inspect("a good film"), loaded.predict(["a good film"]).probabilities
@@ -277,8 +275,7 @@ def test_pretraining_with_masked_words_resumes(store, tiny):
     assert record.results["masked"].keys() == {"loss", "epochs", "seconds"}
     assert 0 < record.results["masked"]["seconds"] < record.seconds and "stage" not in record.progress
     assert record.progress["step"] == 12, "steps of the labels"
-    ended = [row["epoch"] for row in read_history(store.get_path(whole) / MASKED).select_kind("epoch")]
-    assert ended == [0, 1]
+    assert [row["epoch"] for row in read_history(store.get_path(whole) / MASKED).select_kind("epoch")] == [0, 1]
     stopped = execute(store, cut, on_event=cancel_at(store, cut, 17))
     assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"
     assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
@@ -293,8 +290,7 @@ SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 
 def test_a_recipe_run_reads_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    settings = {**SMALL, "training.teacher": ""}
-    done = train(str(table), "vanilla", settings, recipe="strong", name="mine", store=store)
+    done = train(str(table), "vanilla", {**SMALL, "training.teacher": ""}, recipe="strong", name="mine", store=store)
     record = store.read("mine")
     assert (done["recipe"], record.recipe, record.left_out) == ("strong", "strong", {})
     assert record.config.training.vectors == "ppmi" and record.config.model.ngram_buckets == 50
@@ -331,15 +327,13 @@ PAIRED = {**COMMON, "model.width": 8, "model.ff_width": 8, "training.epochs": 1}
 
 
 def trained(store, folder, preset, name, **settings):
-    config = compose(preset, {**settings, "data.name": str(folder)})
-    return execute(store, store.create(config, preset, name).run)
+    return execute(store, store.create(compose(preset, {**settings, "data.name": str(folder)}), preset, name).run)
 
 
 @pytest.mark.slow
 def test_similarity_of_text_pairs_is_learned(store, tmp_path):
     folder = pair_folder(tmp_path / "alike", 600, 60)
-    record = trained(store, folder, "vanilla", "both", **LEARNS)
-    assert record.results["metrics"]["test"]["accuracy"] > 0.95
+    assert trained(store, folder, "vanilla", "both", **LEARNS).results["metrics"]["test"]["accuracy"] > 0.95
     assert load_run(store, "both").tokenizer.pairs
     with pytest.raises(ConfigError, match=r"training\.joined: .*each row has two"):
         trained(store, folder, "vanilla", "joined", **PAIRED, **{"training.joined": 0.1, "data.limit": 100})
@@ -355,9 +349,7 @@ def test_an_imported_pair_run_gives_the_same_predictions(store, tmp_path, preset
     export_file(store, "both", tmp_path / "both.zip")
     import_run(other, tmp_path / "both.zip")
     texts = [join_pair("the film was good", "the meal was bad"), join_pair("x ‖ y", ""), "a single text"]
-    said = [load_run(each, "both").predict(texts).probabilities for each in (store, other)]
-    np.testing.assert_array_equal(*said)
+    np.testing.assert_array_equal(*[load_run(each, "both").predict(texts).probabilities for each in (store, other)])
     kept = read_predictions(store.get_path("both") / EVALUATION / "test" / PREDICTIONS)
     assert all(split_pair(text) for text in kept["text"])
-    yardstick = record.results["yardstick"]["splits"]["test"]
-    assert 0.3 < yardstick["accuracy"] <= 1
+    assert 0.3 < record.results["yardstick"]["splits"]["test"]["accuracy"] <= 1

@@ -1,5 +1,3 @@
-"""Predictions of a run that keeps no texts: none in any file, all of them again where the data set is."""
-
 import numpy as np
 import pandas as pd
 import pandas.testing
@@ -42,7 +40,6 @@ def store(trained):
 
 @pytest.fixture
 def file(trained):
-    """The file, which a test may change."""
     content = trained[1].read_bytes()
     yield trained[1]
     trained[1].write_bytes(content)

@@ -1,5 +1,3 @@
-"""Maps kept with a run: files named after what they depend on, processes that can be found again."""
-
 import json
 
 import numpy as np

@@ -184,8 +184,7 @@ def test_a_second_evaluation_loads_no_training_data(loaded, monkeypatch):
 
     with pytest.raises(Cancelled):
         report.build_report(loaded, given, on_progress=stop)
-    asked = [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
-    assert told == asked
+    assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
     first = report.build_report(loaded, given)
     trained = load_trained_data(loaded.record)
     assert set(first["yardsticks"]) == set(YARDSTICKS), "fitted on what it was trained on"

@@ -37,8 +37,7 @@ def test_three_files_hold_a_split(judged, tmp_path):
     write_split(tmp_path, judged)
     folder = tmp_path / "evaluation" / "test"
     assert sorted(path.name for path in folder.iterdir()) == ["embeddings.npy", "metrics.json", "predictions.parquet"]
-    table = pd.read_parquet(folder / "predictions.parquet")
-    assert table["text"].tolist() == ["good", "bad", "poor", "fine"]
+    assert pd.read_parquet(folder / "predictions.parquet")["text"].tolist() == ["good", "bad", "poor", "fine"]
     assert np.array_equal(np.load(folder / "embeddings.npy"), judged.predictions.pooled)
     found = json.loads((folder / "metrics.json").read_text())
     assert found["metrics"]["accuracy"] == accuracy_score(FRAME["label"], PROBABILITIES.argmax(1)) == 0.75
@@ -57,8 +56,7 @@ def test_three_files_hold_a_split(judged, tmp_path):
 
 def test_small_weights_halve_the_embeddings_file(judged, tmp_path):
     write_split(tmp_path, judged, half=True)
-    folder = tmp_path / "evaluation" / "test"
-    assert np.load(folder / "embeddings.npy").dtype == np.float16
+    assert np.load(tmp_path / "evaluation" / "test" / "embeddings.npy").dtype == np.float16
     vectors, labels = read_vectors(tmp_path, "test", CLASSES)
     assert vectors.dtype == np.float32 and np.array_equal(vectors, judged.predictions.pooled), "whole numbers stay"
     assert labels.tolist() == FRAME["label"].tolist()

@@ -1,5 +1,3 @@
-"""Names of runs for people: short, and never equal where two runs could be taken for each other."""
-
 import dataclasses
 import datetime
 
@@ -13,7 +11,6 @@ NOW = datetime.datetime(2026, 11, 27, 12, 0)
 
 
 def record(run: str, preset: str = "ndt-01-n3", seed: int = 0, data: str = "/d/my.csv", days: float = 0.0) -> RunRecord:
-    """A finished run that was made some days before `NOW`."""
     config = compose(preset, {"data.name": data, "training.seed": seed})
     when = (NOW - datetime.timedelta(days=days)).astimezone(datetime.UTC)
     return RunRecord(run, preset, "done", config, when.isoformat(timespec="microseconds"))
@@ -94,8 +91,7 @@ def test_unfinished_runs_are_not_grouped():
 
 def test_folds_of_one_sweep_are_one_model_and_those_of_another_are_not():
     members = [run(f"f{fold}", data=f"cut {fold}", parent="cv", data__folds=3, data__fold=fold) for fold in range(3)]
-    other = run("g", data="cut 0", parent="again", data__folds=3, data__fold=0)
-    first, second = group_runs([*members, other])
+    first, second = group_runs([*members, run("g", data="cut 0", parent="again", data__folds=3, data__fold=0)])
     assert first.folds == [0, 1, 2] and list(first.runs) == [(0, 0), (0, 1), (0, 2)]
     assert [record.run for record in second.records] == ["g"]
 

@@ -1,5 +1,3 @@
-"""A sweep's plan: what it trains follows from it, the same each time."""
-
 import json
 
 import pytest
@@ -60,15 +58,13 @@ def test_members_combine_settings_of_cell_seed_and_data():
 
 def test_preset_settings_override_the_data_and_the_plan_overrides_both():
     tweets = {"models": ("tweet-v2-p2", "vanilla"), "data": ("sentiment140",), "grid": {}, "seeds": (0,)}
-    read = [member.config.text.normaliser for member in list_members(make_plan(**tweets))]
-    assert read == ["tweet-clean", "tweet"]
+    assert [member.config.text.normaliser for member in list_members(make_plan(**tweets))] == ["tweet-clean", "tweet"]
     chosen = list_members(make_plan(**tweets, settings={"text.normaliser": "lower"}))
     assert [member.config.text.normaliser for member in chosen] == ["lower", "lower"]
 
 
 def test_equal_plans_have_equal_members(store, table, monkeypatch):
-    saved = sweep.save(store, make_plan(folds=2))
-    assert sweep.read(store, "study") == saved == make_plan(folds=2)
+    assert sweep.read(store, "study") == sweep.save(store, make_plan(folds=2)) == make_plan(folds=2)
     assert list_members(sweep.read(store, "study")) == list_members(make_plan(folds=2))
     assert sweep.list_names(store) == ["study"] and sweep.is_planned(store, "study") and store.list() == []
     tree = json.loads((store.folder / ".sweeps" / "study.json").read_text())
@@ -138,8 +134,7 @@ def test_damaged_plans_are_reported(store, damage):
 
 
 def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
-    saved = sweep.save(store, make_plan())
-    first, second, *_ = list_members(saved)
+    first, second, *_ = list_members(sweep.save(store, make_plan()))
     for member in (first, second):
         store.create(member.config, member.cell.model, member.run, parent="study")
         store.update(member.run, status="done")

@@ -1,5 +1,3 @@
-"""Curves of sweeps: which setting is the axis, and the fit of the error by its closed form."""
-
 import pytest
 
 from core.runs.sweep_curves import find_curves, fit_error

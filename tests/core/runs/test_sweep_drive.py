@@ -40,7 +40,6 @@ PRETEND = """
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Members that run for `quick.seconds`, one at a time."""
     monkeypatch.setattr(sweep_drive, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(sweep_drive, "LOOK_SECONDS", 0.3)
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
@@ -63,7 +62,6 @@ def list_states(store, saved):
 
 @contextlib.contextmanager
 def drive_in_thread(store, saved, **options):
-    """Run the sweep in a thread that is joined at the end."""
     thread = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved), kwargs=options)
     thread.start()
     try:

@@ -1,5 +1,3 @@
-"""The table of a sweep against values worked out by hand, on runs whose predictions are given."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,9 +16,7 @@ YARDSTICK = {"accuracy": 0.5, "f1_macro": 0.4}
 
 
 def make_probabilities(wrong):
-    """Return probabilities that are right except for the first `wrong` rows."""
-    said = np.where(np.arange(ROWS) < wrong, 1 - LABELS, LABELS)
-    return np.where(said[:, None] == np.arange(2), 0.9, 0.1)
+    return np.where(np.where(np.arange(ROWS) < wrong, 1 - LABELS, LABELS)[:, None] == np.arange(2), 0.9, 0.1)
 
 
 @pytest.fixture
@@ -117,8 +113,7 @@ def test_the_baseline_has_the_same_grid_values(store, made):
 @pytest.mark.slow
 def test_different_test_rows_are_not_compared(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,))
-    run = list_members(plan)[1].run
-    path = store.get_path(run) / "evaluation" / "test" / "predictions.parquet"
+    path = store.get_path(list_members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
     pd.read_parquet(path).assign(text="another").to_parquet(path)
     found = build_table(store, plan, baseline="vanilla")["rows"][1]["versus_baseline"]["accuracy"]
     assert "p" not in found and "not tested on the same rows" in found["untested"]

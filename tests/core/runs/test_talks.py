@@ -1,5 +1,3 @@
-"""Talks: what is a link, what a file of links holds, and limits."""
-
 import pytest
 from refused import check_raises
 

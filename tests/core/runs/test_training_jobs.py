@@ -157,8 +157,7 @@ def test_recovery_restarts_waiting_runs_and_records_dead_ones(store, config, sle
     store.update("lives", status="running", process=get_own_process())
     store.update("done", status="done")
     store.update("failed", status="failed", reason="too big")
-    changed = training_jobs.recover_runs(store)
-    assert [record.run for record in changed] == ["never", "died", "lost"]
+    assert [record.run for record in training_jobs.recover_runs(store)] == ["never", "died", "lost"]
     assert [process.pid for process in sleeping] == [store.read(name).process.pid for name in ("never", "died")]
     lost = store.read("lost")
     assert (lost.status, lost.process) == ("failed", None)
@@ -215,7 +214,6 @@ HOUR, DAY = 3600.0, 24 * 3600.0
 
 
 def age_path(path, seconds):
-    """Set the modification time of a path to so many seconds ago."""
     then = time.time() - seconds
     os.utime(path, (then, then))
     return path

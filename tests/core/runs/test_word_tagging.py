@@ -1,5 +1,3 @@
-"""Runs that give each word a tag, from a made-up file to files, records and verbs."""
-
 import json
 import shutil
 
@@ -29,7 +27,6 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(file, train_once):
-    """A store with one finished run, `names`."""
     return train_once(file, "vanilla", "names", **SETTINGS)
 
 
@@ -130,8 +127,7 @@ def test_an_artificial_task_is_learned(tmp_path):
 
 @pytest.mark.slow
 def test_encoders_tag_words_by_their_first_pieces(file, tmp_path):
-    folder = backbone(tmp_path / "bert")
-    settings = {**SETTINGS, "model.backbone": str(folder)}
+    settings = {**SETTINGS, "model.backbone": str(backbone(tmp_path / "bert"))}
     settings = {name: value for name, value in settings.items() if "width" not in name and "min_freq" not in name}
     store = RunStore(tmp_path / "runs")
     api.train(str(file), "pretrained", settings, store=store, name="b")

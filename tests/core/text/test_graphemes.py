@@ -1,5 +1,3 @@
-"""Grapheme clusters stay whole in words, edits and clipped texts."""
-
 import copy
 from itertools import accumulate, pairwise
 
@@ -47,8 +45,7 @@ def test_clusters_are_characters_as_readers_see_them(text, found):
 @given(texts)
 def test_clusters_join_to_the_text_and_are_not_finer_than_unicodes(text):
     assert "".join(split_clusters(text)) == text
-    regex = pytest.importorskip("regex")
-    assert ends(split_clusters(text)) <= ends(regex.findall(r"\X", text))
+    assert ends(split_clusters(text)) <= ends(pytest.importorskip("regex").findall(r"\X", text))
 
 
 @pytest.mark.slow
@@ -128,8 +125,7 @@ def word_pieces():
     model = hf.Tokenizer(hf.models.WordPiece(unk_token="[UNK]"))
     model.normalizer = hf.normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     model.pre_tokenizer = hf.pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    kinds = {"vocab_size": 200, "special_tokens": special, "show_progress": False}
+    kinds = {"vocab_size": 200, "special_tokens": ["[PAD]", "[UNK]", "[CLS]", "[SEP]"], "show_progress": False}
     model.train_from_iterator(TEXTS, hf.trainers.WordPieceTrainer(**kinds))
     return model
 

@@ -1,5 +1,3 @@
-"""Polarity of tokens: lexicon files, counts, and a third each for unlisted tokens."""
-
 import json
 import math
 
@@ -167,8 +165,7 @@ def test_batch_polarity_equals_that_of_single_texts_with_neutral_padding(lexicon
     for row, text in enumerate(texts):
         expected = tokenizer.encode(text).polarity
         assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
-        single = to_batch(tokenizer.encode(text)).polarity[0].tolist()
-        assert single == [list(each) for each in expected or [NOTHING]]
+        assert to_batch(tokenizer.encode(text)).polarity[0].tolist() == [list(each) for each in expected or [NOTHING]]
     assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6
     assert batch.tags is None
 

@@ -1,5 +1,3 @@
-"""Normalisers: what each one changes, and that a second application changes nothing."""
-
 import json
 import unicodedata
 
@@ -20,8 +18,6 @@ from core.text.normalization import (
 )
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 from core.text.word_spans import compute_shares, find_word_spans, remove_words
-
-TEXTS = st.text(max_size=60)
 
 
 def normalize(text, kind, marks=False, cased=False):
@@ -108,7 +104,7 @@ def test_elongated_words_and_capitals_are_marked(kind, text, expected):
 
 
 @pytest.mark.slow
-@given(TEXTS)
+@given(st.text(max_size=60))
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
 def test_normalization_is_idempotent_and_its_result_can_be_stored(kind, text):
     once = normalize(text.replace("&", ""), kind)
@@ -127,8 +123,7 @@ def test_cased_text_keeps_capitals_and_steps_list_only_changes():
     assert normalize("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
     with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
         normalize("a", "upper")
-    shown = list_steps("See  @Ann", TextConfig(normaliser="tweet"))
-    assert shown == [
+    assert list_steps("See  @Ann", TextConfig(normaliser="tweet")) == [
         *(("blanks folded", "See @Ann"), ("user names marked", "See  <user> "), ("lower case", "see  <user> ")),
         ("blanks folded", "see <user>"),
     ]
@@ -201,8 +196,7 @@ PAIRS = [
 def test_look_alike_spellings_have_the_same_ids(kind, typed, same):
     texts = [text for pair in PAIRS for text in pair]
     for tokenizer in ("word", "bpe"):
-        config = TextConfig(kind, tokenizer=tokenizer, lookalikes=1, min_freq=1, max_vocab=400)
-        fitted = fit_tokenizer(texts, config)
+        fitted = fit_tokenizer(texts, TextConfig(kind, tokenizer=tokenizer, lookalikes=1, min_freq=1, max_vocab=400))
         assert fitted.encode(typed).ids == fitted.encode(same).ids
         assert fitted.encode_batch([typed]) == fitted.encode_batch([same])
 

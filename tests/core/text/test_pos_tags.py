@@ -1,5 +1,3 @@
-"""Parts of speech: twelve reproducible tags, aligned to tokens, cached, and off for other languages."""
-
 import contextlib
 import hashlib
 import sqlite3

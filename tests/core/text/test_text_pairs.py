@@ -1,5 +1,3 @@
-"""Text pairs: joined by a mark that cannot be typed, split, and truncated on both sides."""
-
 import pytest
 
 from core.text.config import TextConfig
@@ -74,7 +72,6 @@ def test_joined_pairs_split_back_and_are_recognized_by_majority():
     assert is_mostly_pairs([*PAIRS, "one that was added by hand"])
     assert not is_mostly_pairs(["a", "b", join_pair("a", "b")])
     assert not is_mostly_pairs([])
-    config = TextConfig()
     one, same, other, turned = make_text_keys(
         [
             join_pair("A film!", "bad"),
@@ -82,7 +79,7 @@ def test_joined_pairs_split_back_and_are_recognized_by_majority():
             join_pair("a film!", "good"),
             join_pair("bad", "a film!"),
         ],
-        config,
+        TextConfig(),
     )
     assert one == same
     assert len({one, other, turned}) == 3
@@ -95,5 +92,4 @@ def test_tokens_of_both_texts_have_polarity_and_tags():
     single = [tokenizer.encode(part) for part in split_pair(PAIRS[0])]
     assert found.polarity == [*single[0].polarity, found.polarity[3], *single[1].polarity]
     assert found.polarity[3] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
-    batch = tokenizer.annotate_batch([PAIRS[0]])
-    assert batch.polarity.tolist() == [pytest.approx(each) for each in found.polarity]
+    assert tokenizer.annotate_batch([PAIRS[0]]).polarity.tolist() == [pytest.approx(each) for each in found.polarity]

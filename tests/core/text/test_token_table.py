@@ -46,8 +46,7 @@ def test_appended_tables_equal_the_table_of_all_texts(settings, buckets):
 def test_frequent_ngrams_are_known_and_repetitions_kept():
     tokenizer = NGramTokenizer.fit(["not good", "not good", "good good good"], TextConfig(min_freq=2))
     assert [tokenizer.name(each) for each in range(2, tokenizer.size)] == ["good", "not", "not good"]
-    texts = ["a b c d e f g h", "h g f", "h g", "h"]
-    tokenizer = NGramTokenizer.fit(texts, TextConfig(min_freq=1, max_vocab=8))
+    tokenizer = NGramTokenizer.fit(["a b c d e f g h", "h g f", "h g", "h"], TextConfig(min_freq=1, max_vocab=8))
     assert [tokenizer.name(each) for each in range(2, 8)] == ["h", "g", "f", "h g", "a", "a b"]
     tokenizer = NGramTokenizer.fit(["not good", "not good"], TextConfig(min_freq=2))
     found = tokenizer.encode("Good, GOOD not good")

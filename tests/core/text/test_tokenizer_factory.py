@@ -1,5 +1,3 @@
-"""Tokenizers: fitting, determinism, truncation and storage."""
-
 import base64
 import dataclasses
 import json
@@ -227,7 +225,6 @@ def test_token_names_show_word_starts_and_length_is_limited_by_positions():
 
 
 def replace_part(part, value):
-    """Return the pipeline with one part replaced."""
     return json.dumps({**json.loads(word_pieces().to_str()), part: value})
 
 

@@ -67,8 +67,7 @@ def test_made_up_texts_are_reproducible_and_have_unknown_words():
     words = [word for text in found for word in text.split()]
     assert {len(text.split()) for text in found} == set(range(1, augmentation.MOST_WORDS + 1))
     assert {len(word) for word in words} == set(range(augmentation.SHORTEST, augmentation.LONGEST + 1))
-    unknown = [KOREAN.encode(text).ids for text in found]
-    assert np.mean([each == 1 for ids in unknown for each in ids]) > 0.99
+    assert np.mean([each == 1 for ids in [KOREAN.encode(text).ids for text in found] for each in ids]) > 0.99
     # Includes words of one letter, and letters of the given texts.
     assert any(len(set(word)) == 1 for word in words) and any("가" in word for word in words)
 
@@ -100,8 +99,7 @@ def test_training_with_made_up_texts_predicts_the_prior_for_unknown_words(tmp_pa
     store = RunStore(tmp_path / "runs")
     small = {"model.width": 32, "model.ff_width": 32, "training.batch_size": 32, "training.lr": 3e-3}
     small |= {"data.limit": 2000, "training.epochs": 6, "training.threads": 1, "training.nonsense": 0.02}
-    result = api.train(settings=small, model="vanilla", name="doubting", store=store)
-    assert result["status"] == "done"
+    assert api.train(settings=small, model="vanilla", name="doubting", store=store)["status"] == "done"
     doubting, believing = load_run(store, "doubting"), load_run(STARTERS, "starter-ndt-pm1-n2")
     assert believing.record.config.training.nonsense == 0
     doubted, believed = (

@@ -180,8 +180,7 @@ def test_the_range_grows_until_the_best_is_inside(best):
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", [linear.LOGISTIC, linear.SUPPORT_VECTORS], ids=["logistic", "SVM"])
 def test_stronger_models_than_the_listed_ones_are_tried(solver):
-    draw = np.random.default_rng(0)
-    features = draw.normal(0, 1, (240, 3)) * [0.01, 1, 1]
+    features = np.random.default_rng(0).normal(0, 1, (240, 3)) * [0.01, 1, 1]
     labels = (features[:, 0] > 0).astype(int)
     given = features[:120], labels[:120], features[120:], labels[120:]
     listed = [
@@ -297,8 +296,7 @@ def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     assert (fit.settings["feature"], fit.score) == ("sum", 1.0)
     known = LogisticRegression(C=1e4).fit(valences(texts)[:, None], labels)
     found = predict_texts(fit.model, fit.tokenizer, [*held, "", "unheard of"]).probabilities
-    expected = known.predict_proba(valences([*held, "", "unheard of"])[:, None])
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    np.testing.assert_allclose(found, known.predict_proba(valences([*held, "", "unheard of"])[:, None]), atol=1e-3)
 
 
 @pytest.mark.parametrize(

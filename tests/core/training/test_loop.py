@@ -49,12 +49,10 @@ def test_small_tasks_are_learned_with_labels_or_soft_targets(make):
     hard = np.eye(job.classes, dtype=np.float32)[labels]
     soft = np.full_like(hard, 1 / job.classes)
     job = dataclasses.replace(job, training=Examples(twice, labels, np.concatenate([hard, soft])))
-    outcome = job.run()
-    assert outcome.steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
+    assert job.run().steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
     logits = job.model(Batch.from_arrays(job.training.tokens.pad_rows(np.arange(len(labels))))).logits
     # For equal texts with a certain and an even target the optimum is 3/4.
-    sure = logits.softmax(1)[np.arange(len(labels)), labels].median().item()
-    assert sure == pytest.approx(0.75, abs=0.05)
+    assert logits.softmax(1)[np.arange(len(labels)), labels].median().item() == pytest.approx(0.75, abs=0.05)
 
 
 @pytest.mark.slow
@@ -208,8 +206,7 @@ def test_epoch_rows_have_the_mean_loss_over_rows(make):
     losses = [row["loss"] for row in read_history(job.history).select_kind("step")[1:]]
     sizes = [len(rows) for rows in plan_batches(job.training.tokens.lengths, batch_size=8, seed=0, epoch=0)]
     assert sorted(sizes) == [4, 8, 8]
-    mean = np.dot(losses, sizes) / 20
-    assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == pytest.approx(mean)
+    assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == pytest.approx(np.dot(losses, sizes) / 20)
 
 
 def test_nonfinite_losses_stop_training_with_advice(make):
@@ -309,10 +306,9 @@ def several(make):
 
     def build_one(name="run", score=None, **settings):
         job = make(name, **settings)
-        parts = {part: getattr(job, part) for part in ("training", "validation")}
         told = {
             part: Examples(each.tokens, np.stack([each.labels, np.arange(len(each.labels)) % 2], 1).astype(np.float32))
-            for part, each in parts.items()
+            for part, each in {part: getattr(job, part) for part in ("training", "validation")}.items()
         }
         return dataclasses.replace(job, **told, task="multi", score=score or (lambda labels, logits: {"f1_macro": 0.5}))
 
@@ -384,13 +380,12 @@ def test_validation_has_no_word_dropout(make, monkeypatch):
     assert epoch["validation"]["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item())
 
 
-CPU = torch.device("cpu")
 LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
 SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 
 
 def make_loss(labels, task, **settings):
-    return build_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=CPU)
+    return build_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=torch.device("cpu"))
 
 
 @pytest.mark.parametrize("settings", [{}, {"class_weights": "balanced", "label_smoothing": 0.1}])
@@ -409,8 +404,7 @@ def test_soft_targets_give_their_cross_entropy():
     assert balanced.weights.tolist() == pytest.approx([4 / 9, 4 / 3, 0])
     # With weights, the optimum for targets t is proportional to w t.
     weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
-    best = (targets * weighted.weights).log().clamp(min=-50)
-    weighted(logits + best, targets).backward()
+    weighted(logits + (targets * weighted.weights).log().clamp(min=-50), targets).backward()
     assert logits.grad.abs().max() < 1e-7
 
 
@@ -463,8 +457,7 @@ def test_distillation_loss_mixes_labels_and_teacher(task):
     labels = torch.tensor([2, 0]) if task == "single" else SEVERAL
     taught = torch.tensor([[0.2, 0.1, 0.7], [0.3, 0.6, 0.1]])
     logits, loss = LOGITS.clone().requires_grad_(), Loss(task)
-    targets = torch.from_numpy(mix_targets(labels.numpy(), taught.numpy(), 0.6))
-    found = loss(logits, targets)
+    found = loss(logits, torch.from_numpy(mix_targets(labels.numpy(), taught.numpy(), 0.6)))
     assert found.item() == pytest.approx(0.4 * loss(LOGITS, labels).item() + 0.6 * loss(LOGITS, taught).item())
     # The gradient is p - (0.4 y + 0.6 q), averaged over the rows.
     found.backward()

@@ -1,5 +1,3 @@
-"""Masked words: masking, learning and resuming."""
-
 import dataclasses
 import math
 
@@ -28,8 +26,7 @@ WORDS = 20
 
 def texts(count=60):
     """Each text repeats one word eight times, so that a masked word follows from its neighbours."""
-    random = np.random.default_rng(0)
-    return TokenTable.from_ids([[word] * 8 for word in random.integers(FIRST, WORDS, count)])
+    return TokenTable.from_ids([[word] * 8 for word in np.random.default_rng(0).integers(FIRST, WORDS, count)])
 
 
 @pytest.fixture
@@ -168,7 +165,6 @@ SIZE = 30  # ids 28 and 29 occur never or rarely; 1 is the unknown word
 
 
 def dense(texts, size):
-    """The definition, pair by pair."""
     counts = np.zeros((size, size))
     for text in texts:
         for i, word in enumerate(text):

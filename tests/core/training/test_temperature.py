@@ -1,5 +1,3 @@
-"""The temperature of a run compared with a fine grid and closed formulas."""
-
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
@@ -21,11 +19,9 @@ GRID = np.exp(np.linspace(-1.5, 1.5, 601))  # in steps of 0.005
 
 
 def draw_logits(rows, classes, *, too_sure, seed=0):
-    """Return calibrated logits multiplied by `too_sure`, and labels."""
     random = np.random.default_rng(seed)
     logits = 2 * random.standard_normal((rows, classes))
-    draws = random.random((rows, 1))
-    return too_sure * logits, (softmax(logits, 1).cumsum(1) < draws).sum(1).clip(max=classes - 1)
+    return too_sure * logits, (softmax(logits, 1).cumsum(1) < random.random((rows, 1))).sum(1).clip(max=classes - 1)
 
 
 def draw_multi_label(rows, too_sure, seed=0):
@@ -38,8 +34,7 @@ def cross_entropy(logits, labels, temperature, prior=None):
     """Return the mean cross-entropy over rows (and labels) with Platt's targets (n + 1) / (n + C)."""
     n, cooled = len(labels), logits / temperature
     if prior is not None:
-        odds = prior if labels.ndim == 1 else prior / (1 - prior)
-        cooled = cooled + (1 - 1 / temperature) * np.log(odds)
+        cooled = cooled + (1 - 1 / temperature) * np.log(prior if labels.ndim == 1 else prior / (1 - prior))
     if labels.ndim == 2:
         target = (n * labels + 1) / (n + 2)
         return -(target * log_expit(cooled) + (1 - target) * log_expit(-cooled)).mean()
@@ -112,8 +107,7 @@ def test_absent_classes_do_not_affect_the_temperature():
         fit_temperature(more, np.full(600, 3))
     assert fit_scaling(more, np.full(600, 3)) == UNSCALED
     prior = compute_class_prior(rows[rows < 3], 4)
-    ours = np.array(prior[:3])
-    alone = fit_temperature(logits[30:], labels[30:], ours)
+    alone = fit_temperature(logits[30:], labels[30:], np.array(prior[:3]))
     assert fit_temperature(more, rows, prior) == pytest.approx(alone, rel=1e-6)
 
 

@@ -25,8 +25,7 @@ def test_epochs_contain_every_row_once_in_batches_of_the_right_size(batching, co
     lengths = np.random.default_rng(0).integers(0, 90, count)
     batches = training_stage.plan_batches(lengths, batch_size=16, seed=1, epoch=0, batching=batching)
     assert sorted(np.concatenate(batches)) == list(range(count))
-    sizes = sorted(len(rows) for rows in batches)
-    assert sizes == sorted([16] * (count // 16) + ([count % 16] if count % 16 else []))
+    assert sorted(len(rows) for rows in batches) == sorted([16] * (count // 16) + ([count % 16] if count % 16 else []))
 
 
 def test_batches_depend_only_on_seed_and_epoch():
@@ -53,7 +52,6 @@ def test_length_batches_are_sorted_inside_pools_and_shuffled():
 
 
 def padded(lengths, batches, width=0):
-    """Return positions per token, with padding."""
     return sum(len(rows) * max(width, int(lengths[rows].max())) for rows in batches) / lengths.sum()
 
 
@@ -62,8 +60,7 @@ def test_length_batches_need_little_padding():
     reviews = np.clip(random.lognormal(np.log(172), 0.6, 20_000), 10, 512).astype(int)
     tweets = np.clip(random.lognormal(np.log(19), 0.5, 20_000), 1, 64).astype(int)
     for lengths, size, most, fixed_width in ((reviews, 32, 1.05, 512), (tweets, 64, 1.2, 128)):
-        batches = training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0)
-        assert padded(lengths, batches) <= most
+        assert padded(lengths, training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0)) <= most
         fixed = training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0, batching="fixed")
         assert padded(lengths, fixed, fixed_width) > 2.3
 
@@ -220,8 +217,7 @@ def test_updates_are_bit_identical_to_torchs():
         reference.step()
         optimizer.step(rate(step))
         assert all(torch.equal(left, right) for left, right in zip(ours, theirs, strict=True))
-    names = [name for group in optimizer.groups for name in group["names"]]
-    for name, parameter in zip(names, theirs, strict=True):
+    for name, parameter in zip([name for group in optimizer.groups for name in group["names"]], theirs, strict=True):
         for part in MOMENTS:
             assert torch.equal(optimizer.moments[part][name], reference.state[parameter][part]), (part, name)
 
@@ -268,8 +264,7 @@ def test_groups_contain_each_trainable_parameter_once():
     model.embedding.weight.requires_grad_(False)
     rates = group_parameters(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
     assert {group["role"]: group["rate"] for group in rates} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
-    groups = group_parameters(model, TrainingConfig())
-    found = [id(parameter) for group in groups for parameter in group["params"]]
+    found = [id(parameter) for group in group_parameters(model, TrainingConfig()) for parameter in group["params"]]
     assert sorted(found) == sorted(id(p) for p in model.parameters() if p.requires_grad)
 
 
@@ -278,8 +273,7 @@ def test_groups_contain_each_trainable_parameter_once():
     [("differential", ["lambda_q", "lambda_k"]), ("differential-v2", ["logit.weight"]), ("softmax", None)],
 )
 def test_lambda_parameters_have_no_weight_decay(mixing, names):
-    part = {"components": 2, "mixing": mixing} if names else {}
-    groups = group_parameters(build_tiny(**part), TrainingConfig())
+    groups = group_parameters(build_tiny(**{"components": 2, "mixing": mixing} if names else {}), TrainingConfig())
     found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
     assert len(groups) == (2 if names else 1)
     if names:
@@ -305,5 +299,4 @@ def test_frozen_depth_counts_from_the_embeddings(count, lowest):
     freeze_layers(model, TrainingConfig(frozen=count, start="other"))
     names = [name for group in group_parameters(model, TrainingConfig()) for name in group["names"]]
     every = [name for name, _ in model.named_parameters()]
-    first = next(place for place, name in enumerate(every) if name.startswith(lowest))
-    assert sorted(names) == sorted(every[first:])
+    assert sorted(names) == sorted(every[next(place for place, name in enumerate(every) if name.startswith(lowest)) :])

@@ -36,7 +36,6 @@ from core.exceptions import ConfigError
 
 pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes
 
-GENERATED = ("train", "validation", "test")
 FROZEN = "093defb64802b213c2de8c87719c0a57d12c6fbbb26cf8a719e5eb599f12c66a"
 """SHA-256 of all rows and columns of all splits, with five classes."""
 
@@ -78,7 +77,7 @@ def test_the_corpus_is_frozen_and_balanced(five):
     assert hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest() == FROZEN
     texts = [text.casefold() for rows in five.values() for text in rows["text"]]
     assert len(set(texts)) == len(texts)
-    for split in GENERATED:
+    for split in ("train", "validation", "test"):
         opinions = five[split][~five[split]["phenomenon"].isin(list(NEUTRAL_SHARES))]
         assert set(opinions["phenomenon"]) == set(SHARES) and set(opinions["domain"]) == set(list_domains())
         assert (np.sign(opinions["score"]).groupby(opinions["phenomenon"]).mean() == 0).all()
@@ -111,8 +110,7 @@ def naive_kappa(first, second, scale, weight):
     """Cohen's kappa by its definition: 1 - observed / expected disagreement, each pair of labels weighted."""
     n = len(first)
     observed = sum(weight(x, y) for x, y in zip(first, second, strict=True)) / n
-    expected = sum(weight(a, b) * first.count(a) * second.count(b) / n**2 for a in scale for b in scale)
-    return 1 - observed / expected
+    return 1 - observed / sum(weight(a, b) * first.count(a) * second.count(b) / n**2 for a in scale for b in scale)
 
 
 def test_the_data_card_reports_agreement_with_a_second_labeling():
@@ -165,7 +163,6 @@ def test_no_sentence_resembles_an_evaluation_sentence():
 
 
 def sizes(texts):
-    """Count the different words of each text."""
     return np.array([len(set(split_words(text))) for text in texts])
 
 
