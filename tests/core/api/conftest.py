@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -60,10 +59,3 @@ def cli(place):
 
     call.json, call.lines, call.refused = answer, read_lines, assert_refused
     return call
-
-
-@pytest.fixture
-def starters(monkeypatch):
-    folder = Path(__file__).resolve().parents[3] / "trained"
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
-    return folder

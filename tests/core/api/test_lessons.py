@@ -1,18 +1,9 @@
-from pathlib import Path
-
 import pytest
 
 from core.api import public as sentiscope
 from core.lessons.catalog import read_content
 
-pytestmark = pytest.mark.slow
-
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
-
-
-@pytest.fixture(autouse=True)
-def _starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
 
 def test_a_lesson_is_printed_with_its_question_and_its_answers(cli):
@@ -43,6 +34,6 @@ def test_the_file_is_written_where_it_is_named_and_replaced(cli, place):
 
 def test_a_wrong_name_lists_the_lessons_and_a_missing_model_is_a_failure(cli, monkeypatch):
     cli.refused("there is no lesson 'haeds'; choose one of", "lesson", "haeds")
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED / "none"))
+    monkeypatch.setenv("SENTISCOPE_STARTERS", "/none")
     code, out, err = cli("lesson", "heads")
     assert (code, out) == (1, "") and "needs the model starter-ndt-01-n3, and it is not here" in " ".join(err.split())

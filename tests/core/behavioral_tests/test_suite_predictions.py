@@ -1,5 +1,4 @@
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +18,8 @@ from core.behavioral_tests.suite_reader import load_builtin_suite, parse_suite, 
 from core.exceptions import InputError
 from core.runs.store import RunStore
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
+pytestmark = pytest.mark.usefixtures("starters")
+
 RUNS = ("starter-vanilla", "starter-differential")
 SUITE = """
 name: mine
@@ -32,11 +32,6 @@ tests:
   - {name: case, capability: spelling, kind: invariance, edits: [upper case], texts: [The film was good.]}
   - {name: ask, capability: neutral, kind: minimum, expected: neutral, texts: [Is it good?]}
 """
-
-
-@pytest.fixture(autouse=True)
-def starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
 
 
 @pytest.fixture

@@ -23,12 +23,8 @@ def dataset():
     return Dataset("d", {"train": train, "test": test}, ("neg", "pos"), "f" * 64, language="en", notes=("one note",))
 
 
-@pytest.fixture(scope="module")
-def card(dataset):
-    return build_card(dataset, TextConfig(min_freq=1, max_length=4))
-
-
-def test_the_card_is_plain_json_with_all_statistics(card):
+def test_the_card_is_plain_json_with_all_statistics(dataset):
+    card = build_card(dataset, TextConfig(min_freq=1, max_length=4))
     assert json.loads(json.dumps(card)) == card
     assert (card["name"], card["language"], card["notes"], card["classes"]) == ("d", "en", ["one note"], ["neg", "pos"])
     assert card["yardstick"] is None

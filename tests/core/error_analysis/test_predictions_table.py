@@ -1,6 +1,5 @@
 import json
 import shutil
-from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
@@ -8,6 +7,7 @@ import pandas as pd
 import pytest
 from answering import answering, texts
 from refused import check_raises
+from starters import STARTERS
 
 from core.error_analysis import query, slices
 from core.error_analysis.annotations_csv import format_annotations, import_annotations
@@ -85,7 +85,6 @@ def test_keys_depend_only_on_the_text_and_repeats_are_numbered():
     assert hash_texts(["\ud800"]) != hash_texts(["?"])
 
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 PAIRS = [
     ("truth=bad", "true=bad"),
     ("said != good", "predicted!=good"),
@@ -188,7 +187,7 @@ def test_stored_label_errors_of_earlier_versions_are_read(old_store):
 
 def test_a_run_of_an_earlier_version_opens(tmp_path):
     """A starter's predictions were written before the names changed."""
-    shutil.copytree(TRAINED / "starter-lexical-last", tmp_path / "starter-lexical-last")
+    shutil.copytree(STARTERS / "starter-lexical-last", tmp_path / "starter-lexical-last")
     old_store = RunStore(tmp_path)
     table = read_table(old_store, "starter-lexical-last", "challenge")
     stored = pd.read_parquet(tmp_path / "starter-lexical-last/evaluation/challenge/predictions.parquet")
@@ -199,7 +198,7 @@ def test_a_run_of_an_earlier_version_opens(tmp_path):
 
 
 def test_renamed_json_keys_follow_the_aliases():
-    table = json.loads((TRAINED.parent / "tests" / "contracts" / "renamed.json").read_text())
+    table = json.loads((STARTERS.parent / "tests" / "contracts" / "renamed.json").read_text())
     assert {old: new for old, new in table.items() if old in ALIASES} == {
         k: v for k, v in ALIASES.items() if k in table
     }

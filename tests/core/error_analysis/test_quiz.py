@@ -1,12 +1,12 @@
 import json
 from collections import Counter
 from itertools import chain, combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from refused import check_raises
+from starters import STARTERS
 
 from core import api
 from core.error_analysis import quiz as quizzes
@@ -31,13 +31,12 @@ from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 from core.text.words import split_words
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 RUN = "starter-tweet-v1-p2"
 
 
 @pytest.fixture(scope="module")
 def starter():
-    return load_run(RunStore(TRAINED), RUN)
+    return load_run(RunStore(STARTERS), RUN)
 
 
 def predict_without(loaded, question, bits):
@@ -66,29 +65,29 @@ def check_answers(loaded, question):
 
 @pytest.mark.slow
 def test_the_sentences_are_short_clear_of_different_kinds_and_answered_as_always(starter):
-    quiz = compute_quiz(RunStore(TRAINED), starter)
+    quiz = compute_quiz(RunStore(STARTERS), starter)
     assert Counter(each.right for each in quiz.questions) == {True: 2, False: 3}
     assert len({each.kind for each in quiz.questions}) == 5
     assert len({each.label for each in quiz.questions}) == 2
     for each in quiz.questions:
-        saved = pd.read_parquet(TRAINED / RUN / EVALUATION / each.split / PREDICTIONS).set_index("text").loc[each.text]
+        saved = pd.read_parquet(STARTERS / RUN / EVALUATION / each.split / PREDICTIONS).set_index("text").loc[each.text]
         assert (saved["label"], saved["predicted"]) == (each.label, each.predicted)
         assert abs(saved["probability:positive"] - 0.5) >= 0.1
         assert len(each.text.split()) <= 12 and len(each.words) <= 10 and len(each.flip) in (1, 2)
         check_answers(starter, each)
-    assert compute_quiz(RunStore(TRAINED), starter) == quiz
+    assert compute_quiz(RunStore(STARTERS), starter) == quiz
     assert {"the", "and", "it"} <= set(quiz.common)
 
 
 @pytest.mark.slow
 def test_other_numbers_of_sentences_can_be_asked_for(starter):
-    assert [each.right for each in compute_quiz(RunStore(TRAINED), starter, right=1, wrong=0).questions] == [True]
+    assert [each.right for each in compute_quiz(RunStore(STARTERS), starter, right=1, wrong=0).questions] == [True]
 
 
 def test_a_starter_brings_its_quiz_along_and_no_model_is_loaded():
-    store = RunStore(TRAINED)
+    store = RunStore(STARTERS)
     path = locate_file(store, RUN)
-    assert path.parent == TRAINED / RUN / "quiz"
+    assert path.parent == STARTERS / RUN / "quiz"
     assert encode_quiz(make_quiz(store, RUN, load=lambda: pytest.fail("the model was loaded"))) == path.read_bytes()
 
 
@@ -113,7 +112,7 @@ def test_a_run_that_cannot_have_a_quiz_says_why(trained, paired):
 
 
 def test_the_surest_error_with_a_reason_comes_first_and_the_rest_in_an_order_without_meaning():
-    questions = make_quiz(RunStore(TRAINED), RUN).questions
+    questions = make_quiz(RunStore(STARTERS), RUN).questions
     first = questions[0]
     assert not first.right and first.flip
     assert first.gap == max(each.gap for each in questions if not each.right and each.flip)
@@ -152,7 +151,7 @@ def test_without_a_model_there_are_sentences_with_a_label_and_no_answer():
 
 
 def test_the_command_gives_what_the_page_shows():
-    found = api.quiz(RUN, store=RunStore(TRAINED))
+    found = api.quiz(RUN, store=RunStore(STARTERS))
     json.dumps(found, allow_nan=False)
     assert (found["run"], found["classes"]) == (RUN, ["negative", "positive"])
     for each in found["questions"]:

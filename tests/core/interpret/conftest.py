@@ -1,6 +1,5 @@
-from pathlib import Path
-
 import pytest
+from starters import STARTERS
 
 from core.runs.load import load_run
 from core.runs.store import RunStore
@@ -8,4 +7,4 @@ from core.runs.store import RunStore
 
 @pytest.fixture
 def starter():
-    return lambda name: load_run(RunStore(Path(__file__).resolve().parents[3] / "trained"), f"starter-{name}")
+    return lambda name: load_run(RunStore(STARTERS), f"starter-{name}")

@@ -190,22 +190,14 @@ def test_token_patches_add_up_for_mean_pooling():
     assert max(abs(found["token", 1, token, None].moved) for token in range(1, 8)) < 1e-6
 
 
-def test_head_patches_equal_the_difference_in_a_linear_model():
-    own = reader("ndt-pm1-n3", layers=1, norm="none")
-    model = own.model
+def test_head_patches_equal_the_difference_in_a_linear_model(straight):
+    model, batches = straight.model, [to_batch(straight.tokenizer.encode(text)) for text in (TEXT, DONOR)]
     with torch.no_grad():
-        for each in model.layers[0].feedforward.parameters():
-            each.zero_()
-        says = [
-            model(Batch.from_arrays(to_batch(own.tokenizer.encode(text))), trace=True)
-            .trace.layers[0]
-            .head_outputs[0]
-            .mean(1)
-            for text in (TEXT, DONOR)
-        ]
+        layers = [model(Batch.from_arrays(each), trace=True).trace.layers[0] for each in batches]
+        says = [layer.head_outputs[0].mean(1) for layer in layers]
         into = (model.head.weight[1] - model.head.weight[0]) @ model.layers[0].attention.out.weight
         expected = ((says[1] - says[0]) * into.view(model.heads, -1)).sum(1)
-    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
+    found = index_patches(patch_activations(straight, TEXT, DONOR, "good"))
     for head in range(model.heads):
         assert found["head", 0, None, head].moved == pytest.approx(float(expected[head]), abs=1e-5)
 

@@ -56,13 +56,10 @@ def test_every_stage_starts_with_an_earlier_output(preset):
         for matrix in stage.matrices:
             given = matrix.rule is None and stage.key not in ("embedding", "valences", "states")
             if given and matrix.name not in SOURCES.get(stage.key, ()) and (stage.key, family) != ("pool", "bilstm"):
-                before = made if matrix.name != "r" or stage.key != "convolutions" else [join_windows(stage)]
+                windows = matrix.name == "r" and stage.key == "convolutions"
+                before = [np.concatenate([each.values for each in stage.matrices[:-1]], 1)] if windows else made
                 assert any(is_same(matrix.values, one) for one in before), (stage.key, matrix.name)
         made += [matrix.values for matrix in stage.matrices]
-
-
-def join_windows(stage):
-    return np.concatenate([matrix.values for matrix in stage.matrices[:-1]], 1)
 
 
 def is_same(one, other):

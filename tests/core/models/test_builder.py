@@ -26,21 +26,14 @@ TABLE = {
 }
 
 
-def count(model: torch.nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-def learning_beta(config: ModelConfig) -> ModelConfig:
-    return dataclasses.replace(config, attention=dataclasses.replace(config.attention, learn_beta=True))
-
-
 @pytest.mark.parametrize("data", SETS)
 @pytest.mark.parametrize("preset", TABLE)
 def test_parameter_counts_match_the_table(preset, data):
     config = PRESETS[preset].model
-    config = learning_beta(config) if config.attention.mixing == "additive" else config
-    vocabulary, classes = SETS[data]
-    assert count(build_model(config, vocabulary=vocabulary, classes=classes)) == TABLE[preset][list(SETS).index(data)]
+    if config.attention.mixing == "additive":
+        config = dataclasses.replace(config, attention=dataclasses.replace(config.attention, learn_beta=True))
+    model = build_model(config, **dict(zip(("vocabulary", "classes"), SETS[data], strict=True)))
+    assert sum(each.numel() for each in model.parameters()) == TABLE[preset][list(SETS).index(data)]
 
 
 def test_initial_weights_follow_the_documented_distributions():

@@ -7,6 +7,7 @@ from tiny_backbones import hollow_backbone
 from typer.testing import CliRunner
 
 from core import api, preset_catalog
+from core.api import printing
 from core.api.models import list_backbone_recipes
 from core.cli import app
 from core.config import compose, flatten_config
@@ -166,11 +167,12 @@ def test_recipes_show_available_backbones_and_missing_files(here):
 
 
 @pytest.mark.slow
-def test_the_command_lists_recipes_with_their_state(here):
+def test_the_command_lists_recipes_with_their_state(here, monkeypatch):
+    monkeypatch.setattr(printing.out, "_width", 200)  # COLUMNS is read only once, at import
     here("vinai/bertweet-base")
     (here("beomi/KcELECTRA-base") / "tokenizer.json").unlink()
     (here("snunlp/KR-BERT-char16424") / "model.safetensors").write_bytes(b"half")
-    shown = CliRunner().invoke(app, ["backbones", "list"], env={"COLUMNS": "200"})
+    shown = CliRunner().invoke(app, ["backbones", "list"])
     assert shown.exit_code == 0
     lines = {line.split()[0]: line for line in shown.output.splitlines() if line.split()}
     assert "lacks tokenizer.json" in lines["lexical-kc-electra"] and "not here" in lines["sentiformer-bert"]

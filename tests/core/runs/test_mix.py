@@ -240,11 +240,6 @@ def say(trained_several, monkeypatch, capsys):
     return show
 
 
-@pytest.fixture
-def table(trained_several):
-    return pd.read_parquet(trained_several.get_path("several") / "evaluation/test/predictions.parquet")
-
-
 def test_the_record_has_the_task_and_tuned_thresholds(trained_several):
     record = trained_several.read("several")
     assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)
@@ -259,7 +254,8 @@ def test_the_record_has_the_task_and_tuned_thresholds(trained_several):
     assert results["inference"]["milliseconds"] > 0
 
 
-def test_predictions_and_figures_have_a_column_for_each_label(trained_several, table):
+def test_predictions_and_figures_have_a_column_for_each_label(trained_several):
+    table = pd.read_parquet(trained_several.get_path("several") / "evaluation/test/predictions.parquet")
     columns = ["row", "text", "label", "predicted", *(f"label:{name}" for name in LABELS)]
     assert list(table.columns) == [*columns, *(f"probability:{name}" for name in LABELS)]
     own = table[[f"label:{name}" for name in LABELS]].to_numpy()

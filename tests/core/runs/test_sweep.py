@@ -64,7 +64,8 @@ def test_preset_settings_override_the_data_and_the_plan_overrides_both():
 
 
 def test_equal_plans_have_equal_members(store, table, monkeypatch):
-    assert sweep.read(store, "study") == sweep.save(store, make_plan(folds=2)) == make_plan(folds=2)
+    saved = sweep.save(store, make_plan(folds=2))
+    assert sweep.read(store, "study") == saved == make_plan(folds=2)
     assert list_members(sweep.read(store, "study")) == list_members(make_plan(folds=2))
     assert sweep.list_names(store) == ["study"] and sweep.is_planned(store, "study") and store.list() == []
     tree = json.loads((store.folder / ".sweeps" / "study.json").read_text())
