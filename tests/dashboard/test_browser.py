@@ -36,7 +36,6 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     expect(page.locator(".st-key-fig-progress")).to_be_visible()
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
     assert "run=first" in page.url
-
     page.get_by_role("link", name="Performance").click()
     expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
@@ -47,7 +46,6 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     link = page.url
     assert "text=" in link
     assert complaints == []
-
     other, complaints = visit(browser, empty_server, "dark")
     other.goto(link)
     expect(other.get_by_role("list", name="words with their effect")).to_contain_text("dull")
@@ -66,7 +64,6 @@ def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(brows
     expect(head).to_have_attribute("aria-pressed", "true")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "false")
-
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     enter(field, "bad film")
     expect(page.locator(".st-key-tried button")).to_have_count(2)
@@ -120,7 +117,6 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     page.wait_for_function("location.search.includes('h1.1')")
     settle(page)
     said, link = bar.get_attribute("aria-label"), page.url
-
     other, complaints = visit(browser, server, "dark")
     other.goto(link)
     expect(other.get_by_role("img", name=said).first).to_be_visible()

@@ -288,7 +288,6 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     expect(names).to_have_count(2)
     settle(page)
     assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("irony",), ("irony",)]
-
     choose("Code", "irony")
     part = book.get_by_role("textbox", name="Split off as")
     enter(part, "dry humour")
@@ -299,7 +298,6 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("dry humour",), ("dry humour",)], (
         "all that is selected"
     )
-
     choose("Code", "dry humour")
     name = book.get_by_role("textbox", name="Name", exact=True)
     expect(name).to_have_value("dry humour")  # the form of this code, not of the previous one
@@ -308,7 +306,6 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     expect(names.filter(has_text="dry humour")).to_have_count(0)
     settle(page)
     assert codes.read_annotations().get_codes(first) == ("humour",)
-
     choose("Code", "label")
     book.get_by_role("button", name="Remove").click()
     expect(names).to_have_count(2)

@@ -74,7 +74,6 @@ def csv() -> str:
 
 
 def workbook(change: Callable[[openpyxl.Workbook], None]) -> Callable[[Path], None]:
-
     def write(path: Path) -> None:
         book = openpyxl.Workbook()
         sheet = book.active
