@@ -200,11 +200,8 @@ def test_words_appear_at_once_where_motion_is_reduced(browser, server):
     assert names and set(names) == {"none"}
 
 
-WORDS = {
-    "negative": ("bad", "dull", "cold"),
-    "neutral": ("plain", "usual", "medium"),
-    "positive": ("good", "warm", "fine"),
-}
+WORDS = {"negative": ("bad", "dull", "cold"), "neutral": ("plain", "usual", "medium")}
+WORDS |= {"positive": ("good", "warm", "fine")}
 
 
 def test_three_classes_have_digits_and_words_that_are_unknown_have_a_frame(browser, server, library, tmp_path):

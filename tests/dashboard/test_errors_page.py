@@ -114,10 +114,8 @@ def test_doubtful_labels_become_the_selection(app, tmp_path):
     split = {"data.split": "0.6/0.2/0.2"}
     api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films")
     found = Run("films").errors(label_errors=True)["label_errors"]
-    doubted = {
-        split: {row["text"] for row in found["rows"] if row["split"] == split and row["likely"]}
-        for split in ("test", "train")
-    }
+    likely = [row for row in found["rows"] if row["likely"]]
+    doubted = {split: {row["text"] for row in likely if row["split"] == split} for split in ("test", "train")}
     assert all(doubted.values())
     page = whole(pages.opened(app, "errors", run="films", more="all"))
     for place, split in enumerate(("test", "train")):

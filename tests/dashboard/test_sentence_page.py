@@ -150,10 +150,8 @@ def test_words_have_the_effects_of_explain(app, runs, name, edit):
     opened(app, run=name, edit="l2c1:1,h1.1" if edit else "")
     (strip,) = pages.drawn(app, "words")
     loaded = load_run(RunStore(runs), name)
-    now, before = (
-        explain_text(loaded.make_reader(each), TEXT, target="positive")
-        for each in (edit and Intervention(**edit), None)
-    )
+    readers = (loaded.make_reader(each) for each in (edit and Intervention(**edit), None))
+    now, before = (explain_text(reader, TEXT, target="positive") for reader in readers)
     assert [(item["word"], item["push"]) for item in strip["items"]] == [
         (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words
     ]

@@ -12,11 +12,8 @@ from core.interpret.trace_summary import LearnedLambdas
 from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table
 from dashboard.figures.theme import LIGHT, Look
 
-PLAIN = [
-    PartEffect("layer", 0, zero=2.0),
-    PartEffect("head", 0, head=0, zero=-1.0),
-    PartEffect("head", 0, head=1, zero=0.004),
-]
+PLAIN = [PartEffect("layer", 0, zero=2.0)]
+PLAIN += [PartEffect("head", 0, head=0, zero=-1.0), PartEffect("head", 0, head=1, zero=0.004)]
 TWO = [
     *PLAIN,
     *(PartEffect("component", 0, component=i, zero=0.5) for i in range(2)),

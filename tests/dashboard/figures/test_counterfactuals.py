@@ -78,15 +78,10 @@ def example(text, label="positive"):
     return CounterExample(text, text, label, "=note", "ann", "sentence?text=x", "2026-01-31T12:00:00+00:00")
 
 
+GUESSES = [("negative", 0.25, True), ("positive", 0.75, False), ("positive", None, None)]
 SHOWN = counterfactuals.ClassList(
     [example("not bad"), example("=1+1"), example("fine", "so so")],
-    {
-        "one": [
-            ExamplePrediction("negative", 0.25, True),
-            ExamplePrediction("positive", 0.75, False),
-            ExamplePrediction("positive", None, None),
-        ]
-    },
+    {"one": [ExamplePrediction(*each) for each in GUESSES]},
     "one",
     3,
 )

@@ -11,10 +11,8 @@ from core.data.load import load_dataset
 from dashboard.figures import dataset_summary
 from dashboard.figures.theme import DARK, LIGHT, Look
 
-SHARES = {
-    "train": {"negative": (30, 0.75), "positive": (10, 0.25)},
-    "test": {"negative": (2, 0.5), "positive": (2, 0.5)},
-}
+TRAIN = {"negative": (30, 0.75), "positive": (10, 0.25)}
+SHARES = {"train": TRAIN, "test": {"negative": (2, 0.5), "positive": (2, 0.5)}}
 NDT = {
     "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
     "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},

@@ -58,10 +58,8 @@ def test_each_number_matches_a_query_and_consequences_come_last(web):
     assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
     assert isinstance(last.cells["name"], TextCell) and last.cells["name"].small == "no cause"
     assert CONSEQUENCES == {"neighbours conflict"}
-    assert (
-        rates.count_errors(apply_query(known, "wrong;source=phone", store)).picked == "source=phone"
-        and shown.picked == ""
-    )
+    only = rates.count_errors(apply_query(known, "wrong;source=phone", store))
+    assert (only.picked, shown.picked) == ("source=phone", "")
 
 
 @pytest.mark.slow
@@ -103,12 +101,8 @@ def test_compared_run_has_a_row_but_is_no_slice(tmp_path):
 def test_few_sentences_have_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
     shown = rates.count_errors(apply_query(known, "wrong", store))
-    assert shown.has_only_counts and [column.key for column in rates.build_rates_table(shown).marks.columns] == [
-        "name",
-        "n",
-        "rate",
-        "excess",
-    ]
+    columns = rates.build_rates_table(shown).marks.columns
+    assert shown.has_only_counts and [column.key for column in columns] == ["name", "n", "rate", "excess"]
 
 
 @pytest.mark.slow

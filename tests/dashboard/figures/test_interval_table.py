@@ -23,10 +23,8 @@ def table(**more) -> Marks:
     marks = {name: mark(value) for name, value in ACCURACY.items()}
     shared = make_axis(list(marks.values()), leaves_out="low")
     columns = (IntervalColumn("model", "Model", "12rem"), IntervalColumn("ties", "", ties=True))
-    columns += (
-        IntervalColumn("mark", "95 % interval", axis=shared),
-        IntervalColumn("time", "Training", number=True, opt=True),
-    )
+    interval = IntervalColumn("mark", "95 % interval", axis=shared)
+    columns += (interval, IntervalColumn("time", "Training", number=True, opt=True))
     rows = [IntervalRow(name, {"model": name, "mark": each, "time": "2 s"}) for name, each in marks.items()]
     rows[1] = IntervalRow("second", dict(rows[1].cells), children=(IntervalRow("seed-0", {"model": "seed 0"}),))
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)
