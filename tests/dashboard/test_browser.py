@@ -24,8 +24,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     page.goto(f"{empty_server}/runs")
     page.get_by_role("button", name="Train a first model").click()
     page.get_by_role("combobox", name="Data").click()
-    page.keyboard.type(str(table))
-    page.keyboard.press("Enter")
+    page.keyboard.type(f"{table}\n")
     page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     page.get_by_role("textbox", name="Name of the run").fill("first")
@@ -195,9 +194,8 @@ PRESSED = """async (script) => {
 def test_each_message_contains_all_unconfirmed_changes(browser, server):
     page, _ = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
-    told = page.evaluate(
-        PRESSED, wrap_script("export default ({ parentElement, send }) => { parentElement.send = send; }")
-    )
+    script = wrap_script("export default ({ parentElement, send }) => { parentElement.send = send; }")
+    told = page.evaluate(PRESSED, script)
     assert {name for name, _ in told} == {"changes"}
     assert [[change for _, change in sent] for _, sent in told] == [["a"], ["a", "b"], ["b", "c"], ["reset"], ["d"]]
     numbers = [number for _, sent in told for number, _ in sent]

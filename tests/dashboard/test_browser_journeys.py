@@ -226,9 +226,8 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     rows = list(csv.DictReader(io.StringIO(save(hand, "Sentences · CSV"))))
     assert [row["codes"] for row in rows] == ["wrong label"] * count
     assert [row["note"] for row in rows if row["note"]] == ["said twice"]
-    assert {row["shop"] for row in rows} <= {"north", "south"} and {
-        (row["true"], row["predicted"]) for row in rows
-    } == {("no", "yes")}
+    assert {row["shop"] for row in rows} <= {"north", "south"}
+    assert {(row["true"], row["predicted"]) for row in rows} == {("no", "yes")}
     hand.tell(f"researcher, {count} errors coded")
     assert hand.clicks - len(SMALL) - 2 <= 12 and complaints == [], "it took 17 clicks before"
 

@@ -198,9 +198,8 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     page.goto(f"{empty_server}/data")
     page.get_by_text("Use your own file").click()
     settle(page)
-    page.locator("input[type=file]").set_input_files(
-        {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}
-    )
+    given = {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}
+    page.locator("input[type=file]").set_input_files(given)
     page.get_by_role("button", name="Use this file").click()
     page.get_by_role("button", name="Train on this").click()
     see(page.get_by_role("button", name="Start training"))

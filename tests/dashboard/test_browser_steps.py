@@ -172,8 +172,7 @@ def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(
     expect(typed).to_have_text([span["text"] for span in said["spans"]])
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
     settle(page)
-    for rules in looks(page):
-        assert violations(page, rules) == []
+    assert [each for rules in looks(page) for each in violations(page, rules)] == []
     assert complaints == []
 
 
