@@ -160,10 +160,7 @@ WITHOUT = {
         "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),
-    "the server at its start": (
-        "import dashboard.launcher; dashboard.launcher._import_modules()",
-        {"torch", "sklearn"},
-    ),
+    "the server as it starts": ("from dashboard import launcher; launcher._import_modules()", {"torch", "sklearn"}),
     "a training run until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo", "transformers"}),
 }
 """What must be quick, the least demanding last: its code, and modules that it does not wait for."""

@@ -96,9 +96,8 @@ def test_user_texts_are_escaped(page, runs):
 
 def test_label_errors_and_dropout_uncertainty_are_computed_on_demand(page, monkeypatch):
     begun = []
-    monkeypatch.setattr(
-        "core.runs.background_jobs.start_job", lambda store, files, command, kind: begun.append(command[3:])
-    )
+    start = "core.runs.background_jobs.start_job"
+    monkeypatch.setattr(start, lambda store, files, command, kind: begun.append(command[3:]))
     app = whole(page())
     assert "Likely label errors" in words(app)
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
@@ -148,9 +147,8 @@ def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
         assert picker.options == ["high", "low"]
         return whole(picker.set_value(name).run())
 
-    page = whole(
-        pages.opened(app, "errors", run="one", more="all", select="tag=models disagree with low", disagree="high")
-    )
+    select = "tag=models disagree with low"
+    page = whole(pages.opened(app, "errors", run="one", more="all", select=select, disagree="high"))
     assert len(drawn(page, "reader")[0]["rows"]) == 10 and tags()["tag=models disagree with high"] == 0
     page = whole(pages.opened(app, "errors", run="one", more="all", select="all"))
     page = picked(None)

@@ -62,9 +62,8 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
     assert "Run what is missing" not in " ".join(each.label for each in app.button)  # all its cells have results
     asked = {"cells": [{"needs": "imdb and some/encoder"}] * 3, "hours": 4.56, "lacks": ["imdb: not here"]}
     real = sentiscope.reproduce
-    monkeypatch.setattr(
-        "core.api.papers.reproduce", lambda *args, **how: asked if "dry_run" in how else real(*args, **how)
-    )
+    name = "core.api.papers.reproduce"
+    monkeypatch.setattr(name, lambda *args, **how: asked if "dry_run" in how else real(*args, **how))
     shown = text_of(opened(app, "papers", paper="ndt", table="I"))
     assert "Not run: 3 trainings, about 4.6 hours on two cores. They need imdb, some/encoder;" in shown
     assert "sentiscope reproduce ndt I --dry-run --scale small" in shown

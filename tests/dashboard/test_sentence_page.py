@@ -80,9 +80,8 @@ def test_lambda_of_the_link_changes_the_prediction_as_in_core(app, runs):
     first, board = board, levers(app)
     assert board["turn"] > first["turn"]
     assert board["changed"] == "λ₁ of layer 2 = 1.00" and "against the trained model" in board["said"]
-    assert [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]] == [
-        ("l2c1", 1.0, True)
-    ]
+    moved = [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]]
+    assert moved == [("l2c1", 1.0, True)]
 
 
 def test_link_sets_ablation_to_the_mean(app, runs):
@@ -283,9 +282,8 @@ def mixed(runs):
 def test_mixture_parts_are_below_the_prediction_and_a_switch_removes_tfidf(app, mixed):
     opened(app)
     view = mixed.inspect(TEXT)
-    assert shown(app)[:4] == [
-        said(each) for each in (view.probabilities, view.mix.network, view.mix.tfidf, view.mix.mixture)
-    ]
+    parts = (view.probabilities, view.mix.network, view.mix.tfidf, view.mix.mixture)
+    assert shown(app)[:4] == [said(each) for each in parts]
     for part in ("Network alone, counts 0.60", "TF-IDF alone, counts 0.40", "mixed with TF-IDF, w = 0.60"):
         assert part in markup(app)
     app.toggle(key="edit-mix").set_value(False).run()

@@ -93,9 +93,8 @@ def test_recorded_scores_fit_the_present_corpus():
     known = get_model_scores(dataset.fingerprint)
     shown = dataset_summary.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
     for split in ("test", "challenge", "everyday"):
-        assert set(dataset_summary.build_phenomena_scores(known, split)["phenomenon"]) == set(
-            dataset.splits[split]["phenomenon"]
-        )
+        scores = dataset_summary.build_phenomena_scores(known, split)
+        assert set(scores["phenomenon"]) == set(dataset.splits[split]["phenomenon"])
         assert shown[split.capitalize()].str.match(r"^0\.\d{3} (±|\()").all()
 
 

@@ -168,9 +168,8 @@ def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
     code_rows(codes, KEYS[2:4], ["irony"], author="ben")
     some = shape(codes, "ben")
     assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
-    assert "κ with ann 0.00" in error_list.describe_coding(some) and len(some.pair["apart"]) == 2, (
-        "of the four that both have coded"
-    )
+    assert "κ with ann 0.00" in error_list.describe_coding(some)
+    assert len(some.pair["apart"]) == 2, "of the four that both have coded"
 
 
 def test_empty_codebook_and_empty_selection_have_no_rows(tmp_path, codes):

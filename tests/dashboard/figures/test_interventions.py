@@ -28,9 +28,8 @@ CURVES = (
     curve(1, 2, (0.2, 0.25, 0.25, 0.2), start=None),
     curve(None, None, (0.6, 0.7, 0.8, 0.25), learned=1.0, start=None, now=1.0),
 )
-SHOWN = interventions.LambdaBench(
-    LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies."), True, Edits(lambdas=((1, 1, 1.0),))
-)
+SHOWN = LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies.")
+SHOWN = interventions.LambdaBench(SHOWN, True, Edits(lambdas=((1, 1, 1.0),)))
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -57,9 +57,8 @@ def test_run_gives_the_sizes_for_counting_parameters():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_paper_shows_its_presets_with_their_runs(paper):
     own = [name for name, preset in PRESETS.items() if preset.paper == paper]
-    frame = model_plan.build_preset_frame(
-        PAPERS[paper], model_plan.USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")]
-    )
+    records = [run(own[0]), run(own[0], "failed"), run("vanilla")]
+    frame = model_plan.build_preset_frame(PAPERS[paper], model_plan.USUAL, records)
     assert frame["model"].tolist() == own == model_plan.list_presets(PAPERS[paper])
     assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
     assert set(frame["paper"]) == {PAPERS[paper]}
@@ -154,9 +153,8 @@ def test_changed_model_is_described_by_parts_changes_and_implied_settings():
 
 
 def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
-    assert model_plan.describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
-        "a guess: nothing similar has been trained on this machine yet"
-    )
+    said = model_plan.describe_time(Estimate(1000, 52.0, 0), CONFIG)
+    assert said.endswith("a guess: nothing similar has been trained on this machine yet")
     said = model_plan.describe_time(Estimate(1000, 41.7, 2), CONFIG)
     assert said == "About 40 s at most · 1\u202f000 steps in 4 epochs · measured on 2 earlier runs here"
     assert "· up to 1\u202f000 steps" in model_plan.describe_time(Estimate(1000, 41.7, 2, counted=False), CONFIG)

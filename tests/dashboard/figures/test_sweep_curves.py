@@ -7,9 +7,8 @@ FIT = {"a": 0.1, "b": 1.5, "c": 0.4, "residual": 0.0}
 
 
 def curve(label, deviation, error=None):
-    points = [
-        {"x": x, "mean": mean, "deviation": deviation, "n": 3} for x, mean in ((250, 0.5), (1000, 0.6), (4000, 0.8))
-    ]
+    means = {250: 0.5, 1000: 0.6, 4000: 0.8}
+    points = [{"x": x, "mean": mean, "deviation": deviation, "n": 3} for x, mean in means.items()]
     return {"label": label, "points": points, "error": error}
 
 
