@@ -448,9 +448,8 @@ def describe(result: Result) -> str:
     place = f"{result.module}:{result.line}"
     change = f"{result.before} → {result.after or 'nothing'}"
     ran = f"{result.ran} tests of {result.files} files"
-    return (
-        f"{place:42} {change:24} {ran:24} {result.seconds:6.1f} s  {result.outcome}  {result.killer}\n    {result.text}"
-    )
+    line = f"{place:42} {change:24} {ran:24} {result.seconds:6.1f} s  {result.outcome}  {result.killer}"
+    return f"{line}\n    {result.text}"
 
 
 def main() -> int:

@@ -10,15 +10,7 @@ import pytest
 from fresh import modules_after
 
 ROOT = Path(__file__).resolve().parents[2]
-EVERYWHERE = {
-    "core",
-    "core.exceptions",
-    "core.fingerprint",
-    "core.atomic",
-    "core.cache",
-    "core.formatting",
-    "core.paths",
-}
+EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache", "core.paths"}
 EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
 CONFIGS = {"core.config", "core.recipes", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
 DOORS = {  # room → rooms it may import, in addition to itself and to those allowed everywhere
@@ -97,10 +89,8 @@ def test_imports_have_no_cycles():
 
 def test_import_cycle_through_a_function_is_detected():
     late = "def late():\n    from core.text import words\n"
-    arrows = {
-        "core.text.words": imported_files("import core.text.subword_tokenizers"),
-        "core.text.subword_tokenizers": imported_files(late),
-    }
+    one, other = "core.text.words", "core.text.subword_tokenizers"
+    arrows = {one: imported_files(f"import {other}"), other: imported_files(late)}
     assert set(circle(arrows)) == {"core.text.words", "core.text.subword_tokenizers"}
 
 
@@ -170,10 +160,7 @@ WITHOUT = {
         "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),
-    "what the server reads at its start": (
-        "import dashboard.launcher; dashboard.launcher._import_modules()",
-        {"torch", "sklearn"},
-    ),
+    "the server as it starts": ("from dashboard import launcher; launcher._import_modules()", {"torch", "sklearn"}),
     "a training run until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo", "transformers"}),
 }
 """What must be quick, the least demanding last: its code, and modules that it does not wait for."""

@@ -75,10 +75,6 @@ def test_functions_are_verb_and_noun_and_docstrings_are_sentences():
 
 
 def test_class_names_are_unique():
-    classes = Counter(
-        node.name
-        for source in read_sources().values()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ClassDef)
-    )
+    nodes = [node for source in read_sources().values() for node in ast.walk(ast.parse(source))]
+    classes = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
     assert len(classes) > 400 and [name for name, count in classes.items() if count > 1] == []

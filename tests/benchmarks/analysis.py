@@ -153,7 +153,6 @@ def main() -> None:
     given = parser.parse_args()
     with CODES.open(encoding="utf-8") as file:
         known = {row["key"]: row["code"] for row in csv.DictReader(file)}
-
     with tempfile.TemporaryDirectory(prefix="sentiscope-analysis-") as folder:
         own = {"SENTISCOPE_DATA": str(given.data), "SENTISCOPE_RUNS": f"{folder}/runs"}
         own |= {"SENTISCOPE_CACHE": f"{folder}/cache", "SENTISCOPE_STARTERS": f"{folder}/none"}

@@ -23,9 +23,8 @@ SETS = {"tweeteval_emotion": ("TweetEval emotion", 2), "twitter_financial": ("Tw
 WORDS, CHARS = "words", "chars"
 OURS = "pretrained --set model.backbone=minilm --set model.pooling=mean"
 TUNED = f"{OURS} --epochs EPOCHS --set training.lr=1e-4"
-INCEPTIVE = " ".join(
-    f"--set model.head.{each}" for each in ("kernels=2,3,5,7", "channels=16", "attention_heads=4", "dense=128")
-)
+INCEPTIVE = ("kernels=2,3,5,7", "channels=16", "attention_heads=4", "dense=128")
+INCEPTIVE = " ".join(f"--set model.head.{each}" for each in INCEPTIVE)
 MODELS = {
     WORDS: ("TF-IDF, words", "tfidf-logreg"),
     CHARS: ("TF-IDF, words and characters", "tfidf-logreg-chars"),
@@ -53,10 +52,8 @@ def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
     pairs += [(model, "tuned") for model in AMONG]
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
     said = {model: read_answers(store, record, "test").to_scores("accuracy") for model, record in records.items()}
-    tests = [
-        run_test({(0, -1): combine_scores(said[model], said[beside], "accuracy")}, METRICS["accuracy"])
-        for model, beside in pairs
-    ]
+    scores = [combine_scores(said[model], said[beside], "accuracy") for model, beside in pairs]
+    tests = [run_test({(0, -1): each}, METRICS["accuracy"]) for each in scores]
     found = {}
     for pair, test, step in zip(pairs, tests, apply_holm([test.p for test in tests]), strict=True):
         low, high = test.compute_interval(step.alpha) or (float("nan"),) * 2

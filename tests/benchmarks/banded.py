@@ -108,10 +108,8 @@ def main() -> None:
         by_length = {}
         for length in args.lengths:
             row = by_length[length] = measure(length, args.repeats if length < 8192 else 3, gradients=gradients)
-            cells = [
-                f"{name} {ms:.2f}" + (f" ({ms / row['banded']:.1f})" if name != "banded" else "")
-                for name, ms in row.items()
-            ]
+            best = row["banded"]
+            cells = [f"{name} {ms:.2f}" + f" ({ms / best:.1f})" * (name != "banded") for name, ms in row.items()]
             goal = FASTER.get(length)
             if goal and not gradients:
                 cells.append(f"goal {goal} over flash: {verdict(row['flash'] / row['banded'] >= goal)}")

@@ -54,10 +54,8 @@ def main() -> None:
             torch.manual_seed(0)
             model = build_model(PRESETS[preset].model, vocabulary=5_000, classes=2)
             optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-            plans = {
-                way: plan_batches(sizes, batch_size=batch_size, seed=0, epoch=0, batching=way)
-                for way in ("fixed", "length")
-            }
+            plan = partial(plan_batches, sizes, batch_size=batch_size, seed=0, epoch=0)
+            plans = {way: plan(batching=way) for way in ("fixed", "length")}
             chosen = {way: sampled(table, batches) for way, batches in plans.items()}
 
             def epoch(rows_of: list[np.ndarray], width: int, model=model, optimizer=optimizer, table=table) -> None:

@@ -39,9 +39,7 @@ def figures(store: RunStore, runs: list[str], classes: int) -> dict[str, Any]:
         splits[split] = {
             "rows": len(frames[0]),
             "accuracy": [round(float(frame["correct"].mean()), 4) for frame in frames],
-            "unseen words": round(float(pooled.loc[pooled["unseen"], "correct"].mean()), 4)
-            if split == "test"
-            else None,
+            "unseen words": round(float(pooled["correct"][pooled["unseen"]].mean()), 4) if split == "test" else None,
             "phenomena": pooled.groupby("phenomenon")["correct"].mean().round(4).to_dict(),
         }
     config = store.read(runs[0]).config

@@ -128,9 +128,8 @@ def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord
 
 def right(store: RunStore, record: RunRecord) -> np.ndarray:
     """(n,) bool: correct predictions on the test split."""
-    rows = pd.read_parquet(
-        store.get_path(record.run) / EVALUATION / "test" / PREDICTIONS, columns=["label", "predicted"]
-    )
+    path = store.get_path(record.run) / EVALUATION / "test" / PREDICTIONS
+    rows = pd.read_parquet(path, columns=["label", "predicted"])
     return (rows["label"] == rows["predicted"]).to_numpy()
 
 
@@ -214,9 +213,8 @@ def tested(patterns: str) -> Tested:
     rows = np.repeat([bits for bits, _ in found], [number for _, number in found], 0)
     labels = np.zeros(len(rows), int)
     words, *seeds = (build_scores(labels, np.stack([each, 1 - each], 1).astype(float)) for each in rows.T)
-    return run_test(
-        {(seed, -1): combine_scores(each, words, "accuracy") for seed, each in enumerate(seeds)}, METRICS["accuracy"]
-    )
+    scores = {(seed, -1): combine_scores(each, words, "accuracy") for seed, each in enumerate(seeds)}
+    return run_test(scores, METRICS["accuracy"])
 
 
 def numbers(text: str) -> list[float]:

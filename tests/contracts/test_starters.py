@@ -128,6 +128,5 @@ def test_starter_records_have_no_paths_or_user_names():
 def test_starter_has_its_faithfulness_result_for_deletion(run):
     found = BeliefFiles.from_run(STORE, run, "deletion").read()
     assert found is not None and found.sentences == 200
-    assert [judge_method(each.method, {**each.tests, "answers": found.answers}).verdict for each in found.methods] == [
-        "evidence"
-    ]
+    verdicts = [judge_method(each.method, {**each.tests, "answers": found.answers}) for each in found.methods]
+    assert [each.verdict for each in verdicts] == ["evidence"]

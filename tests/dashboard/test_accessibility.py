@@ -123,11 +123,8 @@ TEXTS = (ARABIC, BANGLA, KOREAN, MIXED, "감사합니다" * 40, "https://example
 def address(library, server, tmp_path_factory) -> str:
     """The app with a tiny run on sentences in these scripts, each in two variants."""
     folder = tmp_path_factory.mktemp("scripts")
-    rows = [
-        (f"{text} {'좋다 ভালো جيد' if row % 2 else '나쁘다 খারাপ سيئ'} {row}", row % 2)
-        for row in range(30)
-        for text in TEXTS
-    ]
+    words = ("나쁘다 খারাপ سيئ", "좋다 ভালো جيد")
+    rows = [(f"{text} {words[row % 2]} {row}", row % 2) for row in range(30) for text in TEXTS]
     random = np.random.default_rng(0)
     frame = pd.DataFrame(rows, columns=["text", "label"])
     frame["label"] = np.where(random.random(len(frame)) < 0.4, 1 - frame["label"], frame["label"])

@@ -24,8 +24,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     page.goto(f"{empty_server}/runs")
     page.get_by_role("button", name="Train a first model").click()
     page.get_by_role("combobox", name="Data").click()
-    page.keyboard.type(str(table))
-    page.keyboard.press("Enter")
+    page.keyboard.type(f"{table}\n")
     page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     page.get_by_role("textbox", name="Name of the run").fill("first")
@@ -36,7 +35,6 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     expect(page.locator(".st-key-fig-progress")).to_be_visible()
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
     assert "run=first" in page.url
-
     page.get_by_role("link", name="Performance").click()
     expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
@@ -47,7 +45,6 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     link = page.url
     assert "text=" in link
     assert complaints == []
-
     other, complaints = visit(browser, empty_server, "dark")
     other.goto(link)
     expect(other.get_by_role("list", name="words with their effect")).to_contain_text("dull")
@@ -66,7 +63,6 @@ def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(brows
     expect(head).to_have_attribute("aria-pressed", "true")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "false")
-
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     enter(field, "bad film")
     expect(page.locator(".st-key-tried button")).to_have_count(2)
@@ -120,7 +116,6 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     page.wait_for_function("location.search.includes('h1.1')")
     settle(page)
     said, link = bar.get_attribute("aria-label"), page.url
-
     other, complaints = visit(browser, server, "dark")
     other.goto(link)
     expect(other.get_by_role("img", name=said).first).to_be_visible()
@@ -199,9 +194,8 @@ PRESSED = """async (script) => {
 def test_each_message_contains_all_unconfirmed_changes(browser, server):
     page, _ = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
-    told = page.evaluate(
-        PRESSED, wrap_script("export default ({ parentElement, send }) => { parentElement.send = send; }")
-    )
+    script = wrap_script("export default ({ parentElement, send }) => { parentElement.send = send; }")
+    told = page.evaluate(PRESSED, script)
     assert {name for name, _ in told} == {"changes"}
     assert [[change for _, change in sent] for _, sent in told] == [["a"], ["a", "b"], ["b", "c"], ["reset"], ["d"]]
     numbers = [number for _, sent in told for number, _ in sent]

@@ -142,9 +142,8 @@ def test_codes_wait_for_a_reader_at_their_row(browser, store, at, given):
     for name in ("irony", "label"):
         codes.add_code(name)
     shown = apply_query(make_facts(store, store.read("one"), "test"), "wrong", store)
-    reader = ERRORS.draw(
-        SentenceList(shown, coding=Coding(codes.read_annotations("ann"), "ann", session="one")), Look()
-    )
+    coding = Coding(codes.read_annotations("ann"), "ann", session="one")
+    reader = ERRORS.draw(SentenceList(shown, coding=coding), Look())
     page, complaints = visit(browser, "data:")
     page.set_content("<body></body>")
     page.add_script_tag(content=to_draw_script(reader.script))
@@ -276,8 +275,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     def choose(field: str, name: str) -> None:
         book.get_by_role("combobox", name=field, exact=True).click()
         page.get_by_role("listbox").wait_for()
-        page.keyboard.type(name)
-        page.keyboard.press("Enter")
+        page.keyboard.type(f"{name}\n")
         expect(book.get_by_role("combobox", name=field, exact=True)).to_have_value(name)
         settle(page)
 
@@ -288,7 +286,6 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     expect(names).to_have_count(2)
     settle(page)
     assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("irony",), ("irony",)]
-
     choose("Code", "irony")
     part = book.get_by_role("textbox", name="Split off as")
     enter(part, "dry humour")
@@ -299,7 +296,6 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("dry humour",), ("dry humour",)], (
         "all that is selected"
     )
-
     choose("Code", "dry humour")
     name = book.get_by_role("textbox", name="Name", exact=True)
     expect(name).to_have_value("dry humour")  # the form of this code, not of the previous one
@@ -308,7 +304,6 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     expect(names.filter(has_text="dry humour")).to_have_count(0)
     settle(page)
     assert codes.read_annotations().get_codes(first) == ("humour",)
-
     choose("Code", "label")
     book.get_by_role("button", name="Remove").click()
     expect(names).to_have_count(2)

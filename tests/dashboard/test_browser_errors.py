@@ -48,8 +48,7 @@ def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard
     expect(page.locator(".reader .keys")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".reader .keys")).to_be_hidden()
-    for rules in looks(page):
-        assert violations(page, rules) == []
+    assert [each for rules in looks(page) for each in violations(page, rules)] == []
     page.reload()
     expect(page.locator(".reader .list li[aria-selected=true]")).to_have_attribute("title", read)
     expect(page.locator(".filter .word", has_text="any tag")).to_be_attached(timeout=120_000)
@@ -205,11 +204,6 @@ def test_arriving_tags_keep_open_menus_and_the_focus(page, thousand):
     assert parse_qs(urlsplit(page.url).query)["select"] == ["all;true=good"]
 
 
-def at(page: Page) -> str:
-    """The sentence in the reader."""
-    return page.locator(".reader .top b").first.inner_text()
-
-
 def listed(page: Page) -> int:
     """Rows of the list."""
     return page.locator(".reader .list li").count()
@@ -245,14 +239,14 @@ def test_list_grows_when_scrolled_and_the_bar_shows_the_position(page, thousand)
     page.locator(".reader .list li").nth(299).scroll_into_view_if_needed()
     expect(page.locator(".reader .list li").nth(400)).to_be_attached(timeout=20_000)
     top, size = page.locator(".reader .list").evaluate("(it) => [it.scrollTop, it.scrollHeight / it.children.length]")
-    assert 250 < top / size < 400 and at(page) == "1 of 1\u202f000"
+    assert 250 < top / size < 400 and place(page) == "1 of 1\u202f000"
     first = page.locator(".reader .list li").first
     assert first.get_attribute("aria-selected") == "true"
     opened(page, f"{thousand}/errors?run=many&select=wrong")  # the bar shows the current sentence
-    for place in range(2, 5):
+    for number in range(2, 5):
         page.keyboard.press("j")
-        expect(page.locator(".reader .top b").first).to_have_text(f"{place} of 125")
-        expect(page.locator(".st-key-selected-now .s-at")).to_have_text(f"{place} / 125")
+        expect(page.locator(".reader .top b").first).to_have_text(f"{number} of 125")
+        expect(page.locator(".st-key-selected-now .s-at")).to_have_text(f"{number} / 125")
     page.locator(".st-key-selected-Next button").click()
     expect(page.locator(".reader .top b").first).to_have_text("5 of 125")
     expect(page.locator(".st-key-selected-now .s-at")).to_have_text("5 / 125")
@@ -310,12 +304,9 @@ def test_cloud_word_is_reached_by_keyboard_and_filters(page, shifted):
     pressed = page.locator(".cloud button[aria-pressed=true]")
     expect(pressed).to_have_count(1)
     expect(pressed).to_contain_text("ironic")
-    assert (
-        re.fullmatch(r"true!?=\w+;predicted!?=\w+;word=ironic", selected(page))
-        and "36 of 360" in page.locator(".s-now").inner_text()
-    )
+    assert re.fullmatch(r"true!?=\w+;predicted!?=\w+;word=ironic", selected(page))
+    assert "36 of 360" in page.locator(".s-now").inner_text()
     settle(page)
-    for rules in looks(page):
-        assert violations(page, rules) == []
+    assert [each for rules in looks(page) for each in violations(page, rules)] == []
     pressed.press("Enter")
     expect(pressed).to_have_count(0)

@@ -92,7 +92,6 @@ def test_a_teacher_guesses_sees_why_and_presents_in_the_first_minute(browser, fi
     assert (hand.clicks, hand.keys) == (2, 0), "at most three clicks were asked for"
     hand.click(page.get_by_role("button", name=re.compile("^washes, ")))
     expect(page.get_by_role("button", name=re.compile("^washes, "))).to_have_attribute("aria-pressed", "true")
-
     hand.click(page.get_by_role("link", name="Runs", exact=True))
     arrive(page, "Runs")
     hand.button("Present")
@@ -205,7 +204,6 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     count = int(place.inner_text().split()[-1])
     assert count > 1
     codes = Codes(newcomer.folder, get_data_name(record))
-
     arrived = hand.clicks
     hand.click(page.get_by_role("textbox", name="New code"))
     hand.write("wrong label")
@@ -228,9 +226,8 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     rows = list(csv.DictReader(io.StringIO(save(hand, "Sentences · CSV"))))
     assert [row["codes"] for row in rows] == ["wrong label"] * count
     assert [row["note"] for row in rows if row["note"]] == ["said twice"]
-    assert {row["shop"] for row in rows} <= {"north", "south"} and {
-        (row["true"], row["predicted"]) for row in rows
-    } == {("no", "yes")}
+    assert {row["shop"] for row in rows} <= {"north", "south"}
+    assert {(row["true"], row["predicted"]) for row in rows} == {("no", "yes")}
     hand.tell(f"researcher, {count} errors coded")
     assert hand.clicks - len(SMALL) - 2 <= 12 and complaints == [], "it took 17 clicks before"
 
@@ -251,7 +248,6 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     hand.tell("attention, Compare")
     pairs = list(csv.DictReader(io.StringIO(save(hand, "Pairs · CSV"))))
     assert [{*row.values()} >= {NDT, DIFFERENTIAL} for row in pairs] == [True], pairs
-
     hand.open("Lambdas")
     hand.button(re.compile("^Compare with"))
     hand.click(page.get_by_role("combobox", name="Compare with", exact=True))
@@ -263,7 +259,6 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     settle(page)
     lambdas = list(csv.DictReader(io.StringIO(save(hand, "Course · CSV"))))
     assert {NDT, DIFFERENTIAL} <= {value for row in lambdas for value in row.values()}
-
     hand.open("Sentence")
     bar = page.locator(".st-key-answer .s-bar").first
     head = page.get_by_role("button", name=re.compile("^switch off head 1 of layer 3"))

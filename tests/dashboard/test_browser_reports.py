@@ -198,9 +198,8 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     page.goto(f"{empty_server}/data")
     page.get_by_text("Use your own file").click()
     settle(page)
-    page.locator("input[type=file]").set_input_files(
-        {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}
-    )
+    given = {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}
+    page.locator("input[type=file]").set_input_files(given)
     page.get_by_role("button", name="Use this file").click()
     page.get_by_role("button", name="Train on this").click()
     see(page.get_by_role("button", name="Start training"))
@@ -208,7 +207,6 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(bare.folder.parent / "cache"))
         api.train(bare.read("mine").config.data.name, "tfidf-logreg", name="words", store=bare)
-
     page.goto(f"{empty_server}/errors?run=mine")
     whole = listed(page)
     page.get_by_role("button", name="add filter").click()
@@ -217,7 +215,6 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     page.wait_for_url("**source%3Dphone**")
     phone = listed(page)
     assert 0 < phone < whole, "most of what is wrong came by phone"
-
     page.locator(".st-key-codes-book summary").click()
     page.get_by_role("textbox", name="Name", exact=True).last.fill("mislabelled")
     page.get_by_role("button", name="Add", exact=True).click()
@@ -233,11 +230,9 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     expect(rate).to_contain_text(re.compile(rf"{phone}\D*1\.00"))
     page.wait_for_url("**at=**")
     link = page.url
-
     page.goto(f"{empty_server}/compare?compare=mine&compare=words")
     alone = page.locator(".s-open", has_text="is right on").or_(page.locator(".s-open", has_text="are right on"))
     expect(alone).to_contain_text(re.compile("mine.*words|words.*mine"))
-
     page.goto(link)
     listed(page)
     page.get_by_role("button", name="Report · HTML").click()
@@ -249,7 +244,6 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
     report.goto((tmp_path / "report.html").as_uri())
     for said in ("mislabelled", "source", "R-0"):  # the author's code, column and id
         expect(report.locator("main, body").first).to_contain_text(said)
-
     other, others = visit(browser, empty_server, "dark", 1024)
     other.goto(link)
     assert listed(other) == phone

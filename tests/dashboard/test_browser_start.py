@@ -126,10 +126,7 @@ def test_hands_are_counted_and_a_link_opens_a_sentence(page, server):
     start(page, server, "&sentence=3")
     expect(page.get_by_text("Sentence 3 of 5")).to_be_visible()
     page.get_by_role("button", name="Count hands").click()
-    page.keyboard.type("18")
-    page.keyboard.press("Enter")
-    page.keyboard.type("6")
-    page.keyboard.press("Enter")
+    page.keyboard.type("18\n6\n")
     expect(page.get_by_role("button", name="negative 18 hands")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".start .marks")).to_contain_text("class 18")
@@ -171,8 +168,7 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(page, serve
     expect(page.locator(".start .why")).to_have_text("This sentence has 5\u202f000 words; 60 are the maximum here.")
     assert "text=" not in page.get_by_role("link", name="Open it in Sentence").get_attribute("href")
     page.get_by_role("button", name="Try another").click()
-    page.keyboard.type(SPEAKS)
-    page.keyboard.press("Enter")
+    page.keyboard.type(f"{SPEAKS}\n")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".start h1")).to_have_text("Not fooled. It says negative, as you do.")
     page.get_by_role("button", name="Back to the sentences").click()
@@ -180,8 +176,7 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(page, serve
     for number in range(4):
         keep_example(library.folder, f"not a dull moment in number {number}", "positive")
     page.get_by_role("button", name="Try your own").click()
-    page.keyboard.type("anything")
-    page.keyboard.press("Enter")
+    page.keyboard.type("anything\n")
     page.keyboard.press("ArrowLeft")
     page.get_by_role("button", name="Train with them").click()
     page.wait_for_url(lambda url: urlsplit(url).path == "/train")
@@ -194,17 +189,13 @@ def test_words_appear_at_once_where_motion_is_reduced(browser, server):
     page.emulate_media(reduced_motion="reduce")
     start(page, server)
     page.keyboard.press(KEY[QUESTIONS[0].label])
-    names = page.locator(".start .word > :first-child").evaluate_all(
-        "all => all.map(e => getComputedStyle(e).animationName)"
-    )
+    words = page.locator(".start .word > :first-child")
+    names = words.evaluate_all("all => all.map(e => getComputedStyle(e).animationName)")
     assert names and set(names) == {"none"}
 
 
-WORDS = {
-    "negative": ("bad", "dull", "cold"),
-    "neutral": ("plain", "usual", "medium"),
-    "positive": ("good", "warm", "fine"),
-}
+WORDS = {"negative": ("bad", "dull", "cold"), "neutral": ("plain", "usual", "medium")}
+WORDS |= {"positive": ("good", "warm", "fine")}
 
 
 def test_three_classes_have_digits_and_words_that_are_unknown_have_a_frame(browser, server, library, tmp_path):
@@ -221,8 +212,7 @@ def test_three_classes_have_digits_and_words_that_are_unknown_have_a_frame(brows
     colors = page.locator(".start .bar > span").evaluate_all("all => all.map(each => each.className)")
     assert colors == ["minus", "middle", "plus"]
     page.get_by_role("button", name="Try your own").click()
-    page.keyboard.type("zyzzyva film <b>qwertz</b>")
-    page.keyboard.press("Enter")
+    page.keyboard.type("zyzzyva film <b>qwertz</b>\n")
     page.keyboard.press("3")
     expect(page.locator(".start .why")).to_contain_text("unknown to the model.")
     assert {"zyzzyva", "qwertz"} <= set(page.locator(".start .unknown").all_inner_texts())

@@ -116,11 +116,8 @@ def test_formula_and_matrices_are_visible_together_at_each_size(browser, server)
             page.wait_for_function(MOVED.format(stage.lower().replace("-", "")))
             settle(page)
             tables = page.locator(".steps table").count()
-            parts = (
-                ".steps .formulas",
-                *[".steps .filled"] * bool(more),
-                *(f".steps table >> nth={n}" for n in range(tables)),
-            )
+            parts = [".steps .formulas", *(f".steps table >> nth={n}" for n in range(tables))]
+            parts += [".steps .filled"] * bool(more)
             for part in parts:
                 box = page.locator(part).bounding_box()
                 assert box["y"] >= 0 and box["y"] + box["height"] <= height, (stage, part)
@@ -175,8 +172,7 @@ def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(
     expect(typed).to_have_text([span["text"] for span in said["spans"]])
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
     settle(page)
-    for rules in looks(page):
-        assert violations(page, rules) == []
+    assert [each for rules in looks(page) for each in violations(page, rules)] == []
     assert complaints == []
 
 

@@ -54,13 +54,11 @@ def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, t
     expect(page.locator(".st-key-fig-progress .main-svg").first).to_be_visible()
     expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible()
     expect(page.get_by_text(LEFT)).to_be_visible()
-
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Training has been stopped")).to_be_visible()
     expect(page.get_by_text(re.compile(r"It stopped at step \d+ of"))).to_be_visible()
     stood = step(runs, "long")
     assert runs.read("long").status == "cancelled" and stood > 0
-
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text(LEFT)).to_be_visible()
     link = page.url
@@ -71,7 +69,6 @@ def test_training_can_be_paused_continued_and_cancelled(browser, empty_server, t
     assert logged(runs, "long") > before
     assert runs.read("long").status == "running"
     assert step(runs, "long") >= stood
-
     page, later = visit(browser, empty_server, "dark")
     page.goto(link)
     expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible()

@@ -117,9 +117,8 @@ def row(note=None, **codes):
 
 def test_report_is_stored_once_and_a_lost_one_comes_with_the_next(send_report, codes, keys):
     send_report(coded=make_report(2, {keys[0]: row(irony=[True, 1]), keys[1]: row(note=["so", 2, False])}))
-    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
-        keys[1]: {"ann": "so"}
-    }
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}}
+    assert codes.read_annotations().notes == {keys[1]: {"ann": "so"}}
     code_rows(codes, [keys[0]], [], author="ann")
     held = send_report(coded=make_report(2, {keys[0]: row(irony=[True, 1])}))
     assert codes.read_annotations().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
@@ -130,13 +129,11 @@ def test_changes_from_another_browser_of_the_same_author_are_kept(send_report, c
     codes.give_codes([keys[0]], ["label"], author="ann")
     codes.write_note(keys[0], "theirs", author="ann")
     send_report(coded=make_report(2, {keys[0]: row(irony=[False, 2])}))
-    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {
-        keys[0]: {"ann": "theirs"}
-    }
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}}
+    assert codes.read_annotations().notes == {keys[0]: {"ann": "theirs"}}
     send_report(coded=make_report(3, {keys[0]: row(note=["mine", 3, False])}))
-    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {
-        keys[0]: {"ann": "mine"}
-    }
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}}
+    assert codes.read_annotations().notes == {keys[0]: {"ann": "mine"}}
 
 
 def test_undo_follows_the_changes_in_its_report_and_shows_the_row(send_report, codes, keys):
@@ -179,19 +176,16 @@ def test_unknown_rows_and_codes_are_not_stored(send_report, codes, keys):
 
 
 def test_refused_code_does_not_lose_other_rows_or_notes(send_report, codes, keys):
-    held = send_report(
-        coded=make_report(3, {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])})
-    )
-    assert codes.read_annotations().given == {keys[1]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
-        keys[0]: {"ann": "kept"}
-    }
+    changes = {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])}
+    held = send_report(coded=make_report(3, changes))
+    assert codes.read_annotations().given == {keys[1]: {"ann": ("irony",)}}
+    assert codes.read_annotations().notes == {keys[0]: {"ann": "kept"}}
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
 
 
 def test_failed_changes_are_kept_and_stored_later(send_report, codes, keys, monkeypatch):
-    report = {
-        "coded": make_report(3, {keys[0]: row(irony=[True, 1]), keys[1]: row(label=[True, 2], note=["so", 3, False])})
-    }
+    changes = {keys[0]: row(irony=[True, 1]), keys[1]: row(label=[True, 2], note=["so", 3, False])}
+    report = {"coded": make_report(3, changes)}
     with monkeypatch.context() as full:
 
         def give(rows, names, **more):
@@ -219,9 +213,8 @@ def test_note_written_in_several_steps_is_undone_at_once(send_report, codes, key
     assert codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
     send_report(coded=make_report(5, {keys[1]: row(note=["x", 5, False])}))
     send_report(coded=make_report(6, {keys[1]: row(note=["", 6, True])}))
-    assert codes.ledger.read_history(codes.data, 1)[0]["undone"] and codes.read_annotations().notes == {
-        keys[0]: {"ann": "before"}
-    }
+    assert codes.ledger.read_history(codes.data, 1)[0]["undone"]
+    assert codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
 
 
 def test_nameless_codes_move_to_the_name_when_it_is_given(send_report, codes, keys):
@@ -231,9 +224,8 @@ def test_nameless_codes_move_to_the_name_when_it_is_given(send_report, codes, ke
     assert codes.read_annotations().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
     assert not errors_codes.move_annotations(codes, codes.read_annotations())
     send_report.held[state.AUTHOR] = "ann"
-    assert errors_codes.move_annotations(codes, codes.read_annotations()) and not errors_codes.move_annotations(
-        codes, codes.read_annotations()
-    )
+    moved = [errors_codes.move_annotations(codes, codes.read_annotations()) for _ in range(2)]
+    assert moved[0] and not moved[1]
     assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
 
 
@@ -262,10 +254,8 @@ def test_unreadable_code_file_still_shows_the_sentences(page, codes, keys):
 def test_codes_and_codebooks_are_imported_from_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
     code_rows(codes, keys[:3], ["irony"])
-    codings, book = (
-        format_annotations(table, [True] * len(keys), codes, codes.read_annotations()),
-        format_codebook(codes),
-    )
+    codings = format_annotations(table, [True] * len(keys), codes, codes.read_annotations())
+    book = format_codebook(codes)
     code_rows(codes, keys[:3], [])
     codes.merge_codes(["irony"], "label")
     app = page(select="all")
@@ -325,9 +315,8 @@ def test_sample_continues_at_the_first_uncoded_sentence(send_report, codes, keys
     code_rows(codes, made.keys[:2], ["irony"], author="ann")
     send_report.held[state.AUTHOR] = "ann"
     chosen = []
-    monkeypatch.setattr(
-        "dashboard.selection.choose_keys", lambda *given, **more: chosen.append((given[1:3], more["at"]))
-    )
+    choose = "dashboard.selection.choose_keys"
+    monkeypatch.setattr(choose, lambda *given, **more: chosen.append((given[1:3], more["at"])))
     errors_codes.resume_draw(send_report.shown, codes.read_annotations().filter_visible("ann"), made, "test")
     assert chosen == [(("test", made.keys), 2)]
 

@@ -41,9 +41,8 @@ def test_pages_and_commands_hide_the_server_path_of_uploads(app, tmp_path):
     uploaded(app, "mine.csv", CSV)
     press(app, "use-data")
     choice = app.session_state[state.DATA]
-    run = RunStore().create(
-        from_dict({"data": {"name": list_choices(access.get_library_folder())[0].config.name}}), "vanilla"
-    )
+    (stored,) = list_choices(access.get_library_folder())
+    run = RunStore().create(from_dict({"data": {"name": stored.config.name}}), "vanilla")
     for page in ("train", "sweeps", "models", "runs"):
         app.switch_page(f"screens/{page}.py").run()
         assert app.session_state[state.DATA] == choice
@@ -225,9 +224,8 @@ def test_guess_about_a_folder_is_changed_by_one_button(app, tmp_path, monkeypatc
     for split in ("train", "test"):
         write_split(folder, split, reviews())
     monkeypatch.chdir(tmp_path)
-    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(
-        opened(app, "data", data="отзывы", more="About")
-    )
+    shown = text_of(opened(app, "data", data="отзывы", more="About"))
+    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in shown
     named(app.button, r"Use koi8\-r").click().run()
     choice = kept()
     assert choice.config.encoding == "koi8-r" and choice.config.name == str(folder)

@@ -96,9 +96,8 @@ def test_user_texts_are_escaped(page, runs):
 
 def test_label_errors_and_dropout_uncertainty_are_computed_on_demand(page, monkeypatch):
     begun = []
-    monkeypatch.setattr(
-        "core.runs.background_jobs.start_job", lambda store, files, command, kind: begun.append(command[3:])
-    )
+    start = "core.runs.background_jobs.start_job"
+    monkeypatch.setattr(start, lambda store, files, command, kind: begun.append(command[3:]))
     app = whole(page())
     assert "Likely label errors" in words(app)
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
@@ -114,10 +113,8 @@ def test_doubtful_labels_become_the_selection(app, tmp_path):
     split = {"data.split": "0.6/0.2/0.2"}
     api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films")
     found = Run("films").errors(label_errors=True)["label_errors"]
-    doubted = {
-        split: {row["text"] for row in found["rows"] if row["split"] == split and row["likely"]}
-        for split in ("test", "train")
-    }
+    likely = [row for row in found["rows"] if row["likely"]]
+    doubted = {split: {row["text"] for row in likely if row["split"] == split} for split in ("test", "train")}
     assert all(doubted.values())
     page = whole(pages.opened(app, "errors", run="films", more="all"))
     for place, split in enumerate(("test", "train")):
@@ -150,9 +147,8 @@ def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
         assert picker.options == ["high", "low"]
         return whole(picker.set_value(name).run())
 
-    page = whole(
-        pages.opened(app, "errors", run="one", more="all", select="tag=models disagree with low", disagree="high")
-    )
+    select = "tag=models disagree with low"
+    page = whole(pages.opened(app, "errors", run="one", more="all", select=select, disagree="high"))
     assert len(drawn(page, "reader")[0]["rows"]) == 10 and tags()["tag=models disagree with high"] == 0
     page = whole(pages.opened(app, "errors", run="one", more="all", select="all"))
     page = picked(None)

@@ -64,9 +64,8 @@ def test_a_link_restores_stage_answers_and_what_was_moved(app, starters):
 
 @pytest.mark.parametrize("wrong", ["0", "5", "-1", "two", "", "9999", "²"])
 def test_a_stage_or_an_answer_that_cannot_be_is_the_beginning(app, starters, wrong):
-    data = shown(
-        app, "accuracy", lesson="accuracy", step=wrong, pick=wrong if wrong != "0" else "4", again=wrong, notes="x"
-    )
+    given = {"step": wrong, "pick": wrong if wrong != "0" else "4", "again": wrong}
+    data = shown(app, "accuracy", lesson="accuracy", **given, notes="x")
     assert {**data["state"], "again": -1} == NO_STATE
 
 
@@ -76,9 +75,8 @@ def test_a_mistyped_lesson_lists_those_that_exist(app, starters):
 
 
 def test_a_missing_starter_run_is_named(app):
-    assert "This lesson needs the model starter-ndt-01-n3, and it is not here." in words(
-        opened(app, "lesson", lesson="heads")
-    )
+    opened(app, "lesson", lesson="heads")
+    assert "This lesson needs the model starter-ndt-01-n3, and it is not here." in words(app)
 
 
 def test_a_link_of_a_class_opens_its_lesson_with_its_tally(app, starters):

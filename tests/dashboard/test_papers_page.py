@@ -62,9 +62,8 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
     assert "Run what is missing" not in " ".join(each.label for each in app.button)  # all its cells have results
     asked = {"cells": [{"needs": "imdb and some/encoder"}] * 3, "hours": 4.56, "lacks": ["imdb: not here"]}
     real = sentiscope.reproduce
-    monkeypatch.setattr(
-        "core.api.papers.reproduce", lambda *args, **how: asked if "dry_run" in how else real(*args, **how)
-    )
+    name = "core.api.papers.reproduce"
+    monkeypatch.setattr(name, lambda *args, **how: asked if "dry_run" in how else real(*args, **how))
     shown = text_of(opened(app, "papers", paper="ndt", table="I"))
     assert "Not run: 3 trainings, about 4.6 hours on two cores. They need imdb, some/encoder;" in shown
     assert "sentiscope reproduce ndt I --dry-run --scale small" in shown
@@ -72,20 +71,11 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
     assert app.run().button(key="run-missing").label == "Run what is missing (4.6 h)"
     job = MissingResults.from_table(RunStore(runs), "ndt", "I", "small")
     started = []
-    monkeypatch.setattr(
-        "core.runs.background_jobs.start_job",
-        lambda store, files, command, kind, lane: started.append([lane, *command]),
-    )
+    start = "core.runs.background_jobs.start_job"
+    monkeypatch.setattr(start, lambda store, files, command, kind, lane: started.append([lane, *command]))
     press(app, "run-missing")
-    assert started[0][0] == TRAINING and started[0][-7:] == [
-        "reproduce",
-        "ndt",
-        "I",
-        "--run",
-        "--resume",
-        "--scale",
-        "small",
-    ]
+    assert started[0][0] == TRAINING
+    assert started[0][-7:] == ["reproduce", "ndt", "I", "--run", "--resume", "--scale", "small"]
     job.folder.mkdir(parents=True)
     write_progress(job, get_own_process(), 0.0, "ndt-imdb vanilla", 0.25)
     assert "ndt-imdb vanilla" in text_of(app.run()) and "Run what is missing" not in [each.label for each in app.button]

@@ -65,9 +65,8 @@ def test_key_of_a_typed_text_is_a_digest(runs):
     memo = StreamlitMemo()
     memo.caches["inspect_text"] = lambda key, read: seen.append(key) or read()
     reader = Reader(RunStore(runs), memo)
-    read = [
-        reader.inspect_text("finished", "so good", edits).label for edits in (UNCHANGED, Edits(heads_off=((0, 0),)))
-    ]
+    changes = (UNCHANGED, Edits(heads_off=((0, 0),)))
+    read = [reader.inspect_text("finished", "so good", edits).label for edits in changes]
     assert len(read) == 2 and len({*seen}) == 2 and all(len(key) == 64 and int(key, 16) for key in seen)
 
 
@@ -76,9 +75,8 @@ def test_both_readers_return_the_same(runs):
     record, lone = data.store().read("finished"), Reader(RunStore(runs))
     for read in (lambda one: one.make_report(record, "test").examples, lambda one: one.read_points(record, "test")):
         assert read(lone).equals(read(data)) and read(lone) is not read(lone) and read(data) is read(data)
-    methods = [
-        one.compare_methods("finished", "not good", "positive", UNCHANGED, ("deletion",)) for one in (lone, data)
-    ]
+    given = ("finished", "not good", "positive", UNCHANGED, ("deletion",))
+    methods = [one.compare_methods(*given) for one in (lone, data)]
     assert methods[0].by["deletion"].pushes.tolist() == methods[1].by["deletion"].pushes.tolist()
     wrong = [one.select_tagged_rows(record, "test", "wrong") for one in (lone, data)]
     assert wrong[0].places.tolist() == wrong[1].places.tolist() and wrong[0].known.whole

@@ -113,9 +113,8 @@ def test_link_restores_individually_chosen_sentences_and_the_current_one(app, ru
 
 
 def test_sentences_outside_splits_keep_their_bar_and_label(app, runs):
-    rule = store_picked(
-        RunStore(runs), PickedRows(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", ""))
-    )
+    picked = PickedRows(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", ""))
+    rule = store_picked(RunStore(runs), picked)
     opened(app, "sentence", run="finished", select=rule, at="a")
     assert "<b>2</b> <span>fails praise</span>" in words(app) and app.text_input(key=state.TEXT).value == "good film"
     assert "true label <b>positive</b>" in words(app)
@@ -242,9 +241,8 @@ def explain_search() -> None:
     from dashboard.screens.data_rows import explain_split
 
     record = data.store().read("finished")
-    st.session_state["told"] = [
-        explain_split(record, Filters(split, "", "", words)) for split, words in (("", "x"), ("", ""), ("test", "x"))
-    ]
+    asked = [Filters(split, "", "", words) for split, words in (("", "x"), ("", ""), ("test", "x"))]
+    st.session_state["told"] = [explain_split(record, each) for each in asked]
 
 
 def test_search_in_all_splits_names_the_selected_split(runs):
@@ -271,8 +269,7 @@ def test_selection_bar_compares_its_accuracy_with_the_other_rows(app, runs):
 
 def test_selection_of_errors_does_not_report_zero_accuracy(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
-    draw = store_picked(
-        RunStore(runs), PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
-    )
+    picked = PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
+    draw = store_picked(RunStore(runs), picked)
     for rules in ("wrong", "true=negative;predicted=positive", draw):
         assert "% right" not in words(opened(app, "lambdas", run="finished", select=f"split=test;{rules}"))

@@ -160,9 +160,8 @@ def test_flip_pin_and_template_use_the_chosen_class_and_refuse_runs_without_it(a
     opened(app, run="graded", text=GRADED, towards="good", of="fair", pinned="good film", **{"pinned-run": "graded"})
     now, before = (api.predict("graded", [text], store=graded)["predictions"][0] for text in (GRADED, "good film"))
     line = re.search(r"P\(good\) (0\.\d{3}) against (0\.\d{3}) pinned", markup(app))
-    assert line and [float(each) for each in line.groups()] == [
-        pytest.approx(each["probabilities"]["good"], abs=6e-4) for each in (now, before)
-    ]
+    chances = [each["probabilities"]["good"] for each in (now, before)]
+    assert line and [float(each) for each in line.groups()] == pytest.approx(chances, abs=6e-4)
     found = api.distance("graded", "not good", target="fair", store=graded)
     assert curves(app)[0]["y"] == pytest.approx(found["curves"][0]["probabilities"], abs=1e-6)
     ended(press(app, "flip-start"))

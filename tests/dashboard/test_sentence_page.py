@@ -80,9 +80,8 @@ def test_lambda_of_the_link_changes_the_prediction_as_in_core(app, runs):
     first, board = board, levers(app)
     assert board["turn"] > first["turn"]
     assert board["changed"] == "λ₁ of layer 2 = 1.00" and "against the trained model" in board["said"]
-    assert [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]] == [
-        ("l2c1", 1.0, True)
-    ]
+    moved = [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]]
+    assert moved == [("l2c1", 1.0, True)]
 
 
 def test_link_sets_ablation_to_the_mean(app, runs):
@@ -150,10 +149,8 @@ def test_words_have_the_effects_of_explain(app, runs, name, edit):
     opened(app, run=name, edit="l2c1:1,h1.1" if edit else "")
     (strip,) = pages.drawn(app, "words")
     loaded = load_run(RunStore(runs), name)
-    now, before = (
-        explain_text(loaded.make_reader(each), TEXT, target="positive")
-        for each in (edit and Intervention(**edit), None)
-    )
+    readers = (loaded.make_reader(each) for each in (edit and Intervention(**edit), None))
+    now, before = (explain_text(reader, TEXT, target="positive") for reader in readers)
     assert [(item["word"], item["push"]) for item in strip["items"]] == [
         (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words
     ]
@@ -285,9 +282,8 @@ def mixed(runs):
 def test_mixture_parts_are_below_the_prediction_and_a_switch_removes_tfidf(app, mixed):
     opened(app)
     view = mixed.inspect(TEXT)
-    assert shown(app)[:4] == [
-        said(each) for each in (view.probabilities, view.mix.network, view.mix.tfidf, view.mix.mixture)
-    ]
+    parts = (view.probabilities, view.mix.network, view.mix.tfidf, view.mix.mixture)
+    assert shown(app)[:4] == [said(each) for each in parts]
     for part in ("Network alone, counts 0.60", "TF-IDF alone, counts 0.40", "mixed with TF-IDF, w = 0.60"):
         assert part in markup(app)
     app.toggle(key="edit-mix").set_value(False).run()

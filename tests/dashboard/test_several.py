@@ -93,9 +93,8 @@ def test_sentence_is_stored_with_all_expected_labels_and_used_in_training(app, r
 
 def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    assert "several labels per text, in 3 columns of 0 and 1" in words(
-        opened(app, "data", data=str(file), more="Splits")
-    )
+    opened(app, "data", data=str(file), more="Splits")
+    assert "several labels per text, in 3 columns of 0 and 1" in words(app)
     press(app, "use-data")
     shown = words(app)
     assert "3 labels, several per text" in shown and "Labels per text" in shown
@@ -106,16 +105,8 @@ def test_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
 
 def test_flip_pin_and_template_are_about_one_label(app, runs):
     store, text = RunStore(runs), "word1 late warm"
-    opened(
-        app,
-        "sentence",
-        text=text,
-        more="all",
-        towards="late",
-        of="late",
-        pinned="word1 warm",
-        **{"pinned-run": "several"},
-    )
+    pinned = {"pinned": "word1 warm", "pinned-run": "several"}
+    opened(app, "sentence", text=text, more="all", towards="late", of="late", **pinned)
     pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])
     found = api.flip("several", text, target="late", store=store)
     assert found["verdict"] == "proven" and "change is enough" in words(app)

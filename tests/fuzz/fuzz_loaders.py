@@ -67,9 +67,8 @@ def make_loaders(random: random.Random, folder: Path) -> Callable[[], object]:
     kind = random.choice(tuple(_WRITERS))
     data = _WRITERS[kind](random, _rows(random))
     if random.random() < 0.7:
-        data = (
-            _parts_mutated(random, data) if kind == "xlsx" and random.random() < 0.7 else mutated(random, data, TOKENS)
-        )
+        parts = kind == "xlsx" and random.random() < 0.7
+        data = _parts_mutated(random, data) if parts else mutated(random, data, TOKENS)
     path = folder / f"a.{kind}"
     path.write_bytes(data)
     reading = {name: random.choice(values) if random.random() < 0.05 else "" for name, values in READ_AS.items()}

@@ -194,10 +194,7 @@ TYPED: tuple[Any, ...] = (
     *("tab", None, True, False, 0, -1, 3, 10**6, 10**400, -(10**400), 0.5, float("nan"), float("inf"), [], {}, [1]),
     *({"a": 1}, (1, 2)),
 )
-KEYS = [
-    *SETTINGS,
-    *("model", "model.attention", "training.", ".", "", "model.attention.nothing", "training.lr.x", "²"),
-]
+KEYS = [*SETTINGS, *("model", "model.attention", "training.", ".", "", "model.attention.nothing", "training.lr.x", "²")]
 
 
 def make_settings(random: random.Random, folder: Path) -> Callable[[], object]:

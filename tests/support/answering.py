@@ -22,15 +22,13 @@ def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "
     settings = {key.replace("__", "."): value for key, value in given.items()}
     record = store.create(compose(preset, settings), preset, name, parent=own.pop("parent", ""))
     task = "multi" if isinstance(rows["label"].iloc[0], tuple) else "single"
-    found = dataclasses.replace(
-        record, status="done", classes=tuple(classes), task=task, data_fingerprint=str(len(rows)), parameters=10
-    )
+    own = {"classes": tuple(classes), "task": task, "data_fingerprint": str(len(rows))}
+    found = dataclasses.replace(record, status="done", **own, parameters=10)
     store.write(dataclasses.replace(found, **own))
     folder = store.get_path(name) / EVALUATION / split
     folder.mkdir(parents=True)
-    build_prediction_table(rows, np.asarray(chances, float), classes, task).to_parquet(
-        folder / PREDICTIONS, index=False
-    )
+    table = build_prediction_table(rows, np.asarray(chances, float), classes, task)
+    table.to_parquet(folder / PREDICTIONS, index=False)
     return name
 
 

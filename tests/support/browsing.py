@@ -74,9 +74,8 @@ def served(script: str | Path, module: str = "streamlit", **environment: str) ->
         port = free.getsockname()[1]
     command = [sys.executable, "-m", module, "run", str(script), f"--server.port={port}"]
     with tempfile.TemporaryFile() as log:  # an unread pipe fills up and blocks the server
-        process = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT
-        )
+        environment = {**os.environ, **environment}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             wait_for(f"http://127.0.0.1:{port}", process, log)
             yield f"http://127.0.0.1:{port}"
@@ -135,9 +134,8 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
     page.add_init_script(STILL)
     page.on("console", heard)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "request", lambda sent: None if sent.url.startswith((base, "data:", "blob:")) else complaints.append(sent.url)
-    )
+    known = (base, "data:", "blob:")
+    page.on("request", lambda sent: None if sent.url.startswith(known) else complaints.append(sent.url))
     return page, complaints
 
 
@@ -206,9 +204,8 @@ def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
     """List serious violations of WCAG found by axe: each rule with the element; all rules if none are given."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": [*rules]} if rules else {})
     broken = Axe().run(page, {"exclude": CHARTS}, options).response["violations"]
-    return [
-        f"{rule['id']}: {node['html'][:200]}" for rule in broken if rule["impact"] in GRAVE for node in rule["nodes"]
-    ]
+    grave = [rule for rule in broken if rule["impact"] in GRAVE]
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in grave for node in rule["nodes"]]
 
 
 def is_too_wide(page: Page, what: str = "html") -> bool:

@@ -6,33 +6,26 @@ from typing import Any
 from core.exceptions import ConfigError
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
 
+BOTH = [False, True]
 CHOICES: dict[str, list[Any]] = {
     "attention.mixing": ["single", "differential", "differential-v2", "additive"],
     "attention.components": [1, 2, 3, 6],
     "attention.constraint": ["01", "pm1", "pos", "free"],
     "attention.qk_width": ["full", "half"],
     "attention.heads": [1, 2, 4],
-    "attention.learn_beta": [False, True],
-    "attention.lambda_per_head": [False, True],
-    "attention.lambda_input": [False, True],
+    **{f"attention.{name}": BOTH for name in ("learn_beta", "lambda_per_head", "lambda_input")},
     "attention.lambda_start": ["paper", "0.4"],
-    "attention.head_norm": [False, True],
-    "attention.row_norm": [False, True],
-    "attention.rotary": [False, True],
-    "attention.qk_norm": [False, True],
-    "attention.gate": [False, True],
-    "attention.lexicon_gate": [False, True],
+    **{f"attention.{name}": BOTH for name in ("head_norm", "row_norm", "rotary", "qk_norm", "gate", "lexicon_gate")},
     "attention.window": [0, 2, 4, 64],
     "attention.random_globals": [2, 0],
     "attention.lexical": ["none", "add", "hadamard"],
     "attention.lexical_heads": ["all", "last"],
-    "attention.lexical_scaled": [False, True],
+    "attention.lexical_scaled": BOTH,
     "attention.lexical_strength": [1.0, 3.0],
-    "attention.learn_strength": [False, True],
+    "attention.learn_strength": BOTH,
     "attention.lexical_component": [-1, 0],
     "position": ["none", "sinusoidal", "polarity-aware"],
-    "recency": [True, False],
-    "pos_tags": [True, False],
+    **{name: [True, False] for name in ("recency", "pos_tags")},
     "norm": ["layer", "rms", "none"],
     "norm_place": ["pre", "post"],
     "feedforward": ["relu", "gelu", "swiglu"],
@@ -67,11 +60,5 @@ def put_together(chosen: dict[str, Any]) -> ModelConfig:
         rooms[room][last] = value
     if rooms["head"].get("kernels"):
         rooms["head"]["channels"] = 4
-    return ModelConfig(
-        width=16,
-        layers=2,
-        ff_width=12,
-        attention=AttentionConfig(**rooms["attention"]),
-        head=HeadConfig(**rooms["head"]),
-        **rooms[""],
-    )
+    parts = {"attention": AttentionConfig(**rooms["attention"]), "head": HeadConfig(**rooms["head"])}
+    return ModelConfig(width=16, layers=2, ff_width=12, **parts, **rooms[""])

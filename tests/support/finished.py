@@ -20,10 +20,8 @@ def run(name: str, accuracy: float | None = None, *, status="done", task="single
             "yardstick": {"splits": {"test": {metric: 0.7}}},
         }
     if task == "multi" and accuracy is not None:
-        results["tuned"] = {
-            "metrics": {"test": {"f1_macro": accuracy + 0.1}},
-            "intervals": {"test": {"f1_macro": [accuracy, accuracy + 0.2]}},
-        }
+        interval = {"test": {"f1_macro": [accuracy, accuracy + 0.2]}}
+        results["tuned"] = {"metrics": {"test": {"f1_macro": accuracy + 0.1}}, "intervals": interval}
         results["yardstick"]["tuned"] = {"splits": {"test": {"f1_macro": 0.75}}}
     config = compose("vanilla", given)
     return RunRecord(name, "vanilla", status, config, "", classes=("no", "yes"), task=task, results=results)

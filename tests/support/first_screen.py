@@ -51,11 +51,8 @@ WORDS, CONTROLS, TOP = 150, 20, 320
 """Most words and controls on a first screen, and the lowest beginning of the main figure on a projector (pixels)."""
 MORE_CONTROLS = {"sentence": 30, "errors": 30}
 DIFFERENTIAL = "run=starter-differential"
-LINKS = {
-    "compare": "compare=starter-ndt-01-n3&compare=starter-differential",
-    "lambdas": DIFFERENTIAL,
-    "lesson": "lesson=heads",
-}
+LINKS = {"lambdas": DIFFERENTIAL, "lesson": "lesson=heads"}
+LINKS |= {"compare": "compare=starter-ndt-01-n3&compare=starter-differential"}
 """What a page needs to have something to show."""
 
 
@@ -96,6 +93,5 @@ def wait_until_same(page: Page, count: Callable[[], Found]) -> Found:
 def find_excess(name: str, found: Found, *, projected: bool) -> list[str]:
     """Return by which limits of the page `name` its first screen is too full, in words."""
     most = {"words": WORDS, "controls": MORE_CONTROLS.get(name, CONTROLS)} | ({"figure": TOP} if projected else {})
-    return [
-        f"{name}: {found[each]} {each}, at most {limit}" for each, limit in most.items() if (found[each] or 0) > limit
-    ]
+    beyond = {each: limit for each, limit in most.items() if (found[each] or 0) > limit}
+    return [f"{name}: {found[each]} {each}, at most {limit}" for each, limit in beyond.items()]

@@ -73,9 +73,8 @@ def words(app: AppTest) -> str:
 
 def text_of(app: AppTest) -> str:
     """All words on the page, markup included."""
-    parts = [
-        getattr(element, "body", "") or getattr(element, "value", "") for element in app.main if element is not None
-    ]
+    elements = [each for each in app.main if each is not None]
+    parts = [getattr(element, "body", "") or getattr(element, "value", "") for element in elements]
     html = [element.proto.body for element in app.get("html")]
     return " ".join(str(part) for part in [*parts, *html])
 

@@ -17,9 +17,8 @@ def same_but_for_rounding(one: Any, other: Any, tolerance: float = 1e-3) -> bool
     if isinstance(one, float):
         return bool(one == pytest.approx(other, abs=tolerance, nan_ok=True))
     if is_dataclass(one):
-        return all(
-            same_but_for_rounding(getattr(one, each.name), getattr(other, each.name), tolerance) for each in fields(one)
-        )
+        values = [(getattr(one, each.name), getattr(other, each.name)) for each in fields(one)]
+        return all(same_but_for_rounding(*pair, tolerance) for pair in values)
     if isinstance(one, Mapping):
         return list(one) == list(other) and same_but_for_rounding(list(one.values()), list(other.values()), tolerance)
     if isinstance(one, Sequence) and not isinstance(one, str):

@@ -74,7 +74,6 @@ def csv() -> str:
 
 
 def workbook(change: Callable[[openpyxl.Workbook], None]) -> Callable[[Path], None]:
-
     def write(path: Path) -> None:
         book = openpyxl.Workbook()
         sheet = book.active
@@ -217,19 +216,43 @@ _STUDIO = ["id,text,sentiment"]
 _STUDIO += [f'{n},{text},"{{""choices"":[""calm"",""joy""]}}"' for n, text in enumerate(texts()[:10])]
 _STUDIO += [f"{n},{text},{'joy' if n % 2 else 'calm'}" for n, text in enumerate(texts()[10:])]
 _SPAN = {"type": "labels", "value": {"start": 0, "end": 3, "labels": ["X"]}}
-_UNLABELED = "id,text\n1,a\n"
-_SUBMISSION = "id,label\n1,good\n"
+_KAGGLE = {"sample_submission.csv": "id,label\n1,good\n", "test.csv": "id,text\n1,a\n", "train.csv": csv()}
+_KEYS = {"users": [{"name": "a"}] * 90, "test": objects()[:10], "train": objects()}
+_NESTED = [{"post": {"text": text, "lang": "en"}, "label": label} for text, label in PAIRS]
+_BELOW = {"reviews": {**texts_by_class(), "bad": texts_by_class()["bad"][:5]}}
+_FEWER = {"bad": HALF - 3, "good": HALF - 3}
+_GAP = {"label-lines": ROWS, "lines-without-label": 1, "missing-label": 1}
 
+_BROKEN = {
+    "no_labels.json": as_json({"data": [{"text": text} for text in texts()]}),
+    "uneven.json": as_json({"text": texts(), "label": labels()[:-1]}),
+    "bad_last.json": as_text(json.dumps(objects(), indent=1)[:-4] + "\n]"),
+    "bad_line.jsonl": as_text("\n".join([*map(json.dumps, objects()), '{"text": "a'])),
+    "spans.jsonl": as_lines([{"text": text, "label": [[4, 8, "THING"]]} for text in texts()]),
+    "studio_spans.json": as_json(tasks({"result": [_SPAN]})),
+    "page.xls": as_text("<html><table>" + "<tr><td>a</td></tr>" * 7 + "</table></html>"),
+    "cut.csv.gz": _bytes(gzip.compress(csv().encode(), mtime=0)[:-20]),
+    "outside.zip": _zip({f"../{label}/{n}.txt": "a" for n, label in enumerate(labels())}),
+    "pages.zip": _zip({f"{n % 3}/{n}.{'txt' if n % 5 else 'pdf'}": "a" for n in range(15)}),
+}
+_REFUSED = {
+    "no_labels.json": "a list of 40 objects under `data` with the one column 'text' and no labels",
+    "uneven.json": "lists of different lengths are no columns of one table: `text` 40, `label` 39",
+    "bad_last.json": "is not valid JSON: Expecting ',' delimiter (line 162, character 1)",
+    "bad_line.jsonl": "row 41: this line",
+    "spans.jsonl": "row 1, field 'label': the cells hold spans such as [4, 8, \"THING\"], and no labels of whole texts",
+    "studio_spans.json": "a list of 1 Label Studio task with annotations of the kind labels, none of a text",
+    "page.xls": "it is an HTML page with a table of 7 rows",
+    "cut.csv.gz": "this gzip file is damaged or cut",
+    "outside.zip": "the path `../bad/0.txt` leads out of the archive",
+    "pages.zip": "an archive of 12 text files in the folders 1, 2, 0; unpack it and give the folder",
+}
 SHAPES = (
     Shape("list.json", as_json(objects())),
     Shape("lines.jsonl", as_lines(objects())),
     Shape("key.json", as_json({"version": 2, "reviews": objects()})),
     Shape("deep_key.json", as_json({"version": 2, "result": {"page": 1, "rows": objects()}})),
-    Shape(
-        "two_keys.json",
-        as_json({"users": [{"name": "a"}] * 90, "test": objects()[:10], "train": objects()}),
-        found={"sheets": 2},
-    ),
+    Shape("two_keys.json", as_json(_KEYS), found={"sheets": 2}),
     Shape("columns.json", as_json({"text": texts(), "label": labels()})),
     Shape("columns_below.json", as_json({"data": {"text": texts(), "label": labels()}})),
     Shape("by_column.json", as_json({"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))})),
@@ -241,110 +264,44 @@ SHAPES = (
     Shape("pretty.json", as_text("\n".join(json.dumps(row, indent=2) for row in objects()))),
     Shape("python.jsonl", as_text("\n".join(map(repr, objects()))), found={"python-dictionaries": ROWS}),
     Shape("comma.json", as_text(json.dumps(objects())[:-1] + ",\n]\n"), found={"trailing-comma": 1}),
-    Shape(
-        "nested.jsonl",
-        as_lines([{"post": {"text": text, "lang": "en"}, "label": label} for text, label in PAIRS]),
-        found={"nested-columns": 2},
-    ),
+    Shape("nested.jsonl", as_lines(_NESTED), found={"nested-columns": 2}),
     Shape("studio.json", as_json(tasks()), label="sentiment", found={"label-studio": ROWS}),
     Shape("studio_min.json", as_json([{"text": t, "sentiment": label} for t, label in PAIRS]), label="sentiment"),
     Shape("doccano.jsonl", as_lines([{"id": 7, "text": text, "label": [label]} for text, label in PAIRS])),
-    Shape(
-        "prodigy.jsonl",
-        as_lines(_ACCEPTED),
-        label="accept",
-        classes={"bad": HALF - 3, "good": HALF - 3},
-        found={"not-accepted": 6},
-    ),
+    Shape("prodigy.jsonl", as_lines(_ACCEPTED), label="accept", classes=_FEWER, found={"not-accepted": 6}),
     Shape("studio.csv", as_text("\n".join(_STUDIO)), label="sentiment", task="multi", classes={"calm": 25, "joy": 25}),
     Shape("lists_of_one.parquet", as_parquet([[label] for label in labels()])),
     Shape("label_objects.parquet", as_parquet([{"name": label, "id": 1} for label in labels()])),
     Shape("fasttext.txt", as_written("__label__{1} {0}"), found={"label-lines": ROWS}),
-    Shape(
-        "fasttext_gap.txt",
-        as_written("__label__{1}\t{0}", "no label here"),
-        found={"label-lines": ROWS, "lines-without-label": 1, "missing-label": 1},
-    ),
+    Shape("fasttext_gap.txt", as_written("__label__{1}\t{0}", "no label here"), found=_GAP),
     Shape("phrases.txt", as_written("{0} , EUR 3.1 mn .@{1}"), found={"label-lines": ROWS}),
     Shape("about_first.xlsx", workbook(_read_me_first), found={"sheets": 1}),
     Shape("hidden_first.xlsx", workbook(_hidden_first), found={"sheets": 1}),
     Shape("title.xlsx", workbook(_title_above), found={"title-rows": 1}),
     Shape("merged.xlsx", workbook(_merged), found={"merged-cells": ROWS - 2}),
     Shape(
-        "errors.xlsx",
-        workbook(_errors),
-        classes={"bad": HALF - 3, "good": HALF},
-        found={"error-cells": 3, "missing-label": 3},
+        "errors.xlsx", workbook(_errors), classes=_FEWER | {"good": HALF}, found={"error-cells": 3, "missing-label": 3}
     ),
     Shape("formulas_beside.xlsx", workbook(_formulas_beside), found={"formulas": ROWS}),
     Shape("class_labels.parquet", _class_labels, found={"class-names": 2}),
     Shape("reviews.csv.gz", _bytes(gzip.compress(csv().encode(), mtime=0))),
     Shape("reviews.json.gz", _bytes(gzip.compress(json.dumps({"data": objects()}).encode(), mtime=0))),
     Shape("one.zip", _zip({"data/train.csv": csv()}), found={"archive": 0}),
-    Shape(
-        "kaggle.zip",
-        _zip({"sample_submission.csv": _SUBMISSION, "test.csv": _UNLABELED, "train.csv": csv(), "README.txt": "a"}),
-        found={"archive": 2},
-    ),
+    Shape("kaggle.zip", _zip({**_KAGGLE, "README.txt": "a"}), found={"archive": 2}),
     Shape("formulas.xlsx", workbook(_formulas), refused="'label' has 40 formulas without a value; open the workbook"),
     Shape("strings.json", as_json(texts()), refused="a list of 40 strings; every row must be an object"),
-    Shape(
-        "no_labels.json",
-        as_json({"data": [{"text": text} for text in texts()]}),
-        refused="a list of 40 objects under `data` with the one column 'text' and no labels",
-    ),
     Shape(
         "tokens.jsonl",
         as_lines([{"tokens": text.split(), "label": label} for text, label in PAIRS]),
         refused="a list of 40 objects: no column looks like a label; name it with data.label (columns: tokens, label)",
     ),
-    Shape(
-        "uneven.json",
-        as_json({"text": texts(), "label": labels()[:-1]}),
-        refused="lists of different lengths are no columns of one table: `text` 40, `label` 39",
-    ),
     Shape("no_rows.json", as_json({"version": 2}), refused="a list of 1 object with the one column 'version'"),
-    Shape(
-        "bad_last.json",
-        as_text(json.dumps(objects(), indent=1)[:-4] + "\n]"),
-        refused="is not valid JSON: Expecting ',' delimiter (line 162, character 1)",
-    ),
-    Shape(
-        "bad_line.jsonl", as_text("\n".join([*map(json.dumps, objects()), '{"text": "a'])), refused="row 41: this line"
-    ),
-    Shape(
-        "spans.jsonl",
-        as_lines([{"text": text, "label": [[4, 8, "THING"]]} for text in texts()]),
-        refused="row 1, field 'label': the cells hold spans such as [4, 8, \"THING\"], and no labels of whole texts",
-    ),
-    Shape(
-        "studio_spans.json",
-        as_json(tasks({"result": [_SPAN]})),
-        refused="a list of 1 Label Studio task with annotations of the kind labels, none of a text",
-    ),
-    Shape(
-        "page.xls",
-        as_text("<html><table>" + "<tr><td>a</td></tr>" * 7 + "</table></html>"),
-        refused="it is an HTML page with a table of 7 rows",
-    ),
-    Shape(
-        "cut.csv.gz", _bytes(gzip.compress(csv().encode(), mtime=0)[:-20]), refused="this gzip file is damaged or cut"
-    ),
     Shape("notes.zip", _zip({"a.pdf": b"%PDF", "b.doc": b"x"}), refused="in it: `a.pdf`, `b.doc`"),
     Shape("folders.zip", _bytes(class_folders_zipped("data/")), found={"class-folders": ROWS}),
     Shape("movies.zip", _bytes(class_folders_zipped("reviews/train/", "reviews/test/")), found={"class-folders": ROWS}),
-    Shape(
-        "competition.zip",
-        _zip({"c/train.csv": csv(), "c/test.csv": _UNLABELED, "c/sample_submission.csv": _SUBMISSION}),
-        found={"archive": 2},
-    ),
+    Shape("competition.zip", _zip({f"c/{name}": text for name, text in _KAGGLE.items()}), found={"archive": 2}),
     Shape("class_keys.json", as_json(texts_by_class()), found={"classes-as-keys": 2}),
-    Shape(
-        "class_keys_below.json",
-        as_json({"reviews": {**texts_by_class(), "bad": texts_by_class()["bad"][:5]}}),
-        classes={"bad": 5, "good": HALF},
-        found={"classes-as-keys": 2},
-    ),
+    Shape("class_keys_below.json", as_json(_BELOW), classes={"bad": 5, "good": HALF}, found={"classes-as-keys": 2}),
     Shape(
         "studio_some.json",
         as_json([{**task, "annotations": task["annotations"] * (n >= 10)} for n, task in enumerate(tasks())]),
@@ -357,16 +314,7 @@ SHAPES = (
         as_json([{**task, "annotations": []} for task in tasks()]),
         refused="a list of 40 Label Studio tasks without an annotation, so there are no labels; annotate some in Label",
     ),
-    Shape(
-        "outside.zip",
-        _zip({f"../{label}/{n}.txt": "a" for n, label in enumerate(labels())}),
-        refused="the path `../bad/0.txt` leads out of the archive",
-    ),
-    Shape(
-        "pages.zip",
-        _zip({f"{n % 3}/{n}.{'txt' if n % 5 else 'pdf'}": "a" for n in range(15)}),
-        refused="an archive of 12 text files in the folders 1, 2, 0; unpack it and give the folder",
-    ),
+    *(Shape(name, write, refused=_REFUSED[name]) for name, write in _BROKEN.items()),
 )
 """Single files."""
 

@@ -87,9 +87,8 @@ def read_values(preset: str, words: str = "not a bad film", **attention: Any):
     """Token values of these words by a small model of a preset with its tags and polarities; and the model."""
     config = PRESETS[preset].model
     config = small(dataclasses.replace(config, attention=dataclasses.replace(config.attention, **attention)))
-    text = TextConfig(
-        min_freq=1, tagger="en" if config.needs_tags else "none", lexicon="vader" if config.needs_lexicon else ""
-    )
+    tagger, lexicon = "en" if config.needs_tags else "none", "vader" if config.needs_lexicon else ""
+    text = TextConfig(min_freq=1, tagger=tagger, lexicon=lexicon)
     tokenizer = fit_tokenizer(["not a bad film"] * 3, text)
     if config.attention.lexicons > 1:
         ask_two(tokenizer)

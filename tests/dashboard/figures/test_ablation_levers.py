@@ -12,11 +12,8 @@ from core.interpret.trace_summary import LearnedLambdas
 from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table
 from dashboard.figures.theme import LIGHT, Look
 
-PLAIN = [
-    PartEffect("layer", 0, zero=2.0),
-    PartEffect("head", 0, head=0, zero=-1.0),
-    PartEffect("head", 0, head=1, zero=0.004),
-]
+PLAIN = [PartEffect("layer", 0, zero=2.0)]
+PLAIN += [PartEffect("head", 0, head=0, zero=-1.0), PartEffect("head", 0, head=1, zero=0.004)]
 TWO = [
     *PLAIN,
     *(PartEffect("component", 0, component=i, zero=0.5) for i in range(2)),
@@ -31,9 +28,8 @@ def shown(parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None
     view = SimpleNamespace(probabilities={"negative": 0.25, "positive": 0.75}, label="positive", layers=layers)
     found = AblationEffects("a b", "positive", {}, 0.0, tokens, tuple(parts), "")
     trained = before and replace(found, parts=tuple(before))
-    return Levers(
-        record, view, view, found, trained, curves, can, LearnedLambdas(own, False), edits or Edits(), 0, mean
-    )
+    learned = LearnedLambdas(own, False)
+    return Levers(record, view, view, found, trained, curves, can, learned, edits or Edits(), 0, mean)
 
 
 @pytest.mark.parametrize("projector", [True, False])
@@ -158,9 +154,8 @@ def test_lambda_slider_has_its_curve_and_one_slider_scales_all_lambdas():
 
 
 def test_table_counts_as_the_page_and_leaves_missing_fields_empty():
-    table = build_part_table(
-        shown([PartEffect("map", 1, head=0, component=2, zero=0.5, mean=0.25)], Editable(2, 1, 3, 0, 1))
-    )
+    part = PartEffect("map", 1, head=0, component=2, zero=0.5, mean=0.25)
+    table = build_part_table(shown([part], Editable(2, 1, 3, 0, 1)))
     row = table.iloc[0]
     assert (row["part"], row["layer"], row["head"], row["component"]) == ("map", 2, 1, 2)
     assert (row["push"], row["push_against_mean"], row["towards"]) == (0.5, 0.25, "positive")

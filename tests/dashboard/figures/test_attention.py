@@ -51,12 +51,8 @@ def test_rows_are_maps_times_their_coefficients_and_end_in_their_sum():
     assert (second.weights == -0.5 * MAPS[1]).all()
     assert joined.weights == pytest.approx(base.weights + second.weights)
     maps, c = np.full((3, 1, 2, 2), 0.5), np.ones((3, 1, 2))
-    assert [row.name for row in attention.build_component_rows(maps, c, maps.sum(0), False)] == [
-        "A₀",
-        "λ₁A₁",
-        "λ₂A₂",
-        "sum",
-    ]
+    several = attention.build_component_rows(maps, c, maps.sum(0), False)
+    assert [row.name for row in several] == ["A₀", "λ₁A₁", "λ₂A₂", "sum"]
     assert [row.name for row in attention.build_component_rows(maps[:1], c[:1], maps[0], False)] == ["A₀"]
 
 
@@ -147,9 +143,7 @@ def test_single_map_has_words_on_both_sides_if_they_fit():
         assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
     assert layout.xaxis.side == "top"  # the colour bar is below
     weights = np.zeros((1, attention.NAMED + 1, attention.NAMED + 1))
-    long = draw_map_grid(
-        [MapRow("", weights)], ["w"] * (attention.NAMED + 1), Look(), numbered=False, worded=True
-    ).layout
+    long = draw_map_grid([MapRow("", weights)], ["w"] * len(weights[0]), Look(), numbered=False, worded=True).layout
     assert not long.xaxis.showticklabels
 
 
@@ -191,9 +185,8 @@ def test_difference_follows_the_second_class_and_reports_a_changed_label():
     assert attention.describe_difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
     said = attention.describe_difference(before, view(positive=0.3))
     assert said == f"P(positive) 0.300, −0.441 {told}; the answer is negative instead of positive"
-    assert (
-        attention.choose_watched_class(SimpleNamespace(probabilities={"a": 0.2, "b": 0.2, "c": 0.6}, label="c")) == "c"
-    ), "of several: it"
+    several = SimpleNamespace(probabilities={"a": 0.2, "b": 0.2, "c": 0.6}, label="c")
+    assert attention.choose_watched_class(several) == "c", "of several: it"
 
 
 def test_special_tokens_and_padding_with_its_weight_are_described():

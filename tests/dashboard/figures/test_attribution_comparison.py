@@ -75,10 +75,8 @@ def test_most_attended_and_most_effective_words_are_compared():
     assert list(trace.x) == [0.25, 0.75] and list(trace.y) == [4.0, 1.0]
     assert list(trace.marker.symbol) == ["diamond", "circle"] and trace.marker.color[0] in LIGHT.minus_scale
     same = shown(deletion=[-4.0, 1.0], attention=[0.75, 0.25], edited=True)
-    assert (
-        comparison.describe_top_words(same)
-        == "“w0” gets most attention and has the largest effect (by chance: 1 in 2)."
-    )
+    said = comparison.describe_top_words(same)
+    assert said == "“w0” gets most attention and has the largest effect (by chance: 1 in 2)."
     assert comparison.READ_NEEDED.resolve_text(comparison.READ_NEEDED.note, same) == "2 words, after your changes"
     three = shown({("deletion", "attention"): 0.375}, deletion=[1.0, 2.0, 3.0], attention=[0.5, 0.5, 0.0])
     said = comparison.READ_NEEDED.resolve_text(comparison.READ_NEEDED.reading, three)

@@ -104,13 +104,11 @@ def test_failing_cases_have_the_predictions_of_all_runs_and_compared_texts_of_al
     shown = behavior.FAILING.draw(behavior.collect_failures(few_results, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
     assert "test" not in behavior.FAILING.draw(behavior.collect_failures(few_results, "test plain", "one"), LOOK).rows
-    [_, row] = behavior.build_failures_table(behavior.collect_failures(few_results, "capability words", "one")).to_dict(
-        "records"
-    )
+    failures = behavior.collect_failures(few_results, "capability words", "one")
+    [_, row] = behavior.build_failures_table(failures).to_dict("records")
     assert (row["sentence"], row["must"], row["text"]) == ("a → A", "not change", "A")
     assert (row["one"], row["two"]) == ("positive 0.70 → negative 0.60", "positive 0.90 → positive 0.90")
-    [row] = behavior.build_failures_table(
-        behavior.collect_failures(few_results, "capability intensity", "one")
-    ).to_dict("records")
+    failures = behavior.collect_failures(few_results, "capability intensity", "one")
+    [row] = behavior.build_failures_table(failures).to_dict("records")
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")

@@ -42,9 +42,8 @@ def test_verdict_reports_proof_and_number_of_texts(found, title, text):
 
 
 def test_search_reports_progress_and_keeps_results_when_stopped():
-    search = counterfactuals.SearchSession(
-        ("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)])
-    )
+    found = dataclasses.replace(BARE, readings=129, flip=TWO)
+    search = counterfactuals.SearchSession(("run",), iter([BARE, *repeat(found, 3)]))
     assert counterfactuals.write_progress(search) == "1 of at most 4\u202f000 variants checked · no other answer yet"
     search.advance(0.0)
     assert search.found.readings == 1, "no time, no step"
@@ -78,15 +77,10 @@ def example(text, label="positive"):
     return CounterExample(text, text, label, "=note", "ann", "sentence?text=x", "2026-01-31T12:00:00+00:00")
 
 
+GUESSES = [("negative", 0.25, True), ("positive", 0.75, False), ("positive", None, None)]
 SHOWN = counterfactuals.ClassList(
     [example("not bad"), example("=1+1"), example("fine", "so so")],
-    {
-        "one": [
-            ExamplePrediction("negative", 0.25, True),
-            ExamplePrediction("positive", 0.75, False),
-            ExamplePrediction("positive", None, None),
-        ]
-    },
+    {"one": [ExamplePrediction(*each) for each in GUESSES]},
     "one",
     3,
 )
@@ -111,12 +105,11 @@ def test_note_counts_wrong_examples_and_the_csv_can_be_trained_on():
         ("sentence?run=one&text=a%20b", "sentence?run=one&text=a%20b"),
         ("/base/sentence?run=one", "sentence?run=one"),
         ("https://host:8501/sentence?run=one#x", "sentence?run=one"),
-        ("javascript:alert(1)//sentence?x", ""),
-        ("data:text/html,<script>/sentence?x", ""),
-        ("//[broken/sentence?x", ""),
-        ("https://elsewhere/other?x=1", ""),
-        ("sentence", ""),
-        ("", ""),
+        *(
+            (link, "")
+            for link in ("javascript:alert(1)//sentence?x", "data:text/html,<script>/sentence?x", "", "sentence")
+        ),
+        *((link, "") for link in ("//[broken/sentence?x", "https://elsewhere/other?x=1")),
     ],
 )
 def test_only_links_into_the_dashboard_are_shown_as_links(link, shown):

@@ -11,10 +11,8 @@ from core.data.load import load_dataset
 from dashboard.figures import dataset_summary
 from dashboard.figures.theme import DARK, LIGHT, Look
 
-SHARES = {
-    "train": {"negative": (30, 0.75), "positive": (10, 0.25)},
-    "test": {"negative": (2, 0.5), "positive": (2, 0.5)},
-}
+TRAIN = {"negative": (30, 0.75), "positive": (10, 0.25)}
+SHARES = {"train": TRAIN, "test": {"negative": (2, 0.5), "positive": (2, 0.5)}}
 NDT = {
     "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
     "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
@@ -95,9 +93,8 @@ def test_recorded_scores_fit_the_present_corpus():
     known = get_model_scores(dataset.fingerprint)
     shown = dataset_summary.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
     for split in ("test", "challenge", "everyday"):
-        assert set(dataset_summary.build_phenomena_scores(known, split)["phenomenon"]) == set(
-            dataset.splits[split]["phenomenon"]
-        )
+        scores = dataset_summary.build_phenomena_scores(known, split)
+        assert set(scores["phenomenon"]) == set(dataset.splits[split]["phenomenon"])
         assert shown[split.capitalize()].str.match(r"^0\.\d{3} (±|\()").all()
 
 

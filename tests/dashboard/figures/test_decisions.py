@@ -20,10 +20,8 @@ from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
 from dashboard.figures.threshold_curves import CALIBRATION, COSTS, ClassCurve, compute_pr, compute_roc, draw_roc
 
 COUNTS = np.array([[8, 2], [1, 9]])
-BINS = [
-    threshold_curves.Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)),
-    threshold_curves.Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88)),
-]
+BINS = [(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)), (0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88))]
+BINS = [threshold_curves.Bin(*each) for each in BINS]
 
 
 @pytest.fixture

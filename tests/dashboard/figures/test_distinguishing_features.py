@@ -29,9 +29,8 @@ def known(tmp_path_factory):
     rows = np.arange(200)
     frame = texts(rows % 2)
     places = np.where(rows % 4 == 0, "open sea", np.where(rows % 3 == 0, "road, the road", "road overseas"))
-    frame["text"] = [
-        f"a ship on the {place} number {row % 10} {'east' if row % 2 else 'west'}" for row, place in enumerate(places)
-    ]
+    sides = ("west", "east")
+    frame["text"] = [f"a ship on the {place} number {row % 10} {sides[row % 2]}" for row, place in enumerate(places)]
     return known_of(tmp_path_factory.mktemp("sea"), right_where(rows % 4 != 0, rows % 2), frame, find=False)
 
 
@@ -53,9 +52,8 @@ def test_counts_of_a_phrase_equal_the_sentences_that_it_selects(known, select):
     for row, each in zip(features.build_words_table(shown).marks.rows, shown.found, strict=False):
         if row.id == select:  # a click on a selected row deselects it
             continue
-        after = apply_query(
-            known[0], ";".join(update_clauses(before.clauses, before.facets, FURTHER, row.id)), known[1]
-        )
+        clauses = update_clauses(before.clauses, before.facets, FURTHER, row.id)
+        after = apply_query(known[0], ";".join(clauses), known[1])
         has = frame["text"].str.contains(rf"\b{re.escape(each.words)}\b", case=False).to_numpy()
         np.testing.assert_array_equal(after.rows, before.rows & has)
         assert row.cells["selected"] == str(len(after.places)) and each.rest == (has & ~before.rows).sum()
@@ -80,9 +78,8 @@ def test_shares_equal_the_table_and_selecting_columns_are_left_out(tagged):
     assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
     first = features.build_columns_table(shown).marks.rows[0]
     assert first.id == "source=web" and first.picks and not first.cells["share"].tie
-    names = {
-        row["name"] for row in features.compare_features(apply_query(tagged[0], "wrong;source=web", tagged[1])).found
-    }
+    found = features.compare_features(apply_query(tagged[0], "wrong;source=web", tagged[1])).found
+    names = {row["name"] for row in found}
     assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
 
 
@@ -93,10 +90,7 @@ def shown(tmp_path):
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
     # A word can occur twice in a sentence, and inside another word.
-    said = [
-        f"{'rain' if bad else 'sun' * (row % 2 == 0)}{', rain' * int(bad and row % 3 == 0)}"
-        for row, bad in enumerate(wrong)
-    ]
+    said = ["rain" + ", rain" * (row % 3 == 0) if bad else "sun" * (row % 2 == 0) for row, bad in enumerate(wrong)]
     frame["text"] = [f"a day of {each} and more{' rainbows' * (row % 5 == 0)}" for row, each in enumerate(said)]
     known, store = known_of(tmp_path, right_where(~wrong, labels), frame, find=False)
     return features.find_outcomes(apply_query(known, "wrong", store), "good"), known, store
@@ -106,9 +100,8 @@ def test_each_outcome_has_its_size_and_its_words_select_its_sentences(shown):
     found, known, store = shown
     frame = known.table.frame
     good, said = frame["true"] == "good", frame["predicted"] == "good"
-    assert list(found.sizes.values()) == [
-        int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()
-    ]
+    sizes = [int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()]
+    assert list(found.sizes.values()) == sizes
     assert [each.words for each in found.found["false negative"]] == ["rain"]
     table = features.build_cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
@@ -137,11 +130,8 @@ def test_cloud_words_follow_log_odds_and_can_be_picked():
     assert found["false negative"] == [features.LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
     assert features.scale_words({"true positive": []}) == {"true positive": []}
-    assert (
-        features.arrange_words(range(5)) == [3, 1, 0, 2, 4]
-        and features.arrange_words([]) == []
-        and features.arrange_words([7]) == [7]
-    )
+    for many, order in (([], []), ([7], [7]), (range(5), [3, 1, 0, 2, 4])):
+        assert features.arrange_words(many) == order
     assert sorted(features.arrange_words(range(24))) == list(range(24))
     drawn = features.CLOUDS.draw(clouds(), Look()).data["clouds"]
     assert [each["words"] for each in drawn[0]["words"]] == ["warm", "good", "w"]

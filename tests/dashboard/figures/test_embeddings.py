@@ -237,8 +237,7 @@ def test_missing_silhouette_has_a_reason_and_small_classes_are_not_drawn():
     shown = Depths(layers([None] * 3, [0.6, 0.7, 0.9], "the sentences belong to fewer than two classes"))
     (purity,) = draw_depths(shown, Look(dark=True)).data
     assert list(purity.y) == [0.6, 0.7, 0.9]
-    assert "No silhouette: the sentences belong to fewer than two classes." in MAP_LAYERS.resolve_text(
-        MAP_LAYERS.reading, shown
-    )
+    said = MAP_LAYERS.resolve_text(MAP_LAYERS.reading, shown)
+    assert "No silhouette: the sentences belong to fewer than two classes." in said
     assert MAP_LAYERS.resolve_text(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
     assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()

@@ -52,18 +52,13 @@ def test_long_list_is_sent_in_part_around_the_open_row(store):
     answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
     shown = reading(store)
     data = drawn(shown)
-    assert len(data["rows"]) == error_list.SENT and (data["start"], data["total"], data["many"]) == (
-        0,
-        1000,
-        "1\u202f000",
-    )
+    assert len(data["rows"]) == error_list.SENT
+    assert (data["start"], data["total"], data["many"]) == (0, 1000, "1\u202f000")
     every = shown.analysis.table.frame["key"].to_numpy()[shown.analysis.places]
     for at, start in ((0, 0), (199, 0), (200, 100), (299, 100), (700, 600), (999, 700)):
         data = drawn(reading(store, at=every[at]))
-        assert (
-            data["start"] == start
-            and [row["key"] for row in data["rows"]] == every[start : start + error_list.SENT].tolist()
-        )
+        sent = [row["key"] for row in data["rows"]]
+        assert data["start"] == start and sent == every[start : start + error_list.SENT].tolist()
     asked = reading(store, at=every[0], around=300)
     assert asked.start == 200 and asked.shown.tolist() == shown.analysis.places[200:500].tolist()
     assert len(error_list.build_sentences_table(shown)) == 1000
@@ -173,9 +168,8 @@ def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
     code_rows(codes, KEYS[2:4], ["irony"], author="ben")
     some = shape(codes, "ben")
     assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
-    assert "κ with ann 0.00" in error_list.describe_coding(some) and len(some.pair["apart"]) == 2, (
-        "of the four that both have coded"
-    )
+    assert "κ with ann 0.00" in error_list.describe_coding(some)
+    assert len(some.pair["apart"]) == 2, "of the four that both have coded"
 
 
 def test_empty_codebook_and_empty_selection_have_no_rows(tmp_path, codes):

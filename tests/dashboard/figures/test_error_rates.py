@@ -58,10 +58,8 @@ def test_each_number_matches_a_query_and_consequences_come_last(web):
     assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
     assert isinstance(last.cells["name"], TextCell) and last.cells["name"].small == "no cause"
     assert CONSEQUENCES == {"neighbours conflict"}
-    assert (
-        rates.count_errors(apply_query(known, "wrong;source=phone", store)).picked == "source=phone"
-        and shown.picked == ""
-    )
+    only = rates.count_errors(apply_query(known, "wrong;source=phone", store))
+    assert (only.picked, shown.picked) == ("source=phone", "")
 
 
 @pytest.mark.slow
@@ -93,9 +91,8 @@ def test_compared_run_has_a_row_but_is_no_slice(tmp_path):
     after = apply_query(known, f"all;{rule}", store)
     np.testing.assert_array_equal(after.rows, apart)
     assert after.description == "all, models disagree with two"
-    slices = rates.build_slices_table(
-        rates.find_slices(apply_query(known.add_peer_run("two"), "all", store))
-    ).marks.rows
+    found = rates.find_slices(apply_query(known.add_peer_run("two"), "all", store))
+    slices = rates.build_slices_table(found).marks.rows
     assert not any(rule in each.id for each in slices)
 
 
@@ -103,12 +100,8 @@ def test_compared_run_has_a_row_but_is_no_slice(tmp_path):
 def test_few_sentences_have_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
     shown = rates.count_errors(apply_query(known, "wrong", store))
-    assert shown.has_only_counts and [column.key for column in rates.build_rates_table(shown).marks.columns] == [
-        "name",
-        "n",
-        "rate",
-        "excess",
-    ]
+    columns = rates.build_rates_table(shown).marks.columns
+    assert shown.has_only_counts and [column.key for column in columns] == ["name", "n", "rate", "excess"]
 
 
 @pytest.mark.slow
@@ -145,9 +138,8 @@ def test_planted_pair_is_found_with_its_numbers_and_can_be_picked(known):
     assert "one=x;two=x" in [each.id for each in rates.build_slices_table(shown).marks.rows]
     assert rates.find_slices(apply_query(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
     assert rates.find_slices(apply_query(known[0], "wrong", known[1])).picked == ""
-    assert all(
-        rates.format_rules(each) for each in rates.find_slices(apply_query(known[0], "wrong", known[1])).found.slices
-    )
+    found = rates.find_slices(apply_query(known[0], "wrong", known[1])).found
+    assert all(rates.format_rules(each) for each in found.slices)
 
 
 def steps(tmp_path, chance):

@@ -14,16 +14,9 @@ from core.interpret.forward_stages import Dot, ForwardStage, ForwardStages, Stag
 from core.models.presets import PRESETS
 from core.text.text_pairs import join_pair
 from core.training.temperature import Scaling
+from dashboard.figures import forward_pass
 from dashboard.figures.drawing import ASSETS
-from dashboard.figures.forward_pass import (
-    DIMENSIONS,
-    DRAWN,
-    STEPS,
-    StageView,
-    _draw_stages,
-    build_step_table,
-    write_mathml,
-)
+from dashboard.figures.forward_pass import DIMENSIONS, DRAWN, STEPS, StageView, build_step_table, write_mathml
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
 
 
@@ -41,7 +34,7 @@ def shown(*matrices: StageMatrix, key: str = "scores") -> StageView:
 
 
 def test_stage_has_formula_numbers_and_their_origin_and_a_position_in_words():
-    data = _draw_stages(shown(pairs(3)), Look()).data
+    data = forward_pass._draw_stages(shown(pairs(3)), Look()).data
     stage, empty = data["stages"]
     assert stage["formulas"][0].startswith("<math ") and empty["matrices"] == [] and data["at"] == "scores"
     (matrix,) = stage["matrices"]
@@ -54,30 +47,30 @@ def test_stage_has_formula_numbers_and_their_origin_and_a_position_in_words():
 
 def test_long_texts_and_vectors_draw_their_first_tokens_and_numbers():
     long = shown(pairs(DRAWN + 5))
-    (matrix,) = _draw_stages(long, Look()).data["stages"][0]["matrices"]
+    (matrix,) = forward_pass._draw_stages(long, Look()).data["stages"][0]["matrices"]
     assert len(matrix["rows"]) == len(matrix["columns"]) == len(matrix["cells"]) == len(matrix["fills"][0]) == DRAWN
     assert long.left_out == "The first 16 of 21 tokens are drawn; all are computed."
     assert long.left_out in STEPS.resolve_text(STEPS.reading, long)
     assert len(build_step_table(long.steps)) == (DRAWN + 5) ** 2
     assert shown(pairs(DRAWN)).left_out == ""
     vector = StageMatrix("x", np.full((2, 32), -2.0), ("a", "b"), name_dimensions(32))
-    (matrix,) = _draw_stages(shown(vector), Look()).data["stages"][0]["matrices"]
+    (matrix,) = forward_pass._draw_stages(shown(vector), Look()).data["stages"][0]["matrices"]
     assert matrix["columns"] == [str(i) for i in range(1, DIMENSIONS + 1)] and matrix["note"] == "8 of 32"
     assert matrix["top"] == 2.0 and matrix["fills"][1][0] == "−2.00"
 
 
 def test_maps_of_a_stage_share_their_scale_and_hidden_scores_have_no_ink():
     small, large = (StageMatrix("A", np.full((2, 2), top), ("a", "b"), ("a", "b"), "weight") for top in (0.25, 0.5))
-    drawn = _draw_stages(shown(small, large, key="softmax"), Look()).data["stages"][0]["matrices"]
+    drawn = forward_pass._draw_stages(shown(small, large, key="softmax"), Look()).data["stages"][0]["matrices"]
     assert [each["top"] for each in drawn] == [0.5, 0.5]
     score = StageMatrix("s", np.array([[1.0, -np.inf]]), ("a",), ("a", "b"), "score")
-    (hidden,) = _draw_stages(shown(score), Look()).data["stages"][0]["matrices"]
+    (hidden,) = forward_pass._draw_stages(shown(score), Look()).data["stages"][0]["matrices"]
     assert hidden["cells"] == [[1.0, None]] and hidden["low"] == 1.0
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK])
 def test_numbers_are_readable_on_each_shade(tokens):
-    for background, ink in _draw_stages(shown(pairs(2)), Look(dark=tokens is DARK)).data["shades"]:
+    for background, ink in forward_pass._draw_stages(shown(pairs(2)), Look(dark=tokens is DARK)).data["shades"]:
         assert compute_contrast(ink, background) >= 4.5
 
 
@@ -106,9 +99,8 @@ def test_all_commands_of_our_formulas_are_supported(latex, markup):
 
 
 def test_letters_and_numbers_are_kept_and_markup_characters_are_escaped():
-    words = "".join(
-        ElementTree.fromstring(write_mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext()
-    )
+    formula = r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j"
+    words = "".join(ElementTree.fromstring(write_mathml(formula)).itertext())
     assert words == "sij=qi·kj32+loggj"
     assert inside("a<b") == '<mi>a</mi><mo stretchy="false">&lt;</mo><mi>b</mi>'
     assert "<script" not in inside(r"\text{<script>}")

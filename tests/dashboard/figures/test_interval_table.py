@@ -23,10 +23,8 @@ def table(**more) -> Marks:
     marks = {name: mark(value) for name, value in ACCURACY.items()}
     shared = make_axis(list(marks.values()), leaves_out="low")
     columns = (IntervalColumn("model", "Model", "12rem"), IntervalColumn("ties", "", ties=True))
-    columns += (
-        IntervalColumn("mark", "95 % interval", axis=shared),
-        IntervalColumn("time", "Training", number=True, opt=True),
-    )
+    interval = IntervalColumn("mark", "95 % interval", axis=shared)
+    columns += (interval, IntervalColumn("time", "Training", number=True, opt=True))
     rows = [IntervalRow(name, {"model": name, "mark": each, "time": "2 s"}) for name, each in marks.items()]
     rows[1] = IntervalRow("second", dict(rows[1].cells), children=(IntervalRow("seed-0", {"model": "seed 0"}),))
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)
@@ -91,9 +89,8 @@ def test_marks_are_at_their_values_and_ties_have_their_own_look():
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
     columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=WIDE))
     marks = {"a": mark(0.5, tie=True), "b": mark(0.5, color="#3F9168")}
-    text = render_html(
-        Marks("x", columns, tuple(IntervalRow(id, {"name": id, "m": each}) for id, each in marks.items())), Look()
-    )
+    rows = tuple(IntervalRow(id, {"name": id, "m": each}) for id, each in marks.items())
+    text = render_html(Marks("x", columns, rows), Look())
     assert text.count('class="tie"') == text.count('class="sure"') == 1
     assert 'style="--c:#3F9168"' in text
     text = render_html(table(), Look())

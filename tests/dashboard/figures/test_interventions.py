@@ -28,9 +28,8 @@ CURVES = (
     curve(1, 2, (0.2, 0.25, 0.25, 0.2), start=None),
     curve(None, None, (0.6, 0.7, 0.8, 0.25), learned=1.0, start=None, now=1.0),
 )
-SHOWN = interventions.LambdaBench(
-    LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies."), True, Edits(lambdas=((1, 1, 1.0),))
-)
+SHOWN = LambdaCurves("a", "<b>", {}, 0.0, CURVES, "λ varies.")
+SHOWN = interventions.LambdaBench(SHOWN, True, Edits(lambdas=((1, 1, 1.0),)))
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -89,10 +88,8 @@ def test_each_place_has_its_change_in_each_layer():
     assert first["colour"] == LIGHT.minus_scale[-1] and last[0]["colour"] == LIGHT.paper
     assert last[1]["about"] == "head 2, layer 2: log-odds of positive +2.000"
     assert data["lines"] == ["Log-odds of positive: +1.00 for the first sentence, −3.00 for the second."]
-    assert (
-        interventions.PATCHING.resolve_text(interventions.PATCHING.note, shown(edited=True))
-        == "towards positive, both after your changes"
-    )
+    note = interventions.PATCHING.resolve_text(interventions.PATCHING.note, shown(edited=True))
+    assert note == "towards positive, both after your changes"
     table = interventions.build_patch_table(shown())  # layers count from 1
     assert table["layer"].tolist() == [1, 2, 1, 2, 1, 2] and table["moved"][2] == -3.0
     assert (table["token"][2], table["here"][2], table["donor"][2], table["head"][4]) == (1, "good", "bad", 2)

@@ -176,19 +176,11 @@ def test_columns_appear_only_if_used_and_fit_their_content():
 def test_prediction_cost_is_described_and_sizes_are_short():
     assert leaderboard.describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
-    said = (
-        "0.50 ms for one text, 0.10 ms per text in a batch of 64, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
-    )
+    said = "0.50 ms for one text, 0.10 ms per text in a batch of 64, 2.5 MB of memory, 9.0 MB on disk "
+    said += "(a CPU, one thread)"
     assert leaderboard.describe_cost(found).replace("\u202f", " ") == said
-    assert [leaderboard.format_size(each) for each in (6, 999, 153_912, 2_100_000)] == [
-        "6",
-        "999",
-        "154\u202fk",
-        "2.1\u202fM",
-    ]
-    assert [leaderboard.format_ms(each) for each in (0.5, 12.34, 250.0)] == [
-        "0.50\u202fms",
-        "12.3\u202fms",
-        "250\u202fms",
-    ]
+    sizes = [leaderboard.format_size(each) for each in (6, 999, 153_912, 2_100_000)]
+    assert sizes == ["6", "999", "154\u202fk", "2.1\u202fM"]
+    times = [leaderboard.format_ms(each) for each in (0.5, 12.34, 250.0)]
+    assert times == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
     assert [leaderboard.format_mb(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]

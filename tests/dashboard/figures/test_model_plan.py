@@ -57,9 +57,8 @@ def test_run_gives_the_sizes_for_counting_parameters():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_paper_shows_its_presets_with_their_runs(paper):
     own = [name for name, preset in PRESETS.items() if preset.paper == paper]
-    frame = model_plan.build_preset_frame(
-        PAPERS[paper], model_plan.USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")]
-    )
+    records = [run(own[0]), run(own[0], "failed"), run("vanilla")]
+    frame = model_plan.build_preset_frame(PAPERS[paper], model_plan.USUAL, records)
     assert frame["model"].tolist() == own == model_plan.list_presets(PAPERS[paper])
     assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
     assert set(frame["paper"]) == {PAPERS[paper]}
@@ -101,11 +100,8 @@ def test_each_setting_is_offered_once_under_its_group():
 
 def offered(preset, own=(), **settings):
     config = compose(preset, settings)
-    return {
-        name
-        for names in model_plan.list_shown_settings(dict.fromkeys(own, "x"), config.model).values()
-        for name in names
-    }
+    groups = model_plan.list_shown_settings(dict.fromkeys(own, "x"), config.model).values()
+    return {name for names in groups for name in names}
 
 
 def test_settings_without_effect_are_hidden_unless_the_user_set_them():
@@ -157,9 +153,8 @@ def test_changed_model_is_described_by_parts_changes_and_implied_settings():
 
 
 def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
-    assert model_plan.describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
-        "a guess: nothing similar has been trained on this machine yet"
-    )
+    said = model_plan.describe_time(Estimate(1000, 52.0, 0), CONFIG)
+    assert said.endswith("a guess: nothing similar has been trained on this machine yet")
     said = model_plan.describe_time(Estimate(1000, 41.7, 2), CONFIG)
     assert said == "About 40 s at most · 1\u202f000 steps in 4 epochs · measured on 2 earlier runs here"
     assert "· up to 1\u202f000 steps" in model_plan.describe_time(Estimate(1000, 41.7, 2, counted=False), CONFIG)
@@ -168,10 +163,8 @@ def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
     assert "known after the first steps" in model_plan.describe_time(None, CONFIG)
     assert "in one go" in model_plan.describe_time(None, compose("tfidf-logreg"))
     size, time = Size(4_300_000, 30_000, "bound"), Estimate(1000, 52.0, 0)
-    assert (
-        model_plan.describe_cost("x", size, time, CONFIG)
-        == "x has at most 4.30 M parameters and trains in at most about 50 s."
-    )
+    said = model_plan.describe_cost("x", size, time, CONFIG)
+    assert said == "x has at most 4.30 M parameters and trains in at most about 50 s."
     assert model_plan.describe_cost("x", None, time, CONFIG) == "x trains in at most about 50 s."
     assert model_plan.describe_cost("x", size, None, CONFIG) == "x has at most 4.30 M parameters."
     assert model_plan.describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
@@ -238,7 +231,4 @@ def test_alternative_text_describes_the_diagram_and_a_projector_enlarges_it():
 def test_words_have_contrast_on_their_boxes(dark):
     tokens = DARK if dark else LIGHT
     for text in drawn("sentiformer", Look(dark=dark)).iter(f"{SVG}text"):
-        assert (
-            min(compute_contrast(text.get("fill"), tokens.paper), compute_contrast(text.get("fill"), tokens.panel))
-            >= 4.5
-        )
+        assert min(compute_contrast(text.get("fill"), each) for each in (tokens.paper, tokens.panel)) >= 4.5

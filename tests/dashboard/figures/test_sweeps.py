@@ -38,15 +38,11 @@ def read_back(text: str) -> Plan:
 
 def test_findings_name_the_highest_means_and_progress_lists_done_runs_first():
     shown = sweeps.Members([sweeps.CellScores("a", (0.5,), ("r",), 0.5, None, 0.6), *CELLS[:1]], "Accuracy")
-    assert (
-        sweeps.describe_best(sweeps.Members([CELLS[0]] * 2, "accuracy"))
-        == "All 2 settings have the same mean accuracy, 0.750."
-    )
+    said = sweeps.describe_best(sweeps.Members([CELLS[0]] * 2, "accuracy"))
+    assert said == "All 2 settings have the same mean accuracy, 0.750."
     assert sweeps.describe_best(shown) == "<b>vanilla has the highest mean accuracy, 0.750; a follows with 0.500."
-    assert (
-        sweeps.describe_best(sweeps.Members(CELLS[:1], "F1, macro"))
-        == "<b>vanilla has the highest mean F1, macro, 0.750."
-    )
+    said = sweeps.describe_best(sweeps.Members(CELLS[:1], "F1, macro"))
+    assert said == "<b>vanilla has the highest mean F1, macro, 0.750."
     assert sweeps.describe_baseline(shown) == "1 of 2 settings stay below TF-IDF."
     assert sweeps.describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not started, 2 training"
     assert sweeps.describe_time_left(progress(90.0, 0)) == "about 1 min 30 s"

@@ -85,9 +85,8 @@ def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
 
 def test_headline_is_macro_f1_of_model_and_baseline_at_tuned_thresholds():
     yardstick = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
-    fair, bare = (
-        dataclasses.replace(RECORD, results=RECORD.results | more) for more in ({"yardstick": yardstick}, {"tuned": {}})
-    )
+    changes = {"yardstick": yardstick}, {"tuned": {}}
+    fair, bare = (dataclasses.replace(RECORD, results=RECORD.results | more) for more in changes)
     assert results.read_headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
     assert results.build_run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
     # A baseline without tuned thresholds is not compared with a model that has them.

@@ -40,9 +40,8 @@ def test_two_lexicons_in_one_head_are_relative_to_a_neutral_word():
     seen, _ = read("lexical-all", lexicons=2)
     first, second = seen.polarity[:, :3], seen.polarity[:, 3:]
     added = first @ first.T + second @ second.T
-    np.testing.assert_allclose(
-        token_values.compute_lexicon_effect(seen, 0, slice(-1, None)).weights[0], added - 2 / 3, atol=1e-5
-    )
+    effect = token_values.compute_lexicon_effect(seen, 0, slice(-1, None))
+    np.testing.assert_allclose(effect.weights[0], added - 2 / 3, atol=1e-5)
 
 
 def test_gates_polarity_and_factors_of_sentiformer_are_shown():
@@ -64,9 +63,8 @@ def test_positive_effects_are_blue_and_negative_ones_orange(theme):
     rows = token_values.build_polarity_rows(read("lexical-last")[0])
     look, words = Look(dark=theme is DARK), ["[CLS]", "not", "a", "bad", "film"]
     (heat,) = token_values.draw_token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3).data
-    drawn = {
-        row: [shade_signed(theme, value, heat.zmax) for value in line] for row, line in zip(heat.y, heat.z, strict=True)
-    }
+    lines = zip(heat.y, heat.z, strict=True)
+    drawn = {row: [shade_signed(theme, value, heat.zmax) for value in line] for row, line in lines}
     bad = len(drawn["positive"]) - 2
     assert drawn["negative"][bad] in theme.minus_scale[1:] and drawn["positive"][bad] in theme.minus_scale
     assert not set(drawn["negative"] + drawn["positive"]) & set(theme.plus_scale[1:])  # no word is positive

@@ -47,18 +47,14 @@ def test_most_important_word_and_unknown_words_are_named():
     line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
     assert join_text(line).startswith("“splendid” pushes most towards positive (+11.39). Unknown: “repelled”, read ")
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
-    assert (
-        join_text(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
-        == "“not” pushes most towards negative (−8.07). "
-    )
+    line = explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative"))
+    assert join_text(line) == "“not” pushes most towards negative (−8.07). "
     assert join_text(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
     three = record(("bad", "so so", "fine"))
-    assert "“a” pushes most towards bad (+1.00)" in join_text(
-        explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad"))
-    )
-    assert "Largest effect towards fine: “a”" in join_text(
-        explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
-    )
+    line = explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad"))
+    assert "“a” pushes most towards bad (+1.00)" in join_text(line)
+    line = explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
+    assert "Largest effect towards fine: “a”" in join_text(line)
 
 
 def test_word_without_tokens_is_unread_and_unknown_words_of_baselines_have_no_effect():
@@ -78,9 +74,8 @@ def test_blue_and_orange_are_used_only_for_positive_and_negative_classes(tokens)
     assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # negative values are hatched
     named = make_ramps(record(("bearish", "bullish")), "bullish", tokens)
     assert [ramp[-1] for ramp in named] == [tokens.categories[1], tokens.categories[0]]
-    assert make_ramps(record(("joy", "anger"), task="multi"), "joy", tokens)[0][1] == blend_colors(
-        tokens.paper, tokens.accent, 0.2
-    )
+    ramps = make_ramps(record(("joy", "anger"), task="multi"), "joy", tokens)
+    assert ramps[0][1] == blend_colors(tokens.paper, tokens.accent, 0.2)
 
 
 def test_positive_effect_supports_the_positive_class_at_any_index():
@@ -89,9 +84,8 @@ def test_positive_effect_supports_the_positive_class_at_any_index():
 
 
 def test_word_has_one_of_five_shades_and_tiny_effects_are_pale():
-    data = word_attributions._draw_words(
-        shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0])), Look()
-    ).data
+    some = shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0]))
+    data = word_attributions._draw_words(some, Look()).data
     a, b, c = data["items"]
     assert (a["colour"], b["colour"], c["colour"]) == (LIGHT.plus_scale[5], LIGHT.minus_scale[2], LIGHT.paper)
     assert (a["push"], b["push"], c["push"]) == ("+10.00", "−4.00", "0.00")
@@ -99,11 +93,8 @@ def test_word_has_one_of_five_shades_and_tiny_effects_are_pale():
     assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
     assert [item["most"] for item in data["items"]] == [True, False, False]
     assert word_attributions.find_full_color([1.0, -3.0]) == 3.0
-    assert (
-        word_attributions.find_full_color([0.001, -0.002])
-        == word_attributions.find_full_color([])
-        == word_attributions.FAINTEST
-    )
+    for faint in ([0.001, -0.002], []):
+        assert word_attributions.find_full_color(faint) == word_attributions.FAINTEST
 
 
 @pytest.mark.slow
@@ -126,10 +117,8 @@ def test_table_has_each_word_with_position_and_trained_effect():
     edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
     data = word_attributions.WORDS.draw(edited, Look()).data
     assert data["items"][0]["about"] == "good, effect +1.000 towards positive, as trained +2.000"
-    assert (
-        word_attributions.WORDS.resolve_text(word_attributions.WORDS.note, edited)
-        == "towards positive, after your changes"
-    )
+    note = word_attributions.WORDS.resolve_text(word_attributions.WORDS.note, edited)
+    assert note == "towards positive, after your changes"
     assert build_push_table(edited)["as trained"].tolist() == [2.0, -0.125]
 
 
@@ -147,9 +136,8 @@ def test_attended_and_important_words_are_compared_and_stop_words_lead_only_if_c
     line = join_text(explain_answer(some))
     assert line.startswith("Of the content words, “never” pushes most towards positive (+1.00). Most attention and ")
     assert "−0.11" in line, "the test is of all words"
-    assert [item["word"] for item in word_attributions.WORDS.draw(some, Look()).data["items"] if item["most"]] == [
-        "never"
-    ]
+    items = word_attributions.WORDS.draw(some, Look()).data["items"]
+    assert [item["word"] for item in items if item["most"]] == ["never"]
     every = join_text(explain_answer(shown(pushes, **more)))
     assert every.startswith("“the” pushes most towards positive (+3.00). Most attention and effect: “the”. ")
     assert "no clear relation (ρ = −0.11)" in every
