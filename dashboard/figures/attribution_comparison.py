@@ -70,10 +70,7 @@ CONTRAST_COLUMNS = {
 Pair = tuple[int | None, int | None]
 
 EXTENT = QuietOption(
-    "methods",
-    "Methods",
-    lambda source: (QUICK, ALL),
-    "All adds Shapley values, which run the model up to 4 000 times.",
+    "methods", "Methods", lambda source: (QUICK, ALL), "All adds Shapley values, which run the model up to 4 000 times."
 )
 
 
