@@ -45,10 +45,10 @@ def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
         ends.append(("TF-IDF", tfidf[-1]["mean"], t.ink))
     every = [point["mean"] for curve in curves for point in curve["points"]] + [each["mean"] for each in tfidf]
     gap = 0.07 * (max(every) - min(every) or 1.0)
-    for (label, _, color), y in zip(ends, spread_labels([value for _, value, _ in ends], gap), strict=True):
+    for (label, _, color), height in zip(ends, spread_labels([value for _, value, _ in ends], gap), strict=True):
         font = {"color": color, "size": size(14.5)}
         beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
-        figure.add_annotation(y=y, **beside, text=escape_text(label), font=font)
+        figure.add_annotation(y=height, **beside, text=escape_text(label), font=font)
     ticks = sorted({point["x"] for curve in curves for point in curve["points"]})
     kind = "log" if shown["logarithmic"] else "linear"
     names = [f"{x:,.6g}".replace(",", "\u202f") for x in ticks]
