@@ -37,7 +37,6 @@ from dashboard.request_guard import OWN
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.config import RunConfig
     from core.data.dataset import Dataset
 
 KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio", "gz", "zip"]

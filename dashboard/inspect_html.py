@@ -56,8 +56,7 @@ def build_page(view: SentenceView, *, run: str, model: str, minus: bool = False,
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(run)}: {escape(said)}</title><style>{_STYLE}</style></head><body>"
-        f"{doubt}"
-        f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>{_format_mixture(view)}"
+        f"{doubt}<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>{_format_mixture(view)}"
         f'<p>Tokens: {tokens}</p>{cut}{padding}<p class="note">Run {escape(run)}, model {escape(model)}. '
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
         f"{inside}</body></html>"

@@ -25,8 +25,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.coming: Counter[str] = Counter()
-        """Number of unfinished uploads in each session."""
+        self.coming: Counter[str] = Counter()  # number of unfinished uploads in each session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an HTTP or websocket request to the Streamlit app, or answer it with a refusal."""

@@ -50,7 +50,6 @@ class StreamlitMemo(Memo):
 
 def _make_cache(how: CachePolicy) -> Cache:
     def read_uncached(key: str, _read: Callable[[], Any]) -> Any:
-        """Compute the result of a reader method whose key is not in Streamlit's cache."""
         return _read()
 
     read_uncached.__qualname__ = how.name  # Streamlit distinguishes caches by this name

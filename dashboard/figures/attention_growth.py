@@ -12,7 +12,6 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
-WAYS = {"sparse": "sparse", "full": "full"}
 PANELS = {"milliseconds": ("time, ms", 1.0), "memory": ("memory, MB", 1e6)}
 
 
@@ -22,32 +21,24 @@ def draw_growth(found: dict[str, Any], look: Look) -> go.Figure:
     titles = [*(title for title, _ in PANELS.values()), "times faster"]
     figure = Panels(look, [titles], height=340, horizontal_spacing=0.09)
     x = [row["tokens"] for row in rows]
-    colors = {"sparse": t.accent, "full": t.muted}
+    corner: dict[str, Any] = {"x": 1, "xref": "x domain", "yref": "y domain", "xanchor": "right", "yanchor": "bottom"}
     for column, (key, (_, unit)) in enumerate(PANELS.items(), start=1):
-        for way, words in WAYS.items():
+        for way, color in (("sparse", t.accent), ("full", t.muted)):
             y = [row[way][key] / unit for row in rows]
-            line = {"color": colors[way], "width": size(2.4)}
-            hover = f"{words}: %{{y:.3g}}<extra></extra>"
+            line = {"color": color, "width": size(2.4)}
+            hover = f"{way}: %{{y:.3g}}<extra></extra>"
             figure.add_scatter(col=column, x=x, y=y, mode="lines+markers", line=line, hovertemplate=hover)
             if slope := found["slopes"][way][key]:
-                place: dict[str, Any] = {
-                    "xref": "x domain",
-                    "yref": "y domain",
-                    "x": 1,
-                    "y": 0.02 + 0.11 * (way == "full"),
-                }
-                font = {"color": colors[way], "size": size(14.5)}
-                text = f"{words}: length<sup>{slope:.2f}</sup>"
-                figure.add_annotation(col=column, **place, xanchor="right", yanchor="bottom", text=text, font=font)
+                font, height = {"color": color, "size": size(14.5)}, 0.02 + 0.11 * (way == "full")
+                text = f"{way}: length<sup>{slope:.2f}</sup>"
+                figure.add_annotation(col=column, **corner, y=height, text=text, font=font)
     for key, words, dash in (("faster", "measured", "solid"), ("theory", "n/(k + s)", "dash")):
         line = {"color": t.accent if key == "faster" else t.ink, "dash": dash, "width": size(2)}
         y = [row[key] for row in rows]
-        figure.add_scatter(
-            col=3, x=x, y=y, mode="lines", line=line, hovertemplate=f"{words}: %{{y:.1f}}<extra></extra>"
-        )
-        place = {"x": 1, "y": 0.02 + 0.11 * (key == "theory"), "xref": "x domain", "yref": "y domain"}
-        font = {"color": line["color"], "size": size(14.5)}
-        figure.add_annotation(col=3, **place, xanchor="right", yanchor="bottom", text=words, font=font)
+        hover = f"{words}: %{{y:.1f}}<extra></extra>"
+        figure.add_scatter(col=3, x=x, y=y, mode="lines", line=line, hovertemplate=hover)
+        font, height = {"color": line["color"], "size": size(14.5)}, 0.02 + 0.11 * (key == "theory")
+        figure.add_annotation(col=3, **corner, y=height, text=words, font=font)
     ticks = x[::2]
     figure.update_xaxes(type="log", title="tokens", tickvals=ticks, ticktext=[count(each) for each in ticks])
     figure.update_yaxes(type="log", dtick=1)

@@ -11,20 +11,8 @@ import numpy as np
 from core.exceptions import NotAvailable
 from core.formatting import count, whole_percent
 from core.interpret.model_edits import UNCHANGED, Edits
-from dashboard.figures.attention import (
-    SCALES,
-    WINDOW,
-    Floats,
-    MapRow,
-    build_combined_rows,
-    build_map_rows,
-    draw_coefficients,
-    draw_map_grid,
-    find_top_weight,
-    get_block_size,
-    has_subtraction,
-    scale_row,
-)
+from dashboard.figures import attention
+from dashboard.figures.attention import SCALES, WINDOW, build_map_rows, draw_map_grid, has_subtraction, scale_row
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, Option, QuietOption, Source, ValueRange
 from dashboard.figures.theme import Look
@@ -91,7 +79,7 @@ def get_layer(source: Source) -> int:
     return int(source.get_choice(LAYER)) - 1
 
 
-def get_map(source: Source) -> MapRow | None:
+def get_map(source: Source) -> attention.MapRow | None:
     """Return the chosen attention map of the chosen layer, in absolute weights; None: the model or text has no maps."""
     if not (names := _list_maps(source)):
         return None
@@ -104,8 +92,8 @@ class HeadMaps:
     """Attention maps of a text that are drawn, with the chosen layer, map and scale."""
 
     view: SentenceView
-    rows: Sequence[MapRow]  # the grid, row by row
-    map: MapRow  # the chosen map of the chosen layer, which strip and head view show
+    rows: Sequence[attention.MapRow]  # the grid, row by row
+    map: attention.MapRow  # the chosen map of the chosen layer, which strip and head view show
     layer: int  # from 0
     scale: str
     by_layer: bool  # the rows of the grid are the maps of one layer
@@ -113,7 +101,7 @@ class HeadMaps:
     @property
     def top(self) -> float:
         """Return the absolute weight that gets the strongest colour in all drawn attention maps."""
-        return find_top_weight(self.rows)
+        return attention.find_top_weight(self.rows)
 
     @property
     def sign(self) -> str:
@@ -127,7 +115,7 @@ class HeadMaps:
         return f"layer {self.layer + 1}, {self.map.name}, {self.scale}"
 
     @property
-    def cancelled(self) -> Floats | None:
+    def cancelled(self) -> attention.Floats | None:
         """Return each head's share of attention weight that cancels out when its maps are summed; None: almost none."""
         taken = self.view.measure_cancellation(self.layer)
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
@@ -159,7 +147,7 @@ def build_layer_maps(
 
 
 def _write_grid_reading(shown: HeadMaps) -> str:
-    size = get_block_size(len(shown.view.tokens))
+    size = attention.get_block_size(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
     return f"Attention from rows to columns. Darker = more.{shown.sign}{blocks}"
 
@@ -199,7 +187,7 @@ COEFFICIENTS = Figure(
     "sentence",
     "Component weights (λ)",
     _read_coefficients,
-    lambda shown, look: draw_coefficients(shown.layers, shown.minus, look),
+    lambda shown, look: attention.draw_coefficients(shown.layers, shown.minus, look),
     note="every head and token",
     reading="Weight of each further component in the sum; negative weights subtract attention.",
 )
@@ -210,15 +198,15 @@ class CombinedMaps:
     """Combined attention map of each layer (the sum of its maps), which weights the value vectors."""
 
     view: SentenceView
-    rows: Sequence[MapRow]
+    rows: Sequence[attention.MapRow]
     top: float  # the |weight| in the strongest colour
     run: str
 
 
 def _read_combined_maps(source: Source) -> CombinedMaps:
     view = read_attention(source)
-    rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
-    return CombinedMaps(view, rows, find_top_weight(rows), source.reader.label_run(source.record.run))
+    rows = attention.build_combined_rows(view, has_subtraction(source.record), source.edits)
+    return CombinedMaps(view, rows, attention.find_top_weight(rows), source.reader.label_run(source.record.run))
 
 
 COMBINED = Figure(

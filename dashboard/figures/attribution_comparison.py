@@ -23,15 +23,7 @@ from dashboard.figures.drawing import Component, DataTable, TableColumn
 from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, Tokens
-from dashboard.figures.word_attributions import (
-    TOWARDS,
-    Cell,
-    Ramps,
-    WordView,
-    find_full_color,
-    get_target_class,
-    make_ramps,
-)
+from dashboard.figures.word_attributions import TOWARDS, Cell, Ramps, WordView, get_target_class
 
 if TYPE_CHECKING:
     from core.interpret.attribution import Explanation, Methods
@@ -70,10 +62,7 @@ CONTRAST_COLUMNS = {
 Pair = tuple[int | None, int | None]
 
 EXTENT = QuietOption(
-    "methods",
-    "Methods",
-    lambda source: (QUICK, ALL),
-    "All adds Shapley values, which run the model up to 4 000 times.",
+    "methods", "Methods", lambda source: (QUICK, ALL), "All adds Shapley values, which run the model up to 4 000 times."
 )
 
 
@@ -132,7 +121,7 @@ def list_checks(shown: MethodComparison) -> list[str]:
 
 def _draw_methods(shown: MethodComparison, look: Look) -> Component:
     t, by = look.tokens, shown.methods.by
-    ramps = make_ramps(shown.record, shown.first.target, t)
+    ramps = word_attributions.make_ramps(shown.record, shown.first.target, t)
     columns = [list(_draw_cells(name, found, ramps, t)) for name, found in by.items()]
     rows = [{"name": shown.first.words[at].word, "cells": [cells[at] for cells in columns]} for at in shown.shown]
     hidden = len(shown.first.words) - len(rows)
@@ -145,7 +134,7 @@ def _draw_methods(shown: MethodComparison, look: Look) -> Component:
 
 def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Iterator[Cell]:
     ink = float(np.abs(found.pushes).max(initial=0)) or 1.0
-    color = find_full_color(found.pushes)
+    color = word_attributions.find_full_color(found.pushes)
     for word in found.words:
         about = f"{word.word}, {NAMES[found.method]}: "
         if method in READ:
@@ -211,7 +200,7 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
     read, push = np.abs(shown.methods.by["attention"].pushes), shown.first.pushes
     needed = np.abs(push)
     told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELED].tolist()}
-    towards, away = make_ramps(shown.record, shown.first.target, t)
+    towards, away = word_attributions.make_ramps(shown.record, shown.first.target, t)
     colors = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
     symbols = ["circle" if each >= 0 else "diamond" for each in push]
     rim = {"width": [3 if place in (most.read, most.needed) else 1 for place in range(len(words))], "color": t.ink}

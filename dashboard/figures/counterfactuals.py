@@ -28,8 +28,7 @@ class SearchSession:
     """A user's counterfactual search, which runs in short slices so that it can be watched and stopped."""
 
     def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
-        self.asked = asked
-        """Run, weights, text, target and edits of the search."""
+        self.asked = asked  # run, weights, text, target and edits of the search
         self.found: Search = next(states)
         self.running, self.stopped = True, False
         self._states = states

@@ -26,10 +26,8 @@ _MARKS = {
     "mark_capitals": "capitals marked",
 }
 NAMED = 6  # more classes than this share one colour: seven are too many to distinguish
-EVEN = 0.02
-"""Largest difference between the shares of balanced classes."""
-READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
-"""What each baseline of a data card counts."""
+EVEN = 0.02  # largest difference between the shares of balanced classes
+READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}  # what each baseline of a data card counts
 
 
 def format_percent(share: float) -> str:

@@ -20,8 +20,7 @@ from core.text.special_ids import UNKNOWN
 from core.text.tokenizer import Tokenizer
 
 BUILT_IN = "built-in"
-CLASSES_OF = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
-"""The built-in corpus seen with two, three or five classes."""
+CLASSES_OF = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}  # the built-in corpus seen with two, three or five classes
 PAGE_ROWS = 50
 SHOWN_CHARACTERS = 220  # most characters of a text in the table; the full text opens below
 SHOWN_TOKENS = 400

@@ -132,8 +132,7 @@ class Component:
     title: str = ""  # heading outside of pages
     still: Callable[[], str] | None = None
     """Returns HTML that shows the same without a script, for exported files; None: the script draws there, too."""
-    frame: str = ""
-    """A component whose script calls this one's and draws around it, in an element of the class `frame`."""
+    frame: str = ""  # a component whose script calls this one's and draws around it, in an element of the class `frame`
 
     @property
     def script(self) -> str:

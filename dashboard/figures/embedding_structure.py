@@ -280,7 +280,6 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
         rows.append(about | {"rate": errors / n if n else None, "low": low, "high": high})
 
     def mark_rate(row: Mapping[str, Any]) -> Mark:
-        """Build the mark of a cluster's error rate, in percent."""
         rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
         said = f"{number(rate, 1)} % wrong ({number(low, 1)} to {number(high, 1)} %)"
         return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)
@@ -327,10 +326,7 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
 
 
 AT = QuietOption(
-    "at",
-    "Sentence",
-    lambda source: FREE,
-    "Key of the row whose neighbours are shown, if there is no text",
+    "at", "Sentence", lambda source: FREE, "Key of the row whose neighbours are shown, if there is no text"
 )
 
 

@@ -106,10 +106,7 @@ METHOD = QuietOption(
     endings={name: f"-{method}" for name, method in BY_NAME.items()},
 )
 DIMENSIONS = QuietOption(
-    "dimensions",
-    "Dimensions",
-    lambda source: list(DIMENSIONS_BY_NAME),
-    endings={"2-D": "", "3-D": "-3d"},
+    "dimensions", "Dimensions", lambda source: list(DIMENSIONS_BY_NAME), endings={"2-D": "", "3-D": "-3d"}
 )
 SENTENCES = QuietOption(
     "rows",
@@ -118,11 +115,7 @@ SENTENCES = QuietOption(
     "A seeded sample with the class shares of the split; ten thousand take some minutes",
     usual=lambda source: str(ROWS),
 )
-COLOR = QuietOption(
-    "colour",
-    "Colour",
-    lambda source: source.reader.list_colorings(source.record, source.split),
-)
+COLOR = QuietOption("colour", "Colour", lambda source: source.reader.list_colorings(source.record, source.split))
 """The note of a map has its colouring and n, so `words` is empty."""
 SPACE = Option(
     "space",

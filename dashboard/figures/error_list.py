@@ -79,8 +79,7 @@ class SentenceList:
 
     analysis: RowSelection
     at: str = ""
-    details: Mapping[str, Detail] = field(default_factory=dict)
-    """Row key → details, for the rows around the open one."""
+    details: Mapping[str, Detail] = field(default_factory=dict)  # row key → details, for the rows around the open one
     without: str = ""
     coding: Coding | None = None  # annotations of the rows; None: coding is off, as in an exported file
     again: int = 0  # number of failed attempts to save the codes; the reader tries again

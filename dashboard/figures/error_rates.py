@@ -231,7 +231,6 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
     """Build the interval table of slices in which errors are more frequent."""
 
     def mark_slice(one: FoundSlice) -> Mark:
-        """Build the mark of a slice's risk ratio."""
         ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
         return mark_ratio({"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True})
 

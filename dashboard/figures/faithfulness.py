@@ -106,7 +106,6 @@ def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
 
     def define_test(name: str) -> ColumnSpec:
-        """Define the column of one test of faithfulness."""
         width = "7.1rem" if name == longest else ""
         return columns.name(name, TESTS[name], lambda of: _build_cell(name, of, shown.verdicts[of.method]), width)
 

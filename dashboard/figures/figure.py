@@ -145,8 +145,7 @@ class Source:
         self.record, self.reader, self.text, self.author, self._edits = record, reader, text, author, edits
         self.others = tuple(others)
         self.choices = dict(choices or {})
-        self.used: set[str] = set()
-        """Names of the options that figures have read."""
+        self.used: set[str] = set()  # names of the options that figures have read
         self._once: dict[Callable[[Source], Any], Any] = {}
         self.splits = reader.list_splits(record.run)
         if split and split not in self.splits:

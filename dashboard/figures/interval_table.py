@@ -45,8 +45,7 @@ class Mark:
 
     value: float | None = None
     low: float | None = None
-    high: float | None = None
-    """Ends of the interval; for a difference at the level of its Holm step, as in the verdict."""
+    high: float | None = None  # ends of the interval; for a difference at the level of its Holm step, as in the verdict
     tie: bool = False  # no clear difference from the reference: a grey bar with a ring
     color: str = ""
     reference: float | None = None  # value of the baseline, drawn as a ring
@@ -104,8 +103,7 @@ class Marks:
     label: str
     columns: tuple[IntervalColumn, ...]
     rows: tuple[IntervalRow, ...]
-    groups: tuple[tuple[str, ...], ...] = ()
-    """Ids of rows without a clear difference; a vertical line joins each group."""
+    groups: tuple[tuple[str, ...], ...] = ()  # ids of rows without a clear difference; a vertical line joins each group
     height: float = 1.95
 
     @cached_property

@@ -201,7 +201,6 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     top, ramps = word_attributions.find_full_color(moved.values()), make_ramps(shown.record, found.target, t)
 
     def draw_cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
-        """Build the cell of a patched layer, token or head, coloured by its effect."""
         push = moved[layer, token, head]
         about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
         return word_attributions.make_push_cell(push, top, ramps, about, t)

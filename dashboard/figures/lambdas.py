@@ -290,12 +290,9 @@ def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) ->
     for track in reversed(tracks):  # the main run last, in front
         first, name = track is tracks[0], escape_text(track.name)
         line = {"color": t.accent if first else t.right, "width": look.scale_size(3 if first else 1.2)}
-        own: dict[str, Any] = {
-            "mode": "lines+markers",
-            "line": line,
-            "marker": {"size": look.scale_size(7 if first else 4)},
-        }
-        own |= {"name": name, "hovertemplate": f"{name}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>"}
+        own: dict[str, Any] = {"mode": "lines+markers", "line": line, "name": name}
+        own |= {"marker": {"size": look.scale_size(7 if first else 4)}}
+        own |= {"hovertemplate": f"{name}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>"}
         figure.add_scatter(x=track.curves.epoch, y=track.curves.validation_loss, **own, **at)
     if focus.epoch:
         last = focus.validation_loss[-1]

@@ -22,8 +22,7 @@ from dashboard.figures.results import CORPUS, get_nested
 
 YARDSTICK = "tfidf-logreg"
 EMPTY: Mapping[str, RunName] = {}
-SHORTENED = 3
-"""Rows of the built-in corpus if there is also an own data set."""
+SHORTENED = 3  # rows of the built-in corpus if there is also an own data set
 STATUS = {"done": "not tested"}  # shown if there is no score; else the status itself
 ROW_HEIGHT = 2.1
 LOPSIDED = " to "  # between the ends of an asymmetric interval

@@ -185,7 +185,6 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
     """Build the table of differences between models with intervals, one row for each pair of models."""
 
     def join(names: Mapping[str, str], pair: Test, sign: str = " − ") -> str:
-        """Write the two models of a pair as `A − B`."""
         return f"{names[pair['first']]}{sign}{names[pair['second']]}"
 
     def write_verdict(pair: Test) -> TextCell:

@@ -32,10 +32,8 @@ class SplitFacts:
 
     def __init__(self, table: PredictionTable, tagged: TableTags, nearest: NearestTraining) -> None:
         self.table, self.tagged, self.nearest = table, tagged, nearest
-        self.whole = False
-        """Whether all tags are computed."""
-        self.finding: BackgroundThread[None] = BackgroundThread()
-        """The background thread that computes the tags."""
+        self.whole = False  # whether all tags are computed
+        self.finding: BackgroundThread[None] = BackgroundThread()  # computes the tags
         self._once: dict[str, Any] = {}
         self._beside: dict[str, SplitFacts] = {}
 

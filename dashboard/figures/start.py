@@ -18,23 +18,19 @@ if TYPE_CHECKING:
     from core.runs.record import RunRecord
 
 NAME = "start"
-ENOUGH = 5
-"""Saved sentences from which the page offers to train with them."""
-CLASSES = ("negative", "positive")
-"""Of sentences that come with Sentiscope, where there is no model."""
+ENOUGH = 5  # saved sentences from which the page offers to train with them
+CLASSES = ("negative", "positive")  # of sentences that come with Sentiscope, where there is no model
 
 
 @dataclass(frozen=True)
 class TypedSentence:
     """A sentence that a visitor typed, and what the model answered."""
 
-    number: int
-    """Given by the browser, which may have asked for another one meanwhile."""
+    number: int  # given by the browser, which may have asked for another one meanwhile
     text: str
     label: int
     question: Question | None = None
-    problem: str = ""
-    """Why the model did not answer; `link` opens a page where it does."""
+    problem: str = ""  # why the model did not answer; `link` opens a page where it does
     link: str = ""
     saved: bool = False
 
@@ -47,8 +43,7 @@ class StartView:
     questions: Sequence[Question]
     links: Mapping[str, str]
     record: RunRecord | None = None
-    model: str = ""
-    """The name of the run for people."""
+    model: str = ""  # the name of the run for people
     at: int = 0
     note: str = ""
     again: Mapping[str, str] | None = None

@@ -39,29 +39,20 @@ def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
         )
         ends.append((curve["label"], mean[-1], color))
     if tfidf := shown["yardstick"]:
-        line: dict[str, Any] = {
-            "x": [each["x"] for each in tfidf],
-            "y": [each["mean"] for each in tfidf],
-            "mode": "lines",
-        }
+        x, y = ([each[key] for each in tfidf] for key in ("x", "mean"))
         dashed = {"color": t.ink, "dash": "dash", "width": size(1.6)}
-        figure.add_scatter(**line, line=dashed, hovertemplate="TF-IDF %{y:.3f}<extra></extra>")
+        figure.add_scatter(x=x, y=y, mode="lines", line=dashed, hovertemplate="TF-IDF %{y:.3f}<extra></extra>")
         ends.append(("TF-IDF", tfidf[-1]["mean"], t.ink))
     every = [point["mean"] for curve in curves for point in curve["points"]] + [each["mean"] for each in tfidf]
     gap = 0.07 * (max(every) - min(every) or 1.0)
-    for (label, _, color), y in zip(ends, spread_labels([value for _, value, _ in ends], gap), strict=True):
+    for (label, _, color), height in zip(ends, spread_labels([value for _, value, _ in ends], gap), strict=True):
         font = {"color": color, "size": size(14.5)}
         beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
-        figure.add_annotation(y=y, **beside, text=escape_text(label), font=font)
+        figure.add_annotation(y=height, **beside, text=escape_text(label), font=font)
     ticks = sorted({point["x"] for curve in curves for point in curve["points"]})
     kind = "log" if shown["logarithmic"] else "linear"
     names = [f"{x:,.6g}".replace(",", "\u202f") for x in ticks]
-    figure.update_xaxes(
-        title=escape_text(name_setting(shown["setting"])),
-        type=kind,
-        tickvals=ticks,
-        ticktext=names,
-    )
+    figure.update_xaxes(title=escape_text(name_setting(shown["setting"])), type=kind, tickvals=ticks, ticktext=names)
     figure.update_yaxes(title=escape_text(format_title(shown["metric"])), tickformat=".2f")
     figure.update_layout(margin={"t": 12, "r": size(190)})
     return figure.build_figure()

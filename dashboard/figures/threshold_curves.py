@@ -12,18 +12,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.dataset import VALIDATION
+from core.evaluation import metrics
 from core.evaluation.costs import compute_cost, evaluate_threshold
 from core.evaluation.intervals import CURVES, Band, compute_wilson
-from core.evaluation.metrics import (
-    SingleLabelScores,
-    compute_pr_curve,
-    compute_precision_area,
-    compute_roc_area,
-    compute_roc_curve,
-    count_changed,
-    count_positives,
-    evaluate,
-)
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.training.temperature import as_trained
@@ -86,12 +77,12 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
         # own: (n,) 1 for the class, 0 for others; pair: (n, 2), since only two columns need sorting
         own, chance = (decision.labels == place).astype(np.int64), decision.probabilities[:, place]
         pair = np.stack([1 - chance, chance], 1)
-        points = (compute_roc_curve if roc else compute_pr_curve)(own, pair, 1)
+        points = (metrics.compute_roc_curve if roc else metrics.compute_pr_curve)(own, pair, 1)
         x, y = (points[axis] for axis in axes)
         if not x:
             continue
-        reach = count_positives(SingleLabelScores(own, pair), np.ones((1, len(own))), 1)
-        area = float((compute_roc_area if roc else compute_precision_area)(*reach)[0])
+        reach = metrics.count_positives(metrics.SingleLabelScores(own, pair), np.ones((1, len(own))), 1)
+        area = float((metrics.compute_roc_area if roc else metrics.compute_precision_area)(*reach)[0])
         false, recall, precision = decisions.compute_rates(decision, place)
         known = decision.positive is not None and (roc or not np.isnan(precision))
         at, own_n = ((false, recall) if roc else (recall, precision)) if known else None, int(own.sum())
@@ -298,10 +289,10 @@ def _read_calibration(source: Source) -> Reliability:
         decision = thresholding.decide_report(source, replace(report, probabilities=before))
     errors, towards = "", ""
     if task != "multi":
-        now, then = (number(evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
+        now, then = (number(metrics.evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
         errors = f": calibration error {now}, as trained {then}"
     if scaling.prior:
-        few = count_changed(report.probabilities, task, scaling)
+        few = metrics.count_changed(report.probabilities, task, scaling)
         towards = " towards the class prior"
         errors += f"; {count(few)} {'answer changes' if few == 1 else 'answers change'}"
     told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"

@@ -16,15 +16,8 @@ from core.formatting import number
 from core.runs.record import RunRecord
 from core.text.lexicon import NEUTRAL, name_triples
 from core.text.pos_tags import TAGS
-from dashboard.figures import attention_heads, theme
-from dashboard.figures.attention import (
-    MapRow,
-    draw_map_grid,
-    get_block_size,
-    has_subtraction,
-    make_hatching,
-    name_coefficients,
-)
+from dashboard.figures import attention, attention_heads, theme
+from dashboard.figures.attention import MapRow, draw_map_grid, has_subtraction
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure, Source
@@ -143,7 +136,7 @@ def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
     return [
         TokenRow(f"layer {place}, {name}", values.mean(0))
         for place, coefficients in every
-        for name, values in zip(name_coefficients(len(coefficients), minus), coefficients[1:], strict=True)
+        for name, values in zip(attention.name_coefficients(len(coefficients), minus), coefficients[1:], strict=True)
     ]
 
 
@@ -187,7 +180,7 @@ def draw_token_rows(
     `zero` has the background colour, as do all cells of a row with direction 0. The strongest colour is at distance
     `top` from it; 0: at the largest distance that occurs.
     """
-    t, size, step = look.tokens, look.scale_size, get_block_size(len(tokens))
+    t, size, step = look.tokens, look.scale_size, attention.get_block_size(len(tokens))
     values = np.stack([_reduce_blocks(row.values, step) for row in rows])
     push = rows[0].direction is not None
     z = (values - zero) * np.array([[1 if row.direction is None else row.direction] for row in rows], np.float32)
@@ -215,7 +208,7 @@ def draw_token_rows(
     }
     color = theme.shade_signed if push else theme.shade_ink
     if len(words) > WRITTEN:
-        pattern = None if push else make_hatching(z < 0, "", 1.5, look)
+        pattern = None if push else attention.make_hatching(z < 0, "", 1.5, look)
         layout["shapes"] = [pattern] if pattern else []
     else:
         layout["annotations"] = [
@@ -351,8 +344,8 @@ def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.F
 
 def _choose_heads(source: Source) -> slice:
     """Return the heads whose lexicon effect is drawn: the last head, or one head for each lexicon."""
-    attention = source.record.config.model.attention
-    return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
+    settings = source.record.config.model.attention
+    return slice(settings.lexicons) if settings.lexical_heads == "apart" else slice(-1, None)
 
 
 LEXICON = Figure(

@@ -23,10 +23,8 @@ LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its 
 def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     """Return the points of a run's training curves as tables, for export."""
     after = {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
-    tables = {
-        "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
-        "Validation": pd.DataFrame(after),
-    }
+    losses = {"epoch": curves.step, "train_loss": curves.loss}
+    tables = {"Losses": pd.DataFrame(losses), "Validation": pd.DataFrame(after)}
     if curves.lambdas:
         columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
         tables["Lambdas"] = pd.DataFrame({"epoch": curves.lambda_step, **columns})

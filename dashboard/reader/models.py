@@ -166,7 +166,6 @@ class ModelReader(RunReader):
         """Request several model computations, to run one after the other in one thread."""
 
         def run_steps(tell: OnProgress) -> Iterator[Any]:
-            """Yield the results of the requested model computations in order."""
             for name, *about in wanted:
                 tell(name, None)
                 found = getattr(self, name)(*about, tell=tell)

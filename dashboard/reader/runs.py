@@ -62,8 +62,7 @@ class CachePolicy:
     name: str
     entries: int  # most results that are kept for all visitors
     spinner: str  # text shown while the method runs
-    copied: bool
-    """Whether each visitor gets a copy of a result. Otherwise all share one object that must not change."""
+    copied: bool  # whether each visitor gets a copy of a result; otherwise all share one object that must not change
     seconds: float | None  # lifetime in seconds; None: only the key decides
 
 
@@ -83,15 +82,11 @@ def cache_result(
     """Return a decorator that caches a method; the function `key` makes the cache key from the method's arguments."""
 
     def wrap_method(read: Reading[Given, Found]) -> Reading[Given, Found]:
-        """Wrap a method that reads files so that its results are cached."""
         how, signature = CachePolicy(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
 
         @functools.wraps(read)
         def read_cached(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
-            """Return the cached result of a method that reads files, or call the method."""
-
             def make_key() -> Key:
-                """Build the cache key of a method call from its arguments."""
                 asked = signature.bind(self, *args, **kwargs)
                 asked.apply_defaults()
                 asked.arguments.pop(TELL, None)

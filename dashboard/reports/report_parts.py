@@ -313,7 +313,6 @@ class ReportReader(Reader):
             return found
 
         def remove_texts(answers: Answers) -> Answers:
-            """Remove the texts and the data's own columns from the predictions of a run."""
             return replace(answers, texts=_make_placeholders(len(answers)), columns=answers.columns.iloc[:, :0])
 
         bare = (
