@@ -45,8 +45,7 @@ class CodedRows(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """Return the keys of the selected rows, which are stable over runs and splits."""
-        found: list[str] = self.table.frame["key"][self.rows].tolist()
-        return found
+        return self.table.frame["key"][self.rows].tolist()
 
     def to_csv(self, author: str | None) -> str:
         """Return the selected rows as CSV, with the annotation codes of an author; None: of all authors."""

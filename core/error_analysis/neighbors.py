@@ -212,8 +212,7 @@ class NearestTraining:
         if self._known is None:
             return None
         vectorizer, known = self._known
-        found: np.ndarray = (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
-        return found
+        return (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
 
     @cached_property
     def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
@@ -239,8 +238,7 @@ class NearestTraining:
 
 def _normalize_rows(vectors: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: np.ndarray = vectors / np.where(length > 0, length, 1)
-    return found
+    return vectors / np.where(length > 0, length, 1)
 
 
 MOST = 200  # sentences that can be requested

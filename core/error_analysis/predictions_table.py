@@ -216,8 +216,7 @@ class PredictionTable:
     @property
     def wrong(self) -> np.ndarray:
         """Return (n,) bool: which predictions are wrong."""
-        found: np.ndarray = self.frame["wrong"].to_numpy(bool)
-        return found
+        return self.frame["wrong"].to_numpy(bool)
 
     @property
     def texts(self) -> list[str]:
@@ -244,8 +243,7 @@ class PredictionTable:
     def _cache_column(self, kind: str, name: str, make: Callable[[], T]) -> T:
         if (kind, name) not in self._columns:
             self._columns[kind, name] = make()
-        found: T = self._columns[kind, name]
-        return found
+        return self._columns[kind, name]
 
 
 def _as_written(column: pd.Series) -> pd.Series:

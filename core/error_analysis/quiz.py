@@ -97,8 +97,7 @@ def predict_subsets(predict: Predict, text: str, most: int = MOST) -> SubsetPred
 def compute_probabilities(scores: Sequence[Sequence[float]], row: int = 0) -> list[float]:
     """Return the probability of each class, (C,), from one row of C - 1 columns of scores; row 0 is the whole text."""
     odds = np.exp([0.0, *(column[row] for column in scores)])
-    found: list[float] = (odds / odds.sum()).tolist()
-    return found
+    return (odds / odds.sum()).tolist()
 
 
 def find_flips(

@@ -262,6 +262,5 @@ def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarr
     """Return the probability of each row's true class or, for multi-label data, of each label's true value (0 or 1)."""
     exact = np.asarray(logits, np.float64)
     if task == "single":
-        found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]
-        return found
+        return scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]
     return scipy.special.expit(np.where(labels != 0, exact, -exact)).ravel()

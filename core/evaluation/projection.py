@@ -111,8 +111,7 @@ def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbors: int = NEI
         return None
     rows, _ = find_nearest(vectors, vectors, neighbors, np.arange(len(vectors)))
     same = labels[rows] == labels[:, None]
-    found: np.ndarray = (same if same.ndim == 2 else same.all(2)).mean(1)
-    return found
+    return (same if same.ndim == 2 else same.all(2)).mean(1)
 
 
 def compute_chance_purity(labels: np.ndarray) -> float:

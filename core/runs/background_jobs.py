@@ -232,8 +232,7 @@ class Analysis(Files, ABC, Generic[Found]):
             checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
         except (FileNotFoundError, RunDamaged):
             return None
-        found: Found = checked if hasattr(checked, "__struct_fields__") else tree  # a shape may list some fields only
-        return found
+        return checked if hasattr(checked, "__struct_fields__") else tree  # a shape may list some fields only
 
     def write(self, found: Found, seconds: float) -> None:
         """Store the result of the analysis, which took `seconds` to compute."""

@@ -120,8 +120,7 @@ class LoadedRun:
     def compute_vector(self, text: str, space: str = "") -> np.ndarray:
         """Return the vector (d,) of a text: the head's input, or the mean over tokens at the embedding or a layer."""
         if not space:
-            found: np.ndarray = self.predict([text]).pooled[0]
-            return found
+            return self.predict([text]).pooled[0]
         names = list_spaces(self.record.config.model)[1:]
         if space not in names:
             raise InputError(f"space {space!r}: run '{self.record.run}' has {', '.join((HEAD, *names))}")
