@@ -167,10 +167,8 @@ def _test_run(
 def _describe_method(
     found: interpret.faithfulness_verdict.MethodMeasurements, said: interpret.faithfulness_verdict.Verdict
 ) -> dict[str, Any]:
-    known, outcomes = (
-        dataclasses.asdict(found),
-        {name: each for name, each in said.outcomes.items() if name != "answers"},
-    )
+    known = dataclasses.asdict(found)
+    outcomes = {name: each for name, each in said.outcomes.items() if name != "answers"}
     tests = {name: {**each, "outcome": outcomes.get(name, "not judged")} for name, each in known["tests"].items()}
     tests |= {name: {"outcome": each} for name, each in outcomes.items() if name not in tests}
     curves = {name: {side: list(each) for side, each in curve.items()} for name, curve in known["curves"].items()}

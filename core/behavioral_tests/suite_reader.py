@@ -43,7 +43,6 @@ from core.paths import resolve_path
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Words = Mapping[str, Sequence[str]]  # slot → the words that can fill it

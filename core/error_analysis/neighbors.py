@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-
 SHARED, OF = 4, 5  # Near-duplicates share at least 4 of 5 of all their distinct words (Jaccard 0.8)
 MOST_TRAINING = 10_000  # training rows searched for neighbours; of more, a seeded random sample
 _BLOCK = 16_000_000  # distances in memory at once

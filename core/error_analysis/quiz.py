@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from core.error_analysis.predictions_table import PredictionTable
     from core.runs.load import LoadedRun
 
-
 MOST = 12  # Words in subsets: 2¹² texts are predicted
 FLIPS = 2  # Words that a reason deletes, at most
 JOINTS = frozenset("-'’./")  # Marks that join two parts of one word, as in "well-made"

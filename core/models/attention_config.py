@@ -81,14 +81,12 @@ OF_TOKEN = r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)"
 ADDITIVE = r"\lambda_n = p_n\,\alpha_n + (1-p_n)\,\beta_n"
 DIFFERENTIAL_START = (0.0, 0.99)  # Range of the differential rule's start, as heads are scaled by 1 - start
 
-
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Lexical = Literal["none", "add", "hadamard"]
 
 WIDEST = 65_536  # Larger than the longest text
 MOST_LEXICONS = 8
 STRONGEST = 1000  # With a larger factor on scores a softmax is a maximum
-
 
 MAPS: Group = "Maps and lambda"
 SCORES: Group = "Scores"
