@@ -96,6 +96,19 @@ LEXICON: Group = "Lexicon"
 FURTHER_MAPS = Need(
     lambda part: part.components > 1, "there is one map, which has no lambda; choose components=2", refused=False
 )
+FURTHER_ADDED = Need(
+    lambda part: part.mixing == "additive" and part.components > 1,
+    "only mixing 'additive' with two components or more has it; choose mixing=additive, or mixing=differential-v2, "
+    "whose lambda is one per token anyway",
+)
+LAMBDA_OF_LAYER = Need(
+    lambda part: part.mixing in ("differential", "additive"),
+    "mixing '{0.mixing}' has no lambda of a layer; choose mixing=additive",
+)
+STARTED = Need(
+    lambda part: part.mixing in ("differential", "additive") and part.components > 1,
+    "there is no lambda that it would start; choose lambda_start=paper",
+)
 WINDOW = Need(lambda part: part.window > 0, "no effect, because window is 0, so all tokens see all; choose window=64")
 SIGMA = Need(lambda part: part.lexical != "none", "no effect, because lexical is 'none'; choose lexical=add")
 SIGMA_ADDED = Need(
@@ -124,47 +137,17 @@ class AttentionConfig:
     learn_beta: bool = setting(False, "learned beta", MAPS,
         "Additive only: learn the bias term beta of lambda instead of keeping it fixed.",
         needs=(_require_additive("a beta"), FURTHER_MAPS))
-    lambda_per_head: bool = setting(
-        False,
-        "lambda per head",
-        MAPS,
+    lambda_per_head: bool = setting(False, "lambda per head", MAPS,
         "One lambda per head instead of one per layer (differential and additive).",
-        needs=(
-            Need(
-                lambda part: part.mixing in ("differential", "additive"),
-                "mixing '{0.mixing}' has no lambda of a layer; choose mixing=additive",
-            ),
-            FURTHER_MAPS,
-        ),
-        trial=Trial("true", "Do the heads of a layer settle on different lambdas where they do not share one?"),
-    )
-    lambda_input: bool = setting(
-        False,
-        "lambda per token",
-        MAPS,
-        "Additive only: lambda of each token from the token itself, in place of one for all.",
-        needs=(
-            Need(
-                lambda part: part.mixing == "additive" and part.components > 1,
-                "only mixing 'additive' with two components or more has it; choose mixing=additive, or "
-                "mixing=differential-v2, whose lambda is one per token anyway",
-            ),
-        ),
-        trial=Trial("true", "Do negations and contrasts get another lambda than the words around them?"),
-    )
-    lambda_start: str = setting(
-        "paper",
-        "lambda at the start",
-        MAPS,
+        needs=(LAMBDA_OF_LAYER, FURTHER_MAPS),
+        trial=Trial("true", "Do the heads of a layer settle on different lambdas where they do not share one?"))
+    lambda_input: bool = setting(False, "lambda per token", MAPS,
+        "Additive only: lambda of each token from the token itself, in place of one for all.", needs=(FURTHER_ADDED,),
+        trial=Trial("true", "Do negations and contrasts get another lambda than the words around them?"))
+    lambda_start: str = setting("paper", "lambda at the start", MAPS,
         "Where lambda starts: a number, the same for every layer and component · paper: differential as its paper "
         "says; additive, whose paper prints no start, a fit to the lambdas that it reports after training.",
-        needs=(
-            Need(
-                lambda part: part.mixing in ("differential", "additive") and part.components > 1,
-                "there is no lambda that it would start; choose lambda_start=paper",
-            ),
-        ),
-    )
+        needs=(STARTED,))
     head_norm: bool = setting(False, "norm of each head", MAPS,
         "Per-head RMSNorm of the head outputs, scaled by 1 - lambda_init (differential) or 1 / (1 + sum lambda_init).")
     row_norm: bool = setting(False, "weights of maps normalised", MAPS,
@@ -206,18 +189,10 @@ class AttentionConfig:
     learn_strength: bool = setting(False, "learned strength of sigma", LEXICON,
         "add only: learn that factor, one per layer and lexicon, from this start.", needs=(SIGMA, SIGMA_ADDED),
         trial=Trial("true", "Which layers would turn the lexicon up, and which would turn it off?"))
-    lexical_component: int = setting(
-        -1,
-        "map that sigma reaches",
-        LEXICON,
-        "The one component that sigma reaches, counted from 0; -1: every component.",
-        needs=(SIGMA, FURTHER_MAPS),
-        trial=Trial(
-            "1",
-            "With sigma in one map only, does lambda say how much the lexicon is worth?",
-            (("model.attention.lexical", "add"),),
-        ),
-    )
+    lexical_component: int = setting(-1, "map that sigma reaches", LEXICON,
+        "The one component that sigma reaches, counted from 0; -1: every component.", needs=(SIGMA, FURTHER_MAPS),
+        trial=Trial("1", "With sigma in one map only, does lambda say how much the lexicon is worth?",
+                    (("model.attention.lexical", "add"),)))
     # fmt: on
 
     def __post_init__(self) -> None:

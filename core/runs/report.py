@@ -16,7 +16,6 @@ from core.evaluation import inference, metrics
 from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
-from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals, list_class_intervals
 from core.evaluation.metrics import HALF, Array, Thresholds
 from core.exceptions import InputError, NotAvailable, SentiscopeError
@@ -26,7 +25,6 @@ from core.metrics import METRICS
 from core.runs import lineage
 from core.runs.data_shift import compare_run_rows
 from core.runs.evaluation_data import EvaluationData, predict_rows
-from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
 from core.runs.predictions import list_evaluated_splits, read_answers
 from core.runs.record import RunRecord
@@ -221,7 +219,7 @@ def _compare_with_train(
         return {"name": name, "known": "training", "measures": [], "warnings": [], "left_out": str(error)}
 
 
-def _describe_mix(record: RunRecord, labels: Array, said: Predictions) -> dict[str, Any] | None:
+def _describe_mix(record: RunRecord, labels: Array, said: inference.Predictions) -> dict[str, Any] | None:
     """Describe the TF-IDF mixture of predictions, with metrics of the network and of TF-IDF alone; None: no mixture."""
     if said.parts is None:
         return None
@@ -285,16 +283,16 @@ def _find_seen(
     record = loaded.record
     known = trained if isinstance(trained, str) else lineage.find_overlap(reading, trained)
     if not record.lineage:
-        return known, tuple(find_parents(record.config))
+        return known, tuple(lineage.find_parents(record.config))
     try:
-        learned = find_learned(texts, find_files(loaded.folder, record))
+        learned = find_learned(texts, lineage.find_files(loaded.folder, record))
     except SentiscopeError as error:
-        return (str(error) if isinstance(known, str) else known), (record.run, *find_parents(record.config))
+        return (str(error) if isinstance(known, str) else known), (record.run, *lineage.find_parents(record.config))
     return (learned if isinstance(known, str) else known | learned), record.lineage_unknown
 
 
 def _count_seen(record: RunRecord, known: Array | str, unknown: tuple[str, ...]) -> dict[str, Any]:
-    about = {"ancestors": find_parents(record.config), "unknown": list(unknown)}
+    about = {"ancestors": lineage.find_parents(record.config), "unknown": list(unknown)}
     if isinstance(known, str):
         return {"rows": None, "share": None, "left_out": known, **about}
     return {"rows": int(known.sum()), "share": float(known.mean()), **about}
